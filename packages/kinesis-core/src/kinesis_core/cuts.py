@@ -1,0 +1,69 @@
+"""A cut is a place between two records of one shard's log; a range is what lies between two cuts."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+
+@frozen
+class TrimHorizon:
+    """Before the oldest record that the shard still holds."""
+
+
+@frozen
+class AtTimestamp:
+    """
+    Before the first record that arrived at or after *epoch_ms*.
+
+    Arrival times are neither exact nor increasing, so this is only a place to begin looking: the planner
+    replaces it by `At` or `After` as soon as it has seen a record.
+    """
+
+    epoch_ms: int
+
+
+@frozen
+class At:
+    """Before record *number*: it is the first one behind this cut."""
+
+    number: int
+
+
+@frozen
+class After:
+    """Behind record *number*: it is the last one before this cut."""
+
+    number: int
+
+
+@frozen
+class ShardEnd:
+    """Behind everything that a closed shard will ever hold."""
+
+
+Cut = TrimHorizon | AtTimestamp | At | After | ShardEnd
+EndCut = At | After | ShardEnd
+
+
+def is_before(number: int, end: EndCut) -> bool:
+    """Return whether record *number* lies before *end*."""
+    match end:
+        case At(limit):
+            return number < limit
+        case After(limit):
+            return number <= limit
+        case ShardEnd():
+            return True
+
+
+def is_behind(number: int, start: Cut) -> bool:
+    """Return whether record *number* lies behind *start*; always true for cuts without a number, but `ShardEnd`."""
+    match start:
+        case At(limit):
+            return number >= limit
+        case After(limit):
+            return number > limit
+        case TrimHorizon() | AtTimestamp():
+            return True
+        case ShardEnd():
+            return False

@@ -1,0 +1,97 @@
+"""
+Every error of the core, one class per situation that a caller can act on.
+
+    KinesisError
+    ├── OptionError (ValueError)        an option's name or value
+    ├── OffsetError (ValueError)        an offset that cannot be read or is not ours
+    ├── DataLossError                   records left the stream before they were read
+    ├── StreamRecreatedError            the stream was deleted and created anew
+    └── ServiceError                    AWS, or the way to it, said no
+        ├── StreamNotFoundError
+        ├── AccessDeniedError
+        ├── InvalidRequestError
+        ├── IteratorExpiredError        renew the iterator and go on
+        ├── ThrottledError              retryable
+        ├── UnavailableError            retryable
+        └── MalformedAnswerError        retryable
+
+`ServiceError.retryable` says whether the same call may succeed later. All of them pickle, and their
+message carries everything: Spark drops `__cause__` on the way from an executor to the user.
+"""
+
+from __future__ import annotations
+
+
+class KinesisError(Exception):
+    """Base class of all errors of this package."""
+
+
+class OptionError(KinesisError, ValueError):
+    """An option has an unknown name, a value outside its domain, or contradicts another."""
+
+
+class OffsetError(KinesisError, ValueError):
+    """An offset is damaged, of an unknown version, or belongs to another stream."""
+
+
+class DataLossError(KinesisError):
+    """Records between the saved position and the oldest one left are gone from the stream."""
+
+
+class StreamRecreatedError(KinesisError):
+    """The stream has another creation time than the one the offset was made with."""
+
+
+class ServiceError(KinesisError):
+    """
+    A call to Kinesis failed.
+
+    Attributes:
+        code: AWS's error code, or the exception's class name when no answer came.
+        request_id: AWS's request id, or "" when no answer came.
+        retryable: Whether the same call may succeed later.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, code: str = "", request_id: str = "") -> None:
+        super().__init__(message, code, request_id)
+        self.code = code
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class StreamNotFoundError(ServiceError):
+    """The stream, or the shard in it, does not exist (or no longer does)."""
+
+
+class AccessDeniedError(ServiceError):
+    """The credentials in use lack a permission, or AWS does not accept them."""
+
+
+class InvalidRequestError(ServiceError):
+    """Kinesis refused an argument: a foreign sequence number, a future timestamp, a malformed name."""
+
+
+class IteratorExpiredError(ServiceError):
+    """A shard iterator was older than 5 minutes. The caller renews it from its last position."""
+
+
+class ThrottledError(ServiceError):
+    """The shard's or the account's rate limit was exceeded."""
+
+    retryable = True
+
+
+class UnavailableError(ServiceError):
+    """Kinesis failed (5xx), could not be reached, or the connection broke."""
+
+    retryable = True
+
+
+class MalformedAnswerError(ServiceError):
+    """A successful status came with a body that is not a Kinesis answer."""
+
+    retryable = True

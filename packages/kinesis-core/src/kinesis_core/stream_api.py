@@ -1,0 +1,50 @@
+"""The one door to AWS: what the rest of the core asks of one Kinesis stream."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import frozen
+
+from kinesis_core.cuts import Cut
+from kinesis_core.pages import Page
+from kinesis_core.shards import Shard
+
+
+@frozen
+class StreamSummary:
+    """What DescribeStreamSummary says, as far as the core needs it."""
+
+    name: str
+    arn: str
+    status: str
+    created_ms: int
+    retention_hours: int
+    service_ms: int
+    """The service's clock when it answered, floored to the second: never ahead of it."""
+
+
+class StreamApi(Protocol):
+    """The calls on one stream. Every one raises `ServiceError`s only."""
+
+    def describe(self) -> StreamSummary:
+        """Return the stream's facts. 20 calls/s per account."""
+        ...
+
+    def list_shards(self) -> list[Shard]:
+        """Return all shards that Kinesis still knows, open and closed, in no particular order."""
+        ...
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        """
+        Return an iterator that reads *shard_id* from *cut*, which is not `ShardEnd`.
+
+        AWS lets it live for 5 minutes; it is renewed, never stored. 5 calls/s per shard.
+
+        Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetShardIterator.html
+        """
+        ...
+
+    def get_records(self, iterator: str, limit: int) -> Page:
+        """Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard."""
+        ...

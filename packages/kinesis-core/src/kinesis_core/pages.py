@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from kinesis_core.errors import MalformedAnswerError
+
+_LONG_MAX = 2**63 - 1
+_YEAR_9999_S = 253_402_300_799.999
+
+_SequenceNumber = Annotated[str, Meta(min_length=1, max_length=129)]
+_ArrivalSeconds = Annotated[float, Meta(ge=0, le=_YEAR_9999_S)]
+_Milliseconds = Annotated[int, Meta(ge=0, le=_LONG_MAX)]
 
 
 class Record(msgspec.Struct, gc=False):
@@ -16,10 +24,11 @@ class Record(msgspec.Struct, gc=False):
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html
     """
 
-    sequence_number: str = msgspec.field(name="SequenceNumber")
+    sequence_number: _SequenceNumber = msgspec.field(name="SequenceNumber")
+    """Decimal digits, as `decode_page` has made sure."""
     data: bytes = msgspec.field(name="Data", default=b"")
     partition_key: str | None = msgspec.field(name="PartitionKey", default=None)
-    arrived_s: float | None = msgspec.field(name="ApproximateArrivalTimestamp", default=None)
+    arrived_s: _ArrivalSeconds | None = msgspec.field(name="ApproximateArrivalTimestamp", default=None)
     """Seconds since the epoch with millisecond precision; neither exact nor increasing."""
     encryption_type: str | None = msgspec.field(name="EncryptionType", default=None)
 
@@ -43,7 +52,7 @@ class Page(msgspec.Struct):
     """
 
     records: list[Record] = msgspec.field(name="Records")
-    millis_behind: int = msgspec.field(name="MillisBehindLatest")
+    millis_behind: _Milliseconds = msgspec.field(name="MillisBehindLatest")
     next_iterator: str | None = msgspec.field(name="NextShardIterator", default=None)
     """None only when a closed shard has been read to its end."""
     child_shards: list[Any] | None = msgspec.field(name="ChildShards", default=None)
@@ -53,21 +62,53 @@ class Page(msgspec.Struct):
         return self.next_iterator is None
 
 
+class _RecordWithoutData(Record):
+    # No answer has a member of this name, so the payload is passed over like any unknown member.
+    data: bytes = msgspec.field(name="", default=b"")
+
+
+class _PageWithoutData(Page):
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+
+
 _decoder = msgspec.json.Decoder(Page)
+_decoder_without_data = msgspec.json.Decoder(_PageWithoutData)
 
 
-def decode_page(body: bytes) -> Page:
+def decode_page(body: bytes, with_data: bool = True) -> Page:
     """
     Decode the body of a successful GetRecords answer.
 
+    Without *with_data* every record's `data` is b"" and its base64 is not decoded, which saves a third
+    to two thirds of the time.
+
     Raises:
-        MalformedAnswerError: The body is not JSON, or lacks what every page has. It is never taken for
-            the end of a shard.
+        MalformedAnswerError: The body is not JSON, or lacks what every page has, or a sequence number is
+            not a decimal one. It is never taken for the end of a shard.
     """
+    decoder = _decoder if with_data else _decoder_without_data
     try:
-        return _decoder.decode(body)
-    except msgspec.DecodeError as error:
-        raise MalformedAnswerError(
-            f"GetRecords returned a body that is not a page of records: {error}. The call is tried again.",
-            code="MalformedAnswer",
-        ) from error
+        page = decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(str(error)) from error
+    if not _are_decimal(page.records):
+        raise _malformed("a sequence number is not a decimal number")
+    return page
+
+
+def _are_decimal(records: list[Record]) -> bool:
+    """
+    Return whether every sequence number is made of ASCII digits.
+
+    All of a page at once, as bytes: 5 % of a page's time, where a pattern on the field costs 170 %. That
+    none is empty or too long has been seen to by the decoder.
+    """
+    digits = "".join([record.sequence_number for record in records])
+    return not records or digits.encode().isdigit()
+
+
+def _malformed(reason: str) -> MalformedAnswerError:
+    return MalformedAnswerError(
+        f"GetRecords returned a body that is not a page of records: {reason}. The call is tried again.",
+        code="MalformedAnswer",
+    )

@@ -1,0 +1,191 @@
+"""
+Pages as Arrow record batches, built column by column. The only module of the core that needs pyarrow.
+
+A page without aggregates costs one list comprehension per column that is asked for; everything else
+happens inside Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kinesis_core.aggregation import MAGIC, unpack
+from kinesis_core.columns import Kind, find_columns
+from kinesis_core.pages import Page
+
+ARROW_TYPES = {
+    Kind.BINARY: pa.binary(),
+    Kind.STRING: pa.string(),
+    Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    Kind.LONG: pa.int64(),
+}
+"""As Spark converts its own types; every field is nullable there and here."""
+
+
+class BatchBuilder:
+    """
+    Builds one record batch per page, with *columns* in the order given.
+
+    A batch stays within Arrow's 2 GiB for a column of strings or bytes: a page holds 10 MiB, a user
+    record takes up at least 6 bytes of it, and no key has more than 256 characters.
+
+    It pickles as its arguments.
+
+    Attributes:
+        schema: The schema of every batch; what Spark derives from the same columns.
+        needs_data: Whether pages must have been decoded with their records' data.
+
+    Raises:
+        OptionError: A column is unknown or comes twice, or there is none.
+    """
+
+    def __init__(self, columns: Sequence[str], deaggregate: bool = True) -> None:
+        found = find_columns(columns)
+        self._names = tuple(column.name for column in found)
+        self._deaggregate = deaggregate
+        self.schema = pa.schema([pa.field(column.name, ARROW_TYPES[column.kind]) for column in found])
+        self.needs_data = deaggregate or "data" in self._names
+
+    def __reduce__(self) -> tuple[type[BatchBuilder], tuple[tuple[str, ...], bool]]:
+        return BatchBuilder, (self._names, self._deaggregate)
+
+    def build(self, page: Page, stream_name: str, shard_id: str) -> pa.RecordBatch:
+        """Return the (user) records on *page* in the order of the shard; an empty page has 0 rows."""
+        rows = _Rows(page, stream_name, shard_id)
+        if self._deaggregate and rows.may_hold_aggregates():
+            rows = _UnpackedRows(page, stream_name, shard_id)
+        return pa.RecordBatch.from_arrays([_COLUMNS[name](rows) for name in self._names], schema=self.schema)
+
+
+class _Rows:
+    """The columns of a page on which every record is a row."""
+
+    def __init__(self, page: Page, stream_name: str, shard_id: str) -> None:
+        self._records = page.records
+        self._millis_behind = page.millis_behind
+        self._stream_name = stream_name
+        self._shard_id = shard_id
+        self._count = len(page.records)
+        self._data: pa.Array | None = None
+
+    def may_hold_aggregates(self) -> bool:
+        """Return whether any record begins like an aggregate: in Arrow 20 times faster than in Python."""
+        return bool(pc.any(pc.starts_with(self.data(), pattern=MAGIC)).as_py())
+
+    def data(self) -> pa.Array:
+        if self._data is None:
+            self._data = pa.array([record.data for record in self._records], pa.binary())
+        return self._data
+
+    def partition_keys(self) -> pa.Array:
+        return pa.array([record.partition_key for record in self._records], pa.string())
+
+    def explicit_hash_keys(self) -> pa.Array:
+        return pa.nulls(self._count, pa.string())
+
+    def sub_sequence_numbers(self) -> pa.Array:
+        return self._constant(0, pa.int64())
+
+    def sequence_numbers(self) -> pa.Array:
+        return self._per_row(pa.array([record.sequence_number for record in self._records], pa.string()))
+
+    def arrivals(self) -> pa.Array:
+        return self._per_row(to_timestamps([record.arrived_s for record in self._records]))
+
+    def encryption_types(self) -> pa.Array:
+        return self._per_row(pa.array([record.encryption_type for record in self._records], pa.string()))
+
+    def stream_names(self) -> pa.Array:
+        return self._constant(self._stream_name, pa.string())
+
+    def shard_ids(self) -> pa.Array:
+        return self._constant(self._shard_id, pa.string())
+
+    def millis_behind(self) -> pa.Array:
+        return self._constant(self._millis_behind, pa.int64())
+
+    def _per_row(self, values: pa.Array) -> pa.Array:
+        """Return the value of its record for each row, given one for each record."""
+        return values
+
+    def _constant(self, value: str | int, kind: pa.DataType) -> pa.Array:
+        # 40 us for 10,000 rows: not worth keeping an array for each shard.
+        return pa.repeat(pa.scalar(value, kind), self._count)
+
+
+class _UnpackedRows(_Rows):
+    """The columns of a page with aggregates among its records: every user record is a row."""
+
+    def __init__(self, page: Page, stream_name: str, shard_id: str) -> None:
+        super().__init__(page, stream_name, shard_id)
+        self._payloads: list[bytes] = []
+        self._partition_keys: list[str | None] = []
+        self._explicit_hash_keys: list[str | None] = []
+        self._row_counts: list[int] = []
+        self._unpack()
+        self._count = len(self._payloads)
+        self._parents = self._find_parents()
+
+    def _unpack(self) -> None:
+        for record in self._records:
+            aggregate = unpack(record.data)
+            if aggregate is None:
+                self._payloads.append(record.data)
+                self._partition_keys.append(record.partition_key)
+                self._explicit_hash_keys.append(None)
+                self._row_counts.append(1)
+            else:
+                self._payloads += aggregate.data
+                self._partition_keys += aggregate.partition_keys
+                self._explicit_hash_keys += aggregate.explicit_hash_keys
+                self._row_counts.append(len(aggregate.data))
+
+    def _find_parents(self) -> pa.Array:
+        """Return for each row the index of its record: Arrow knows it for the items of a list of lists."""
+        offsets = pa.array(accumulate(self._row_counts, initial=0), pa.int32())
+        return pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(self._count)))
+
+    def data(self) -> pa.Array:
+        return pa.array(self._payloads, pa.binary())
+
+    def partition_keys(self) -> pa.Array:
+        return pa.array(self._partition_keys, pa.string())
+
+    def explicit_hash_keys(self) -> pa.Array:
+        return pa.array(self._explicit_hash_keys, pa.string())
+
+    def sub_sequence_numbers(self) -> pa.Array:
+        return pa.array([number for count in self._row_counts for number in range(count)], pa.int64())
+
+    def _per_row(self, values: pa.Array) -> pa.Array:
+        return values.take(self._parents)
+
+
+_COLUMNS: dict[str, Callable[[_Rows], pa.Array]] = {
+    "data": lambda rows: rows.data(),
+    "streamName": lambda rows: rows.stream_names(),
+    "partitionKey": lambda rows: rows.partition_keys(),
+    "sequenceNumber": lambda rows: rows.sequence_numbers(),
+    "approximateArrivalTimestamp": lambda rows: rows.arrivals(),
+    "shardId": lambda rows: rows.shard_ids(),
+    "subSequenceNumber": lambda rows: rows.sub_sequence_numbers(),
+    "explicitHashKey": lambda rows: rows.explicit_hash_keys(),
+    "stream": lambda rows: rows.stream_names(),
+    "encryptionType": lambda rows: rows.encryption_types(),
+    "millisBehindLatest": lambda rows: rows.millis_behind(),
+}
+
+
+def to_timestamps(seconds: list[float | None]) -> pa.Array:
+    """
+    Return *seconds* since the epoch as timestamps in microseconds, rounded to the millisecond.
+
+    Kinesis writes milliseconds as decimal fractions of a second; a float of today is off by a tenth of a
+    microsecond, so that rounding brings back the millisecond exactly.
+    """
+    milliseconds = pc.round(pc.multiply(pa.array(seconds, pa.float64()), 1000.0))
+    return pc.cast(pc.multiply(pc.cast(milliseconds, pa.int64()), 1000), ARROW_TYPES[Kind.TIMESTAMP])

@@ -1,0 +1,24 @@
+"""A local Amazon Kinesis Data Streams over HTTP, for tests, demos and benchmarks."""
+
+from kinesis_emulator.calls import Calls
+from kinesis_emulator.clock import ManualClock
+from kinesis_emulator.emulator import Emulator
+from kinesis_emulator.errors import AwsError
+from kinesis_emulator.limits import Limits
+from kinesis_emulator.process import EmulatorProcess
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Fault, Settings
+from kinesis_emulator.store import StoredRecord
+
+__all__ = [
+    "AwsError",
+    "Calls",
+    "Emulator",
+    "EmulatorProcess",
+    "Fault",
+    "Limits",
+    "ManualClock",
+    "Request",
+    "Settings",
+    "StoredRecord",
+]

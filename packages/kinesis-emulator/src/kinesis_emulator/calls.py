@@ -1,0 +1,41 @@
+"""Counts of the calls that the emulator answered, refused ones included."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+
+class Calls:
+    """How often each action was called, per stream and shard."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str | None, str | None]] = Counter()
+
+    def add(self, action: str, stream: str | None, shard_id: str | None) -> None:
+        with self._lock:
+            self._counts[action, stream, shard_id] += 1
+
+    def count(self, action: str | None = None, stream: str | None = None, shard_id: str | None = None) -> int:
+        """Return the number of calls that match; None matches everything."""
+        wanted = (action, stream, shard_id)
+        with self._lock:
+            return sum(
+                count
+                for call, count in self._counts.items()
+                if all(want is None or want == have for want, have in zip(wanted, call, strict=True))
+            )
+
+    def by_action(self) -> dict[str, int]:
+        """Return the number of calls of each action."""
+        totals: Counter[str] = Counter()
+        with self._lock:
+            for (action, _, _), count in self._counts.items():
+                totals[action] += count
+        return dict(totals)
+
+    def clear(self) -> None:
+        """Begin counting anew."""
+        with self._lock:
+            self._counts.clear()

@@ -1,0 +1,157 @@
+"""The emulator in this process: a server thread, and helpers that go past HTTP."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Collection
+from types import TracebackType
+
+from kinesis_emulator import resharding
+from kinesis_emulator.calls import Calls
+from kinesis_emulator.operations import OPERATIONS
+from kinesis_emulator.server import HOST, HttpServer
+from kinesis_emulator.service import Service, Settings
+from kinesis_emulator.store import EncryptionType, StoredRecord, Stream, stream_arn
+from kinesis_emulator.writes import append, make_entry
+
+
+class Emulator:
+    """
+    A Kinesis on 127.0.0.1 that lives in a thread of this process; a context manager.
+
+        with Emulator() as emulator:
+            emulator.create_stream("orders", shards=4)
+            client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
+
+    The helpers see the streams of `settings.region` and `settings.account_id`, ignore rates and refuse what
+    Kinesis would refuse with `AwsError`.
+
+    Args:
+        port: Where to listen; 0 takes any free port.
+        settings: How to behave; may be changed while it runs. By default all of AWS's limits hold.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self, port: int = 0, *, settings: Settings | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.settings = Settings() if settings is None else settings
+        self._service = Service(OPERATIONS, self.settings, clock)
+        self._server = HttpServer(port, self._service.answer, clock, self.settings.region)
+        self.port = self._server.port
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def calls(self) -> Calls:
+        """How often each action was called over HTTP, per stream and shard."""
+        return self._service.calls
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Close all connections; the streams are gone with the emulator."""
+        self._server.stop()
+
+    def __enter__(self) -> Emulator:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def create_stream(
+        self,
+        name: str,
+        shards: int = 1,
+        *,
+        encryption: EncryptionType = "NONE",
+        retention_hours: int = 24,
+        max_record_kib: int = 1024,
+    ) -> str:
+        """Create a stream and return its ARN."""
+        stream = Stream(
+            name,
+            self.settings.region,
+            self.settings.account_id,
+            self._service.now_ms(),
+            max_record_kib=max_record_kib,
+            encryption=encryption,
+            retention_hours=retention_hours,
+        )
+        self._service.store.create(stream, shards)
+        return stream.arn
+
+    def delete_stream(self, name: str) -> None:
+        self._service.store.delete(self._stream(name))
+
+    def put(
+        self,
+        stream: str,
+        data: bytes | str,
+        partition_key: str = "key",
+        explicit_hash_key: int | str | None = None,
+        *,
+        arrived_s: float | None = None,
+        omit: Collection[str] = (),
+    ) -> StoredRecord:
+        """
+        Put one record, and return it.
+
+        Args:
+            stream: The stream's name.
+            data: Text is encoded as UTF-8.
+            partition_key: Routes the record unless there is an explicit hash key.
+            explicit_hash_key: Routes the record.
+            arrived_s: Its arrival time in seconds since the epoch, in any order; by default the clock's.
+            omit: Members that GetRecords shall leave out: `PartitionKey`, `ApproximateArrivalTimestamp`.
+        """
+        raw = data.encode() if isinstance(data, str) else data
+        explicit = None if explicit_hash_key is None else str(explicit_hash_key)
+        entry = make_entry(base64.b64encode(raw).decode(), len(raw), partition_key, explicit)
+        target = self._stream(stream)
+        with target.lock:
+            shard = target.route(entry.hash_key)
+            arrived_ms = self._service.now_ms() if arrived_s is None else round(arrived_s * 1000)
+            append(target, shard, entry, arrived_ms, omit)
+            return shard.stored_record(len(shard.fragments) - 1)
+
+    def records(self, stream: str) -> list[StoredRecord]:
+        """Return every record ever put into the stream, shard by shard in order, trimmed ones too."""
+        target = self._stream(stream)
+        with target.lock:
+            return [
+                shard.stored_record(place) for shard in target.shards for place in range(len(shard.fragments))
+            ]
+
+    def shard_ids(self, stream: str) -> list[str]:
+        """Return the ids of the open shards, by hash key."""
+        target = self._stream(stream)
+        with target.lock:
+            return [shard.shard_id for shard in target.open_shards]
+
+    def split(self, stream: str, shard_id: str, new_starting_hash_key: int | None = None) -> list[str]:
+        """Split a shard, by default in the middle, and return its children's ids."""
+        children = resharding.split(self._service, self._stream(stream), shard_id, new_starting_hash_key)
+        return [child.shard_id for child in children]
+
+    def merge(self, stream: str, shard_id: str, adjacent_shard_id: str) -> str:
+        """Merge two shards whose hash keys touch and return their child's id."""
+        return resharding.merge(self._service, self._stream(stream), shard_id, adjacent_shard_id).shard_id
+
+    def scale(self, stream: str, target_shards: int) -> None:
+        """Split and merge until so many shards share the hash keys evenly."""
+        resharding.scale(self._service, self._stream(stream), target_shards)
+
+    def _stream(self, name: str) -> Stream:
+        return self._service.store.get(stream_arn(self.settings.region, self.settings.account_id, name))

@@ -1,0 +1,67 @@
+"""The errors that the emulator answers with, worded as Kinesis words them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class AwsError(Exception):
+    """
+    A refusal, sent as `{"__type": code, "message": message}`.
+
+    The in-process helpers of `Emulator` raise it as it is.
+
+    Attributes:
+        code: AWS's name for the error, such as `ResourceNotFoundException`.
+        status: The HTTP status.
+    """
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(code, message, status)
+        self.code = code
+        self.message = message
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def invalid_argument(message: str) -> AwsError:
+    return AwsError("InvalidArgumentException", message)
+
+
+def stream_not_found(name: str, account_id: str) -> AwsError:
+    return AwsError("ResourceNotFoundException", f"Stream {name} under account {account_id} not found.")
+
+
+def rate_exceeded(shard_id: str, name: str, account_id: str) -> AwsError:
+    return AwsError(
+        "ProvisionedThroughputExceededException", rate_exceeded_message(shard_id, name, account_id)
+    )
+
+
+def rate_exceeded_message(shard_id: str, name: str, account_id: str) -> str:
+    return f"Rate exceeded for shard {shard_id} in stream {name} under account {account_id}."
+
+
+def access_denied(action: str, resource: str, account_id: str) -> AwsError:
+    user = f"arn:aws:iam::{account_id}:user/emulator"
+    return AwsError(
+        "AccessDeniedException",
+        f"User: {user} is not authorized to perform: kinesis:{action} on resource: {resource} "
+        f"because no identity-based policy allows the kinesis:{action} action",
+    )
+
+
+def validation(member: str, value: Any, constraint: str) -> AwsError:
+    """
+    Return the error for a parameter outside its domain.
+
+    *member* is the parameter's name as AWS writes it in the request; messages begin it in lower case.
+    """
+    shown = "null" if value is None else f"'{value}'"
+    path = member[:1].lower() + member[1:]
+    return AwsError(
+        "ValidationException",
+        f"1 validation error detected: Value {shown} at '{path}' failed to satisfy constraint: {constraint}",
+    )

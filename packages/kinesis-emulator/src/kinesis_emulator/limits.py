@@ -1,0 +1,82 @@
+"""The service's caps and rates, each of which can be switched off, and the windows that count them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """
+    AWS's limits; None switches one off.
+
+    Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
+    """
+
+    put_records_max_records: int | None = 500
+    put_records_max_bytes: int | None = 10 * MIB
+    """Data and partition keys of one PutRecords request."""
+    enforce_record_size: bool = True
+    """Whether a record may not exceed its stream's MaxRecordSizeInKiB (data and partition key)."""
+    get_records_max_records: int = 10_000
+    get_records_max_bytes: int | None = 10 * MIB
+    """Data of one GetRecords answer, decoded."""
+    enforce_scaling: bool = True
+    """Whether UpdateShardCount may at most double or halve the number of shards."""
+
+    read_calls_per_s: int | None = 5
+    """GetRecords per shard."""
+    read_bytes_per_s: int | None = 2 * MIB
+    """GetRecords per shard; an answer above it keeps the shard throttled for as long as it should have taken."""
+    iterators_per_s: int | None = 5
+    """GetShardIterator per shard."""
+    write_records_per_s: int | None = 1000
+    write_bytes_per_s: int | None = MIB
+    """Data and partition keys per shard."""
+    describe_stream_per_s: int | None = 10
+    describe_stream_summary_per_s: int | None = 20
+    list_shards_per_s: int | None = 1000
+
+    @classmethod
+    def unlimited(cls) -> Limits:
+        """Return limits without any rate; the caps on requests, answers and records stay."""
+        return cls(
+            read_calls_per_s=None,
+            read_bytes_per_s=None,
+            iterators_per_s=None,
+            write_records_per_s=None,
+            write_bytes_per_s=None,
+            describe_stream_per_s=None,
+            describe_stream_summary_per_s=None,
+            list_shards_per_s=None,
+        )
+
+
+class RateWindow:
+    """
+    Units used since a window of at least one second began.
+
+    A window that was overdrawn lasts as long as its units take at the rate: 10 MiB at 2 MiB/s keep it closed
+    for 5 seconds.
+    """
+
+    def __init__(self) -> None:
+        self._began_s = float("-inf")
+        self._used = 0
+
+    def admits(self, rate: int | None, now_s: float, units: int = 1) -> bool:
+        """Return whether *units* more fit under *rate* per second. A fresh window admits any number."""
+        self._renew(rate, now_s)
+        return rate is None or self._used == 0 or self._used + units <= rate
+
+    def add(self, rate: int | None, now_s: float, units: int = 1) -> None:
+        """Count *units* as used."""
+        self._renew(rate, now_s)
+        self._used += units
+
+    def _renew(self, rate: int | None, now_s: float) -> None:
+        lasts_s = max(1.0, self._used / rate) if rate else 1.0
+        if not self._began_s <= now_s < self._began_s + lasts_s:
+            self._began_s, self._used = now_s, 0

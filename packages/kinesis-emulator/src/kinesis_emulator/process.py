@@ -1,0 +1,95 @@
+"""The emulator in a process of its own, so that it takes no time from the program it serves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+
+from kinesis_emulator.cli import READY
+
+_STOP_S = 5
+
+
+class EmulatorProcess:
+    """
+    A Kinesis on 127.0.0.1 in a child process; a context manager.
+
+        with EmulatorProcess({"orders": 4}) as emulator:
+            client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
+
+    The child ends with the `with` block, and by itself when this process dies, however it dies.
+
+    Args:
+        streams: Streams to create, with their numbers of shards.
+        port: Where to listen; 0 takes any free port.
+        region: The region of *streams*.
+        unlimited: Whether to leave out the rates (the default), or to throttle as AWS does.
+    """
+
+    def __init__(
+        self,
+        streams: Mapping[str, int] | None = None,
+        *,
+        port: int = 0,
+        region: str = "us-east-1",
+        unlimited: bool = True,
+    ) -> None:
+        self._command = [
+            *(sys.executable, "-m", "kinesis_emulator"),
+            *("--port", str(port), "--region", region, "--parent-pid", str(os.getpid())),
+            *(part for name, shards in (streams or {}).items() for part in ("--stream", f"{name}:{shards}")),
+            *(["--unlimited"] if unlimited else []),
+        ]
+        self._child: subprocess.Popen[str] | None = None
+        self.endpoint_url = ""
+        """Known once it is started."""
+
+    @property
+    def port(self) -> int:
+        return int(self.endpoint_url.rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    def start(self) -> None:
+        """Return when the child answers; RuntimeError with its message when it cannot."""
+        child = subprocess.Popen(  # noqa: S603 - our own module with checked arguments
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self._child = child
+        line = child.stdout.readline() if child.stdout else ""
+        if not line.startswith(READY):
+            _, errors = child.communicate()
+            raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors).strip()}")
+        self.endpoint_url = line.removeprefix(READY).strip()
+
+    def stop(self) -> None:
+        """End the child, by force when it does not end by itself."""
+        child = self._running()
+        child.terminate()
+        try:
+            child.communicate(timeout=_STOP_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._child is None:
+            raise RuntimeError("The emulator was not started.")
+        return self._child
+
+    def __enter__(self) -> EmulatorProcess:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()

@@ -1,0 +1,106 @@
+"""One request as an operation sees it: its parameters, checked as AWS checks them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kinesis_emulator.errors import AwsError, validation
+from kinesis_emulator.iterators import decode_iterator
+
+NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class Request:
+    """
+    A call: its action, parameters as JSON gave them, and the region and access key that it was signed with.
+
+    The typed getters raise a ValidationException or SerializationException that names the parameter.
+    """
+
+    action: str
+    params: dict[str, Any]
+    region: str
+    access_key: str = ""
+
+    @property
+    def stream_name(self) -> str | None:
+        """The stream that the call names, by name, ARN or iterator."""
+        arn = self.params.get("StreamARN") or self._iterator_fields()[0]
+        return self.params.get("StreamName") or (arn.rpartition("/")[2] if isinstance(arn, str) else None)
+
+    @property
+    def shard_id(self) -> str | None:
+        """The shard that the call names, by id or iterator."""
+        names = ("ShardId", "ShardToSplit", "ShardToMerge")
+        return next((self.params[name] for name in names if name in self.params), self._iterator_fields()[1])
+
+    def _iterator_fields(self) -> tuple[str | None, str | None]:
+        text = self.params.get("ShardIterator")
+        if not isinstance(text, str):
+            return None, None
+        try:
+            iterator = decode_iterator(text)
+        except AwsError:
+            return None, None
+        return iterator.stream_arn, iterator.shard_id
+
+    def optional_text(self, name: str) -> str | None:
+        value = self.params.get(name)
+        if value is not None and not isinstance(value, str):
+            raise _unexpected_type(name)
+        return value
+
+    def text(self, name: str) -> str:
+        value = self.optional_text(name)
+        if value is None:
+            raise validation(name, None, "Member must not be null")
+        return value
+
+    def choice(self, name: str, accepted: Iterable[str]) -> str:
+        value = self.text(name)
+        if value not in accepted:
+            members = ", ".join(accepted)
+            raise validation(name, value, f"Member must satisfy enum value set: [{members}]")
+        return value
+
+    def optional_integer(self, name: str, lowest: int, highest: int | None = None) -> int | None:
+        value = self.params.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _unexpected_type(name)
+        if value < lowest:
+            raise validation(name, value, f"Member must have value greater than or equal to {lowest}")
+        if highest is not None and value > highest:
+            raise validation(name, value, f"Member must have value less than or equal to {highest}")
+        return value
+
+    def integer(self, name: str, lowest: int, highest: int | None = None) -> int:
+        value = self.optional_integer(name, lowest, highest)
+        if value is None:
+            raise validation(name, None, "Member must not be null")
+        return value
+
+    def optional_time_ms(self, name: str) -> int | None:
+        """Return a timestamp, sent as seconds, in milliseconds."""
+        value = self.params.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _unexpected_type(name)
+        return round(value * 1000)
+
+    def member(self, name: str) -> Request:
+        """Return the structure *name* as parameters of their own; empty when absent."""
+        value = self.params.get(name) or {}
+        if not isinstance(value, dict):
+            raise _unexpected_type(name)
+        return Request(self.action, value, self.region, self.access_key)
+
+
+def _unexpected_type(name: str) -> AwsError:
+    return AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")

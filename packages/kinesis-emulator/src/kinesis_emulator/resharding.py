@@ -1,0 +1,128 @@
+"""SplitShard, MergeShards and UpdateShardCount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinesis_emulator.errors import AwsError, invalid_argument
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Service
+from kinesis_emulator.store import Shard, Stream, even_ranges
+
+
+def split_shard(service: Service, request: Request) -> None:
+    stream = service.find_stream(request)
+    start = request.text("NewStartingHashKey")
+    if not start.isdecimal():
+        raise invalid_argument(f"NewStartingHashKey {start} is not a hash key.")
+    split(service, stream, request.text("ShardToSplit"), int(start))
+
+
+def merge_shards(service: Service, request: Request) -> None:
+    stream = service.find_stream(request)
+    merge(service, stream, request.text("ShardToMerge"), request.text("AdjacentShardToMerge"))
+
+
+def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
+    stream = service.find_stream(request)
+    target = request.integer("TargetShardCount", 1)
+    request.choice("ScalingType", ["UNIFORM_SCALING"])
+    with stream.lock:
+        current = len(stream.open_shards)
+        if service.settings.limits.enforce_scaling:
+            _check_scaling(current, target)
+        scale(service, stream, target)
+    return {
+        "StreamName": stream.name,
+        "StreamARN": stream.arn,
+        "CurrentShardCount": current,
+        "TargetShardCount": target,
+    }
+
+
+def _check_scaling(current: int, target: int) -> None:
+    if target > 2 * current:
+        raise invalid_argument(
+            "UpdateShardCount cannot scale up over double your current open shard count. "
+            f"Current open shard count: {current} Target shard count: {target}"
+        )
+    if 2 * target < current:
+        raise invalid_argument(
+            "UpdateShardCount cannot scale down below half your current open shard count. "
+            f"Current open shard count: {current} Target shard count: {target}"
+        )
+
+
+def split(service: Service, stream: Stream, shard_id: str, new_start: int | None = None) -> list[Shard]:
+    """Close the shard and return its two children; the second begins at *new_start*, by default the middle."""
+    with stream.lock:
+        shard = _open_shard(service, stream, shard_id)
+        if new_start is None:
+            new_start = (shard.hash_start + shard.hash_end + 1) // 2
+        if not shard.hash_start + 1 < new_start < shard.hash_end:
+            raise invalid_argument(
+                f"NewStartingHashKey {new_start} used in SplitShard() on shard {shard_id} in stream {stream.name} "
+                f"under account {stream.account_id} is not both greater than one plus the shard's StartingHashKey "
+                f"{shard.hash_start} and less than the shard's EndingHashKey {shard.hash_end}."
+            )
+        return _split(service, stream, shard, new_start)
+
+
+def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> Shard:
+    """Close two shards whose hash keys touch and return their child."""
+    with stream.lock:
+        shard, adjacent = (_open_shard(service, stream, name) for name in (shard_id, adjacent_id))
+        if shard.hash_end + 1 != adjacent.hash_start and adjacent.hash_end + 1 != shard.hash_start:
+            raise invalid_argument(
+                f"Shards {shard_id} and {adjacent_id} in stream {stream.name} under account {stream.account_id} "
+                "are not an adjacent pair of shards eligible for merging"
+            )
+        return _merge(service, stream, shard, adjacent)
+
+
+def scale(service: Service, stream: Stream, target: int) -> None:
+    """
+    Split and merge until *target* shards share the hash keys evenly.
+
+    As on AWS, this opens and closes shards on the way unless the count is doubled or halved.
+    """
+    with stream.lock:
+        for start, end in even_ranges(target):
+            # A shard that reaches over an end is cut there; it may reach over several.
+            for cut in (start, end + 1):
+                shard = stream.route(cut)
+                if shard.hash_start < cut <= shard.hash_end:
+                    _split(service, stream, shard, cut)
+            inside = [shard for shard in stream.open_shards if start <= shard.hash_start <= end]
+            whole = inside[0]
+            for piece in inside[1:]:
+                whole = _merge(service, stream, whole, piece)
+
+
+def _split(service: Service, stream: Stream, shard: Shard, new_start: int) -> list[Shard]:
+    now_ms = service.now_ms()
+    opened_s = service.store.next_opened_s(now_ms)
+    ranges = ((shard.hash_start, new_start - 1), (new_start, shard.hash_end))
+    return [stream.add_shard(hash_range, (shard,), opened_s, now_ms) for hash_range in ranges]
+
+
+def _merge(service: Service, stream: Stream, shard: Shard, adjacent: Shard) -> Shard:
+    now_ms = service.now_ms()
+    hash_range = (min(shard.hash_start, adjacent.hash_start), max(shard.hash_end, adjacent.hash_end))
+    opened_s = service.store.next_opened_s(now_ms)
+    return stream.add_shard(hash_range, (shard, adjacent), opened_s, now_ms)
+
+
+def _open_shard(service: Service, stream: Stream, shard_id: str) -> Shard:
+    shard = stream.find_shard(shard_id, service.now_ms())
+    if shard is None:
+        raise AwsError(
+            "ResourceNotFoundException",
+            f"Could not find shard {shard_id} in stream {stream.name} under account {stream.account_id}.",
+        )
+    if shard.closed_ms is not None:
+        raise invalid_argument(
+            f"Shard {shard_id} in stream {stream.name} under account {stream.account_id} has already been merged or "
+            "split, and thus is not eligible for merging or splitting."
+        )
+    return shard

@@ -1,0 +1,181 @@
+"""Kinesis' JSON protocol over HTTP/1.1 on the loopback interface: one thread per connection, kept alive."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import socket
+import socketserver
+import threading
+import uuid
+from collections.abc import Callable
+from io import BufferedIOBase
+from typing import Any
+
+from kinesis_emulator.errors import AwsError
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Answer, error_answer
+
+HOST = "127.0.0.1"
+_TARGET_PREFIX = "Kinesis_20131202."
+_REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
+_SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
+_JSON = "application/x-amz-json-1.1"
+
+Respond = Callable[[Request], Answer]
+
+
+class HttpServer(socketserver.ThreadingTCPServer):
+    """Listens on 127.0.0.1 and hands each request to *respond*."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, respond: Respond, clock: Callable[[], float], default_region: str) -> None:
+        super().__init__((HOST, port), _Connection)
+        self.respond = respond
+        self.clock = clock
+        self.default_region = default_region
+        self._lock = threading.Lock()
+        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._acceptor = threading.Thread(
+            target=self.serve_forever, args=(0.02,), name="kinesis-emulator", daemon=True
+        )
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def start(self) -> None:
+        self._acceptor.start()
+
+    def stop(self) -> None:
+        """Stop listening, cut all connections and wait for their threads."""
+        self.shutdown()
+        self._acceptor.join()
+        self.server_close()
+        with self._lock:
+            connections = dict(self._connections)
+        for connection in connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # its client was faster
+        for thread in connections.values():
+            thread.join(timeout=5)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        thread = threading.Thread(
+            target=self.process_request_thread, args=(request, client_address), daemon=True
+        )
+        with self._lock:
+            self._connections[request] = thread
+        thread.start()
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._connections.pop(request, None)
+        super().shutdown_request(request)
+
+
+class _Connection(socketserver.StreamRequestHandler):
+    """One client's connection: requests one after the other."""
+
+    server: HttpServer
+    rbufsize = 256 * 1024
+    disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        try:
+            while self._handle_one():
+                pass
+        except (ConnectionError, TimeoutError):
+            return  # the client went away, or the server was stopped
+
+    def _handle_one(self) -> bool:
+        """Answer one request; False when the connection is to be closed."""
+        head = _read_head(self.rfile)
+        if head is None:
+            return False
+        line, headers = head
+        if "transfer-encoding" in headers:
+            self._send(_refused("The emulator wants a Content-Length, not a chunked body."), keep_alive=False)
+            return False
+        if headers.get("expect", "").lower() == "100-continue":
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        length = int(headers.get("content-length", "0"))
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return False
+        answer = self._answer(line, headers, body)
+        if answer.body is None:
+            return False
+        keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
+        self._send(answer, keep_alive=keep_alive)
+        return keep_alive
+
+    def _answer(self, line: str, headers: dict[str, str], body: bytes) -> Answer:
+        try:
+            request = _parse(line, headers, body, self.server.default_region)
+        except AwsError as error:
+            return error_answer(error)
+        return self.server.respond(request)
+
+    def _send(self, answer: Answer, *, keep_alive: bool) -> None:
+        body = answer.body or b""
+        date = email.utils.formatdate(self.server.clock(), usegmt=True)
+        head = (
+            f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, 'Status')}\r\n"
+            f"x-amzn-RequestId: {uuid.uuid4()}\r\n"
+            f"Content-Type: {_JSON}\r\n"
+            f"Content-Length: {len(body)}\r\n"
+            f"Date: {date}\r\n"
+            f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
+        ).encode("latin-1")
+        if len(body) < 65536:
+            self.connection.sendall(head + body)
+        else:
+            self.connection.sendall(head)
+            self.connection.sendall(body)
+
+
+def _read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
+    """Return the request line and the headers by lower-case name; None at the end of the connection."""
+    line = stream.readline(65536).decode("latin-1").rstrip("\r\n")
+    if not line:
+        return None
+    headers: dict[str, str] = {}
+    while True:
+        header = stream.readline(65536).decode("latin-1").rstrip("\r\n")
+        if not header:
+            return line, headers
+        name, _, value = header.partition(":")
+        headers[name.strip().lower()] = value.strip()
+
+
+def _parse(line: str, headers: dict[str, str], body: bytes, default_region: str) -> Request:
+    target = headers.get("x-amz-target", "")
+    if not line.startswith("POST ") or not target.startswith(_TARGET_PREFIX):
+        raise AwsError(
+            "UnknownOperationException", f"This is a Kinesis emulator; got {line.split(' ')[0]} {target}."
+        )
+    if "cbor" in headers.get("content-type", ""):
+        raise AwsError(
+            "SerializationException",
+            "The emulator speaks JSON only; set AWS_CBOR_DISABLE=true for Java clients.",
+        )
+    try:
+        params = json.loads(body) if body else {}
+    except ValueError:
+        params = None
+    if not isinstance(params, dict):
+        raise AwsError("SerializationException", "The body is not a JSON object.")
+    scope = _SCOPE.search(headers.get("authorization", ""))
+    access_key, region = scope.groups() if scope else ("", default_region)
+    return Request(target.removeprefix(_TARGET_PREFIX), params, region, access_key)
+
+
+def _refused(message: str) -> Answer:
+    return error_answer(AwsError("SerializationException", message))

@@ -1,0 +1,151 @@
+"""What all operations share: the streams, the settings, the clock, and the way from a request to its answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kinesis_emulator.calls import Calls
+from kinesis_emulator.errors import AwsError, access_denied, invalid_argument
+from kinesis_emulator.limits import Limits, RateWindow
+from kinesis_emulator.requests import Request
+from kinesis_emulator.store import Store, Stream, stream_arn
+
+_log = logging.getLogger("kinesis_emulator")
+
+Operation = Callable[["Service", Request], "dict[str, Any] | bytes | None"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    What happens to a call instead of, or beside, its work.
+
+    A *code* answers with that error and does nothing. `drop_request` closes the connection before the work,
+    `drop_answer` after it. `delay_s` waits first.
+    """
+
+    code: str | None = None
+    message: str = "Injected by the emulator."
+    status: int = 400
+    delay_s: float = 0.0
+    drop_request: bool = False
+    drop_answer: bool = False
+
+
+@dataclass
+class Settings:
+    """How the emulator behaves. Every field may be changed while it runs."""
+
+    limits: Limits = field(default_factory=Limits)
+    region: str = "us-east-1"
+    """The region of unsigned calls and of the in-process helpers; a signed call brings its own."""
+    account_id: str = "000000000000"
+    """The account of every stream that is not named by ARN."""
+    shard_end: Literal["with_last_records", "page_of_its_own"] = "with_last_records"
+    """Where the null NextShardIterator of a closed shard comes."""
+    scan_ms: int | None = None
+    """How much arrival time one GetRecords call looks through; None: all of it. Makes empty pages with lag."""
+    iterator_life_s: float = 300.0
+    token_life_s: float = 300.0
+    deny: set[str] = field(default_factory=set)
+    """Actions that are answered with AccessDeniedException."""
+    fault: Callable[[Request], Fault | None] | None = None
+    """Asked before each call; may be called by several threads at once."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status and JSON body of an answer; a body of None means that the connection is closed without one."""
+
+    status: int
+    body: bytes | None
+
+
+class Service:
+    """The emulated service. Thread-safe: the store's locks guard what changes."""
+
+    def __init__(
+        self, operations: Mapping[str, Operation], settings: Settings, clock: Callable[[], float]
+    ) -> None:
+        self._operations = operations
+        self.settings = settings
+        self.clock = clock
+        self.store = Store()
+        self.calls = Calls()
+        self._rates: defaultdict[tuple[str, str], RateWindow] = defaultdict(RateWindow)
+        self._rates_lock = threading.Lock()
+
+    def now_ms(self) -> int:
+        return round(self.clock() * 1000)
+
+    def find_stream(self, request: Request) -> Stream:
+        """Return the stream that *request* names by StreamARN or StreamName."""
+        arn = request.optional_text("StreamARN")
+        name = request.optional_text("StreamName")
+        if arn is None and name is None:
+            raise invalid_argument("Either StreamName or StreamARN must be specified.")
+        if arn is None:
+            arn = stream_arn(request.region, self.settings.account_id, name or "")
+        elif name is not None and not arn.endswith(f"/{name}"):
+            raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
+        return self.store.get(arn)
+
+    def admit(self, action: str, resource: str, rate: int | None) -> None:
+        """Count a control-plane call on *resource*, or refuse it with a LimitExceededException."""
+        now_s = self.clock()
+        with self._rates_lock:
+            window = self._rates[action, resource]
+            if not window.admits(rate, now_s):
+                raise AwsError("LimitExceededException", f"Rate exceeded for {resource}.")
+            window.add(rate, now_s)
+
+    def answer(self, request: Request) -> Answer:
+        """Carry out *request* and return its answer, errors included."""
+        self.calls.add(request.action, request.stream_name, request.shard_id)
+        fault = self.settings.fault(request) if self.settings.fault else None
+        fault = fault or Fault()
+        if fault.delay_s:
+            time.sleep(fault.delay_s)
+        if fault.drop_request:
+            return Answer(0, None)
+        if fault.code is not None:
+            return error_answer(AwsError(fault.code, fault.message, fault.status))
+        answer = self._carry_out(request)
+        return Answer(0, None) if fault.drop_answer else answer
+
+    def _carry_out(self, request: Request) -> Answer:
+        try:
+            operation = self._operations.get(request.action)
+            if operation is None:
+                message = f"The emulator does not know the operation {request.action}."
+                raise AwsError("UnknownOperationException", message)
+            if request.action in self.settings.deny:
+                raise access_denied(request.action, self._resource(request), self.settings.account_id)
+            result = operation(self, request)
+        except AwsError as error:
+            return error_answer(error)
+        except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would
+            _log.exception("%s failed inside the emulator", request.action)
+            return error_answer(AwsError("InternalFailure", "The emulator failed; see its log.", status=500))
+        return Answer(200, result if isinstance(result, bytes) else _json(result))
+
+    def _resource(self, request: Request) -> str:
+        name = request.stream_name or "*"
+        return request.optional_text("StreamARN") or stream_arn(
+            request.region, self.settings.account_id, name
+        )
+
+
+def error_answer(error: AwsError) -> Answer:
+    return Answer(error.status, _json({"__type": error.code, "message": error.message}))
+
+
+def _json(value: dict[str, Any] | None) -> bytes:
+    return b"" if value is None else json.dumps(value, separators=(",", ":")).encode()

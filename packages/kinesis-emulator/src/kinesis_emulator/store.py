@@ -1,0 +1,244 @@
+"""Streams, shards and records in memory. One lock per stream makes every change and every read whole."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kinesis_emulator import numbers
+from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
+from kinesis_emulator.limits import RateWindow
+
+MAX_HASH_KEY = 2**128 - 1
+EncryptionType = Literal["NONE", "KMS"]
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """One record as it was put, for comparing with what a reader saw."""
+
+    shard_id: str
+    sequence_number: str
+    partition_key: str | None
+    data: bytes
+    arrived_ms: int | None
+
+
+@dataclass
+class ShardRates:
+    """What has been used of a shard's rates."""
+
+    read_calls: RateWindow = field(default_factory=RateWindow)
+    read_bytes: RateWindow = field(default_factory=RateWindow)
+    iterators: RateWindow = field(default_factory=RateWindow)
+    write_records: RateWindow = field(default_factory=RateWindow)
+    write_bytes: RateWindow = field(default_factory=RateWindow)
+
+
+class Shard:
+    """
+    One shard's log. Record number i (from 1) stands at place i - 1; trimmed records keep their place.
+
+    `peaks` holds the highest arrival time up to each record: it only grows, also when arrival times do not,
+    so a time is found by bisection. `ends` holds the data bytes up to and including each record.
+    """
+
+    def __init__(
+        self, index: int, hash_range: tuple[int, int], parents: tuple[Shard, ...], opened_s: int, now_ms: int
+    ) -> None:
+        self.index = index
+        self.shard_id = f"shardId-{index:012d}"
+        self.hash_start, self.hash_end = hash_range
+        self.parents = parents
+        self.children: tuple[Shard, ...] = ()
+        self.opened_s = opened_s
+        self.opened_ms = now_ms
+        self.closed_ms: int | None = None
+        self.base = numbers.shard_base(opened_s, index)
+        self.rates = ShardRates()
+        self.trimmed = 0
+        self.fragments: list[bytes] = []
+        self.peaks: list[int] = []
+        self.ends: list[int] = []
+
+    @property
+    def starting_number(self) -> str:
+        return numbers.encode(self.base, 0, self.opened_s)
+
+    @property
+    def ending_number(self) -> str | None:
+        if self.closed_ms is None:
+            return None
+        return numbers.encode(self.base, numbers.LAST_INDEX, self.closed_ms // 1000)
+
+    def append(self, fragment: bytes, size: int, arrived_ms: int) -> None:
+        """Add a record; *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data."""
+        self.fragments.append(fragment)
+        self.peaks.append(max(arrived_ms, self.peaks[-1]) if self.peaks else arrived_ms)
+        self.ends.append(self.ends[-1] + size if self.ends else size)
+
+    def next_number(self, arrived_ms: int) -> str:
+        """Return the sequence number of the next record to append."""
+        return numbers.encode(self.base, len(self.fragments) + 1, arrived_ms // 1000)
+
+    def trim(self, horizon_ms: int) -> None:
+        """Hide the records that arrived before *horizon_ms*; nothing brings them back."""
+        self.trimmed = max(self.trimmed, bisect_left(self.peaks, horizon_ms))
+
+    def place_at_time(self, time_ms: int) -> int:
+        """Return the place of the first record that arrived at or after *time_ms*."""
+        return bisect_left(self.peaks, time_ms)
+
+    def place_after_bytes(self, place: int, max_bytes: int) -> int:
+        """Return where a page from *place* ends that holds at most *max_bytes*, but at least one record."""
+        before = self.ends[place - 1] if place else 0
+        return max(place + 1, bisect_right(self.ends, before + max_bytes, lo=place))
+
+    def data_bytes(self, start: int, stop: int) -> int:
+        """Return the data bytes of the records in places *start* to *stop*."""
+        if stop <= start:
+            return 0
+        return self.ends[stop - 1] - (self.ends[start - 1] if start else 0)
+
+    def stored_record(self, place: int) -> StoredRecord:
+        """Return the record in *place*, which may be a trimmed one."""
+        entry = json.loads(self.fragments[place])
+        arrived = entry.get("ApproximateArrivalTimestamp")
+        return StoredRecord(
+            self.shard_id,
+            entry["SequenceNumber"],
+            entry.get("PartitionKey"),
+            base64.b64decode(entry["Data"]),
+            None if arrived is None else round(arrived * 1000),
+        )
+
+
+@dataclass(eq=False)
+class Stream:
+    """One stream; hold `lock` while looking at or changing its shards."""
+
+    name: str
+    region: str
+    account_id: str
+    created_ms: int
+    mode: str = "PROVISIONED"
+    max_record_kib: int = 1024
+    encryption: EncryptionType = "NONE"
+    retention_hours: int = 24
+    shards: list[Shard] = field(default_factory=list)
+    open_shards: list[Shard] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _open_starts: list[int] = field(default_factory=list)
+
+    @property
+    def arn(self) -> str:
+        return stream_arn(self.region, self.account_id, self.name)
+
+    def horizon_ms(self, now_ms: int) -> int:
+        """Return the time before which records are gone."""
+        return now_ms - self.retention_hours * 3_600_000
+
+    def trim(self, now_ms: int) -> None:
+        """Hide what has fallen out of retention."""
+        for shard in self.shards:
+            shard.trim(self.horizon_ms(now_ms))
+
+    def listed_shards(self, now_ms: int) -> list[Shard]:
+        """Return the shards that Kinesis still knows: open ones, and closed ones within retention."""
+        horizon = self.horizon_ms(now_ms)
+        return [shard for shard in self.shards if shard.closed_ms is None or shard.closed_ms >= horizon]
+
+    def find_shard(self, shard_id: str, now_ms: int) -> Shard | None:
+        """Return the shard that Kinesis still knows by that id, or None."""
+        return next((shard for shard in self.listed_shards(now_ms) if shard.shard_id == shard_id), None)
+
+    def add_shard(
+        self, hash_range: tuple[int, int], parents: tuple[Shard, ...], opened_s: int, now_ms: int
+    ) -> Shard:
+        """Open a shard, closing its *parents*."""
+        shard = Shard(len(self.shards), hash_range, parents, opened_s, now_ms)
+        self.shards.append(shard)
+        for parent in parents:
+            parent.closed_ms = now_ms
+            parent.children += (shard,)
+        self.open_shards = sorted(
+            (other for other in self.shards if other.closed_ms is None), key=lambda other: other.hash_start
+        )
+        self._open_starts = [other.hash_start for other in self.open_shards]
+        return shard
+
+    def route(self, hash_key: int) -> Shard:
+        """Return the open shard that takes *hash_key*."""
+        return self.open_shards[bisect_right(self._open_starts, hash_key) - 1]
+
+
+class Store:
+    """All streams, each under its ARN: regions and accounts do not see each other's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._streams: dict[str, Stream] = {}
+        self._last_opened_s = 0
+
+    def next_opened_s(self, now_ms: int) -> int:
+        """
+        Return a second for new shards' sequence numbers that no shard was opened in before.
+
+        It runs ahead of the clock when shards are opened faster than one reshard a second: a child must have
+        higher numbers than its parents, and a recreated stream must not accept its predecessor's.
+        """
+        with self._lock:
+            self._last_opened_s = max(now_ms // 1000, self._last_opened_s + 1)
+            return self._last_opened_s
+
+    def create(self, stream: Stream, shard_count: int) -> None:
+        """Add *stream* with *shard_count* shards that share the hash keys evenly."""
+        opened_s = self.next_opened_s(stream.created_ms)
+        for hash_range in even_ranges(shard_count):
+            stream.add_shard(hash_range, (), opened_s, stream.created_ms)
+        with self._lock:
+            if stream.arn in self._streams:
+                raise AwsError(
+                    "ResourceInUseException",
+                    f"Stream {stream.name} under account {stream.account_id} already exists.",
+                )
+            self._streams[stream.arn] = stream
+
+    def delete(self, stream: Stream) -> None:
+        with self._lock:
+            self._streams.pop(stream.arn, None)
+
+    def get(self, arn: str) -> Stream:
+        """Return the stream under *arn*; a ResourceNotFoundException when there is none."""
+        with self._lock:
+            stream = self._streams.get(arn)
+        if stream is None:
+            parts = arn.split(":", 5)
+            if len(parts) != 6 or not parts[5].startswith("stream/"):
+                raise invalid_argument(f"StreamARN {arn} is not a valid stream ARN.")
+            raise stream_not_found(parts[5].removeprefix("stream/"), parts[4])
+        return stream
+
+    def list(self, region: str, account_id: str) -> list[Stream]:
+        """Return the streams of one region and account, by name."""
+        prefix = stream_arn(region, account_id, "")
+        with self._lock:
+            return sorted(
+                (stream for arn, stream in self._streams.items() if arn.startswith(prefix)),
+                key=lambda stream: stream.name,
+            )
+
+
+def stream_arn(region: str, account_id: str, name: str) -> str:
+    return f"arn:aws:kinesis:{region}:{account_id}:stream/{name}"
+
+
+def even_ranges(count: int) -> list[tuple[int, int]]:
+    """Return *count* ranges that cover all hash keys, as CreateStream and UpdateShardCount cut them."""
+    width = (MAX_HASH_KEY + 1) // count
+    starts = [i * width for i in range(count)]
+    return list(zip(starts, [start - 1 for start in starts[1:]] + [MAX_HASH_KEY], strict=True))

@@ -1,0 +1,169 @@
+"""Streams as a whole: create, delete, describe, list, retention, record size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinesis_emulator.errors import AwsError, invalid_argument, validation
+from kinesis_emulator.listing import describe_shard
+from kinesis_emulator.requests import NAME_PATTERN, Request
+from kinesis_emulator.service import Service
+from kinesis_emulator.store import Stream
+
+MAX_RETENTION_HOURS = 8760
+_ON_DEMAND_SHARDS = 4
+
+
+def create_stream(service: Service, request: Request) -> None:
+    name = request.text("StreamName")
+    if len(name) > 128:
+        raise validation("StreamName", name, "Member must have length less than or equal to 128")
+    if not NAME_PATTERN.fullmatch(name):
+        pattern = NAME_PATTERN.pattern
+        raise validation("StreamName", name, f"Member must satisfy regular expression pattern: {pattern}")
+    mode = _mode(request)
+    stream = Stream(
+        name,
+        request.region,
+        service.settings.account_id,
+        created_ms=service.now_ms(),
+        mode=mode,
+        max_record_kib=request.optional_integer("MaxRecordSizeInKiB", 1024, 10240) or 1024,
+    )
+    service.store.create(stream, _shard_count(request, mode))
+
+
+def _mode(request: Request) -> str:
+    details = request.member("StreamModeDetails")
+    return details.choice("StreamMode", ["PROVISIONED", "ON_DEMAND"]) if details.params else "PROVISIONED"
+
+
+def _shard_count(request: Request, mode: str) -> int:
+    count = request.optional_integer("ShardCount", 1)
+    if mode == "ON_DEMAND":
+        if count is not None:
+            raise invalid_argument("ShardCount must not be specified for a stream in ON_DEMAND mode.")
+        return _ON_DEMAND_SHARDS
+    if count is None:
+        raise validation("ShardCount", None, "Member must not be null")
+    return count
+
+
+def delete_stream(service: Service, request: Request) -> None:
+    service.store.delete(service.find_stream(request))
+
+
+def describe_stream(service: Service, request: Request) -> dict[str, Any]:
+    stream = service.find_stream(request)
+    limit = request.optional_integer("Limit", 1, 10_000) or 100
+    after = request.optional_text("ExclusiveStartShardId") or ""
+    account = f"account {stream.account_id}"
+    service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
+    with stream.lock:
+        shards = [shard for shard in stream.listed_shards(service.now_ms()) if shard.shard_id > after]
+        described = [describe_shard(shard) for shard in shards[:limit]]
+    return {
+        "StreamDescription": {**_facts(stream), "Shards": described, "HasMoreShards": len(shards) > limit}
+    }
+
+
+def describe_stream_summary(service: Service, request: Request) -> dict[str, Any]:
+    stream = service.find_stream(request)
+    account = f"account {stream.account_id}"
+    service.admit("DescribeStreamSummary", account, service.settings.limits.describe_stream_summary_per_s)
+    return {
+        "StreamDescriptionSummary": {
+            **_facts(stream),
+            "OpenShardCount": len(stream.open_shards),
+            "ConsumerCount": 0,
+            "MaxRecordSizeInKiB": stream.max_record_kib,
+        }
+    }
+
+
+def _facts(stream: Stream) -> dict[str, Any]:
+    facts = {
+        "StreamName": stream.name,
+        "StreamARN": stream.arn,
+        "StreamStatus": "ACTIVE",
+        "StreamModeDetails": {"StreamMode": stream.mode},
+        "RetentionPeriodHours": stream.retention_hours,
+        "StreamCreationTimestamp": stream.created_ms / 1000,
+        "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
+        "EncryptionType": stream.encryption,
+    }
+    if stream.encryption == "KMS":
+        facts["KeyId"] = "alias/aws/kinesis"
+    return facts
+
+
+def list_streams(service: Service, request: Request) -> dict[str, Any]:
+    limit = request.optional_integer("Limit", 1, 10_000) or 100
+    after = request.optional_text("NextToken") or request.optional_text("ExclusiveStartStreamName") or ""
+    streams = [
+        stream
+        for stream in service.store.list(request.region, service.settings.account_id)
+        if stream.name > after
+    ]
+    page, has_more = streams[:limit], len(streams) > limit
+    summaries = [_summary(stream) for stream in page]
+    answer: dict[str, Any] = {
+        "StreamNames": [stream.name for stream in page],
+        "StreamSummaries": summaries,
+        "HasMoreStreams": has_more,
+    }
+    if has_more:
+        answer["NextToken"] = page[-1].name
+    return answer
+
+
+def _summary(stream: Stream) -> dict[str, Any]:
+    names = ("StreamName", "StreamARN", "StreamStatus", "StreamModeDetails", "StreamCreationTimestamp")
+    facts = _facts(stream)
+    return {name: facts[name] for name in names}
+
+
+def increase_retention(service: Service, request: Request) -> None:
+    stream = service.find_stream(request)
+    hours = _retention_hours(request)
+    with stream.lock:
+        if hours < stream.retention_hours:
+            raise _retention_error(stream, hours, "shorter", "DecreaseRetentionPeriod")
+        stream.trim(service.now_ms())
+        stream.retention_hours = hours
+
+
+def decrease_retention(service: Service, request: Request) -> None:
+    stream = service.find_stream(request)
+    hours = _retention_hours(request)
+    with stream.lock:
+        if hours > stream.retention_hours:
+            raise _retention_error(stream, hours, "longer", "IncreaseRetentionPeriod")
+        stream.retention_hours = hours
+        stream.trim(service.now_ms())
+
+
+def _retention_hours(request: Request) -> int:
+    hours = request.integer("RetentionPeriodHours", 1)
+    if hours < 24:
+        raise invalid_argument(
+            f"Minimum allowed retention period is 24 hours. Requested retention period ({hours} hours) is too short."
+        )
+    if hours > MAX_RETENTION_HOURS:
+        raise invalid_argument(
+            f"Maximum allowed retention period is {MAX_RETENTION_HOURS} hours. "
+            f"Requested retention period ({hours} hours) is too long."
+        )
+    return hours
+
+
+def _retention_error(stream: Stream, hours: int, relation: str, other_call: str) -> AwsError:
+    return invalid_argument(
+        f"Requested retention period ({hours} hours) for stream {stream.name} can not be {relation} than existing "
+        f"retention period ({stream.retention_hours} hours). Use {other_call} API."
+    )
+
+
+def update_max_record_size(service: Service, request: Request) -> None:
+    size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
+    service.find_stream(request).max_record_kib = size

@@ -1,0 +1,185 @@
+"""PutRecord and PutRecords."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+from kinesis_emulator import numbers
+from kinesis_emulator.errors import (
+    AwsError,
+    invalid_argument,
+    rate_exceeded,
+    rate_exceeded_message,
+    validation,
+)
+from kinesis_emulator.limits import Limits
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Service
+from kinesis_emulator.store import MAX_HASH_KEY, Shard, Stream
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checked record on its way into a shard."""
+
+    data_base64: str
+    data_bytes: int
+    partition_key: str
+    size: int
+    """Bytes of data and partition key: what the service's limits count."""
+    hash_key: int
+
+
+def put_record(service: Service, request: Request) -> dict[str, Any]:
+    stream = service.find_stream(request)
+    entry = _entry(request.params, "")
+    _check_size(service.settings.limits, stream, entry)
+    _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
+    with stream.lock:
+        shard = stream.route(entry.hash_key)
+        if not _admit(service, shard, entry):
+            raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
+        answer = {"ShardId": shard.shard_id, "SequenceNumber": append(stream, shard, entry, service.now_ms())}
+    return _with_encryption(stream, answer)
+
+
+def put_records(service: Service, request: Request) -> dict[str, Any]:
+    stream = service.find_stream(request)
+    entries = _entries(service.settings.limits, stream, request.params.get("Records"))
+    with stream.lock:
+        results = [_put_one(service, stream, entry) for entry in entries]
+    failed = sum("ErrorCode" in result for result in results)
+    return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
+
+
+def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
+    shard = stream.route(entry.hash_key)
+    if not _admit(service, shard, entry):
+        return {
+            "ErrorCode": "ProvisionedThroughputExceededException",
+            "ErrorMessage": rate_exceeded_message(shard.shard_id, stream.name, stream.account_id),
+        }
+    return {"SequenceNumber": append(stream, shard, entry, service.now_ms()), "ShardId": shard.shard_id}
+
+
+def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
+    if not isinstance(records, list):
+        raise validation("Records", None, "Member must not be null")
+    most = limits.put_records_max_records
+    if not records or (most is not None and len(records) > most):
+        relation = f"less than or equal to {most}" if records else "greater than or equal to 1"
+        raise validation("Records", f"[{len(records)} records]", f"Member must have length {relation}")
+    entries = [_entry(record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
+    for entry in entries:
+        _check_size(limits, stream, entry)
+    total, most_bytes = sum(entry.size for entry in entries), limits.put_records_max_bytes
+    if most_bytes is not None and total > most_bytes:
+        raise invalid_argument(f"Records size exceeds {most_bytes // (1024 * 1024)} MB limit")
+    return entries
+
+
+def _entry(record: Any, path: str) -> Entry:
+    data, key, explicit = (_member(record, name) for name in ("Data", "PartitionKey", "ExplicitHashKey"))
+    if data is None:
+        raise validation(f"{path}data", None, "Member must not be null")
+    if key is None:
+        raise validation(f"{path}partitionKey", None, "Member must not be null")
+    try:
+        data_bytes = len(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        raise AwsError("SerializationException", f"{path}data is not valid base64.") from None
+    return make_entry(data, data_bytes, key, explicit, path)
+
+
+def _member(record: Any, name: str) -> str | None:
+    value = record.get(name) if isinstance(record, dict) else record
+    if value is not None and not isinstance(value, str):
+        raise AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
+    return value
+
+
+def make_entry(data_base64: str, data_bytes: int, key: str, explicit: str | None, path: str = "") -> Entry:
+    """Return a record with its hash key; refuses keys outside their domains."""
+    if not 1 <= len(key) <= 256:
+        relation = "less than or equal to 256" if key else "greater than or equal to 1"
+        raise validation(f"{path}partitionKey", key, f"Member must have length {relation}")
+    encoded_key = key.encode("utf-8", "surrogatepass")
+    if explicit is None:
+        hash_key = int.from_bytes(hashlib.md5(encoded_key, usedforsecurity=False).digest(), "big")
+    else:
+        hash_key = _explicit_hash_key(explicit)
+    return Entry(data_base64, data_bytes, key, data_bytes + len(encoded_key), hash_key)
+
+
+def _explicit_hash_key(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= MAX_HASH_KEY):
+        raise invalid_argument(
+            f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was {text}"
+        )
+    return int(text)
+
+
+def _check_size(limits: Limits, stream: Stream, entry: Entry) -> None:
+    most = stream.max_record_kib * 1024
+    if limits.enforce_record_size and entry.size > most:
+        raise invalid_argument(
+            f"Record size of {entry.size} bytes exceeds the maximum record size of {most} bytes for stream "
+            f"{stream.name} under account {stream.account_id}."
+        )
+
+
+def _check_ordering(stream: Stream, text: str | None) -> None:
+    """Refuse a number that no shard of *stream* gave out. A shard's numbers always grow, so nothing else is due."""
+    if text is None:
+        return
+    number = numbers.decode(text) if numbers.is_decimal(text) else None
+    known = number is not None and number.shard_index < len(stream.shards)
+    if not known or number is None or stream.shards[number.shard_index].opened_s != number.opened_s:
+        raise invalid_argument(
+            f"ExclusiveMinimumSequenceNumber {text} used in PutRecord on stream {stream.name} under account "
+            f"{stream.account_id} is invalid."
+        )
+
+
+def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
+    """Count the record against its shard's rates; False when it does not fit."""
+    limits, rates = service.settings.limits, shard.rates
+    if limits.write_records_per_s is None and limits.write_bytes_per_s is None:
+        return True
+    now_s = service.clock()
+    if not rates.write_records.admits(limits.write_records_per_s, now_s):
+        return False
+    if not rates.write_bytes.admits(limits.write_bytes_per_s, now_s, entry.size):
+        return False
+    rates.write_records.add(limits.write_records_per_s, now_s)
+    rates.write_bytes.add(limits.write_bytes_per_s, now_s, entry.size)
+    return True
+
+
+def append(stream: Stream, shard: Shard, entry: Entry, arrived_ms: int, omit: Collection[str] = ()) -> str:
+    """
+    Add *entry* to *shard* and return its sequence number; the caller holds the stream's lock.
+
+    *omit* names members that GetRecords shall not show for this record.
+    """
+    number = shard.next_number(arrived_ms)
+    parts = [f'{{"SequenceNumber":"{number}"']
+    if "ApproximateArrivalTimestamp" not in omit:
+        parts.append(f'"ApproximateArrivalTimestamp":{arrived_ms // 1000}.{arrived_ms % 1000:03d}')
+    parts.append(f'"Data":"{entry.data_base64}"')
+    if "PartitionKey" not in omit:
+        parts.append(f'"PartitionKey":{encode_basestring_ascii(entry.partition_key)}')
+    if stream.encryption != "NONE":
+        parts.append(f'"EncryptionType":"{stream.encryption}"')
+    shard.append((",".join(parts) + "}").encode("ascii"), entry.data_bytes, arrived_ms)
+    return number
+
+
+def _with_encryption(stream: Stream, answer: dict[str, Any]) -> dict[str, Any]:
+    return answer if stream.encryption == "NONE" else {**answer, "EncryptionType": stream.encryption}

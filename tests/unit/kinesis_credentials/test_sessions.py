@@ -1,0 +1,176 @@
+"""Sessions take their credentials from where the spec says, and from nowhere else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import threading
+from pathlib import Path
+
+import pytest
+from botocore.session import Session
+
+from kinesis_credentials import (
+    CredentialsError,
+    DefaultChain,
+    NoCredentialsError,
+    Profile,
+    ProfileNotFoundError,
+    SourceFailedError,
+    StaticKeys,
+    cached_session,
+    check,
+    open_session,
+)
+
+KEYS = StaticKeys("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
+
+
+def read_keys(session: Session) -> tuple[str, str, str | None]:
+    credentials = session.get_credentials()
+    assert credentials is not None
+    frozen = credentials.get_frozen_credentials()
+    return frozen.access_key, frozen.secret_key, frozen.token
+
+
+def test_static_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explicit keys win over the environment's."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
+    session = open_session(KEYS, "eu-west-1")
+    check(session)
+    assert read_keys(session) == ("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
+    assert session.create_client("kinesis").meta.region_name == "eu-west-1"
+
+
+def test_profile(aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named profile wins over the environment's keys."""
+    (aws_home / "credentials").write_text("[team]\naws_access_key_id=one\naws_secret_access_key=two\n")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
+    assert read_keys(open_session(Profile("team"))) == ("one", "two", None)
+
+
+def test_profile_without_credentials(aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named profile that holds none never falls through to the environment, a container or the machine."""
+    (aws_home / "config").write_text("[profile team]\nregion=eu-west-1\n")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
+    with pytest.raises(NoCredentialsError) as caught:
+        check(open_session(Profile("team")))
+    sources = [attempt.source for attempt in caught.value.attempts]
+    assert "shared-credentials-file" in sources
+    assert not {"env", "container-role", "iam-role"} & set(sources)
+    assert "profile 'team' has no role_arn" in str(caught.value)
+
+
+def test_default_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default chain begins with the environment."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "two")
+    assert read_keys(open_session(DefaultChain())) == ("one", "two", None)
+
+
+def test_no_credentials(aws_home: Path) -> None:
+    """Without credentials the error says what was tried, why each did not serve, and what to do."""
+    with pytest.raises(NoCredentialsError) as caught:
+        check(open_session(DefaultChain()))
+    message = str(caught.value)
+    assert message.startswith("No AWS credentials were found. Give keys (awsAccessKeyId and awsSecretKey)")
+    assert "env: AWS_ACCESS_KEY_ID is not set" in message
+    assert f"no keys of profile 'default' in {aws_home / 'credentials'}" in message
+    assert "iam-role: AWS_EC2_METADATA_DISABLED is true" in message
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message  # noqa: S301 - our own bytes
+
+
+def test_half_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source that is there in part stops the search, without showing the part."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    with pytest.raises(SourceFailedError, match="missing: AWS_SECRET_ACCESS_KEY") as caught:
+        check(open_session(DefaultChain()))
+    assert "AKIDEXAMPLE" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("process", "message"),
+    [
+        ("/no/such/program", "No such file"),
+        ("echo s3cr3t-invented", "gave an answer that is not JSON"),
+    ],
+)
+def test_broken_process(aws_home: Path, process: str, message: str) -> None:
+    """A credential process that breaks is an error of ours, and its output is not shown."""
+    (aws_home / "config").write_text(f"[default]\ncredential_process={process}\n")
+    with pytest.raises(SourceFailedError, match=message) as caught:
+        check(open_session(DefaultChain()))
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_unknown_profile() -> None:
+    """A profile that is not configured is an error at once, naming it."""
+    with pytest.raises(ProfileNotFoundError, match="The AWS configuration has no profile 'team'"):
+        open_session(Profile("team"))
+
+
+def test_unknown_profile_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When AWS_PROFILE is wrong, the error says that the variable is."""
+    monkeypatch.setenv("AWS_PROFILE", "team")
+    with pytest.raises(ProfileNotFoundError, match="AWS_PROFILE names profile 'team'"):
+        open_session(KEYS)
+
+
+def test_unreadable_configuration(aws_home: Path) -> None:
+    """A configuration file that is not one is an error of this package."""
+    (aws_home / "config").write_text("no section\n")
+    with pytest.raises(CredentialsError, match="The AWS configuration cannot be read"):
+        open_session(DefaultChain())
+
+
+def test_cached() -> None:
+    """One process has one session per spec and region, however many threads ask."""
+    found: list[Session] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(cached_session(KEYS, "eu-west-1"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len({id(session) for session in found}) == 1
+    assert cached_session(KEYS, "eu-west-2") is not found[0]
+
+
+def test_cache_follows_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys corrected in the environment are used by the next session of the same process."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "two")
+    assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "three")
+    assert read_keys(cached_session(DefaultChain())) == ("one", "three", None)
+
+
+def test_cache_forgets_failures(aws_home: Path) -> None:
+    """Keys written to the configuration after a failed check are found."""
+    with pytest.raises(NoCredentialsError):
+        check(cached_session(DefaultChain()))
+    (aws_home / "config").write_text("[default]\naws_access_key_id=one\naws_secret_access_key=two\n")
+    assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
+
+
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="the platform does not fork"
+)
+def test_forked_child() -> None:
+    """A child forked while a session is being opened opens its own."""
+    from kinesis_credentials import sessions
+
+    parent = cached_session(KEYS)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    with sessions._lock:
+        child = context.Process(target=lambda: answers.put(cached_session(KEYS) is parent))
+        child.start()
+    child.join(timeout=30)
+    assert child.exitcode == 0
+    assert answers.get() is False

@@ -1,0 +1,45 @@
+"""Specs pickle, compare, and never show what they hold."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kinesis_credentials import DefaultChain, IncompleteKeysError, Profile, StaticKeys
+
+KEYS = StaticKeys("AKIDEXAMPLE123456789", "s3cr3t/invented", "t0ken-invented")
+
+
+@pytest.mark.parametrize("spec", [KEYS, Profile("team"), DefaultChain()])
+def test_pickles(spec: object) -> None:
+    """A spec arrives on an executor as it left the driver."""
+    assert pickle.loads(pickle.dumps(spec)) == spec  # noqa: S301 - our own bytes
+
+
+def test_repr_hides() -> None:
+    """Neither secret nor token is in the repr, and of the key id only its end."""
+    assert repr(KEYS) == "StaticKeys(access_key_id='****6789')"
+    assert repr(pickle.loads(pickle.dumps(KEYS))) == repr(KEYS)  # noqa: S301 - our own bytes
+
+
+def test_repr_of_short_key_id() -> None:
+    """A key id too short to be masked in part is masked whole."""
+    assert repr(StaticKeys("short", "secret")) == "StaticKeys(access_key_id='****')"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("AKIDEXAMPLE", ""), "The access key id needs the secret key beside it."),
+        (("", "s3cr3t"), "The secret key needs the access key id beside it."),
+        (("", "", "t0ken"), "The session token needs the access key id and secret key beside it."),
+        (("AKIDEXAMPLE", "", "t0ken"), "The access key id needs the secret key beside it."),
+        (("AKIDEXAMPLE", "s3cr3t\n"), "The secret key has white space in it; copy it again without."),
+    ],
+)
+def test_incomplete_keys(arguments: tuple[str, ...], message: str) -> None:
+    """A part that is missing or damaged is named, and no part is shown."""
+    with pytest.raises(IncompleteKeysError) as caught:
+        StaticKeys(*arguments)
+    assert str(caught.value) == message

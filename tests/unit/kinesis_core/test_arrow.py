@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import hashlib
+import pickle
+import subprocess
+import sys
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kinesis_core.aggregation import MAGIC
+from kinesis_core.arrow import BatchBuilder, to_timestamps
+from kinesis_core.columns import COLUMNS
+from kinesis_core.errors import OptionError
+from kinesis_core.pages import Page, Record
+
+
+def seal(message: bytes) -> bytes:
+    return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
+
+
+AGGREGATE = seal(b"\x0a\x01k\x0a\x01l\x12\x0212\x1a\x05\x08\x00\x1a\x01a\x1a\x07\x08\x01\x10\x00\x1a\x01b")
+"""Two user records: a under key k, b under key l with explicit hash key 12."""
+EMPTY_AGGREGATE = seal(b"\x0a\x01k")
+ARRIVED = datetime(2026, 9, 21, 14, 13, 32, 345000, tzinfo=timezone.utc)
+
+PLAIN = Page([Record("1", b"one", "key", 1790000012.345, "KMS"), Record("2", b"")], millis_behind=7)
+MIXED = Page(
+    [
+        Record("1", b"one", "key", 1790000012.345, "KMS"),
+        Record("2", AGGREGATE, "a", 1790000012.346),
+        Record("3", EMPTY_AGGREGATE, "a", 1790000012.347),
+        Record("4", AGGREGATE[:-1], "a", 1790000012.348),
+        Record("5", b"five"),
+    ],
+    millis_behind=7,
+)
+
+subsets = st.lists(st.sampled_from(list(COLUMNS)), min_size=1, unique=True)
+
+
+def build(page: Page, columns: list[str], deaggregate: bool = True) -> pa.RecordBatch:
+    return BatchBuilder(columns, deaggregate).build(page, "orders", "shardId-000000000000")
+
+
+@given(names=subsets)
+def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:
+    """Spark compares the first batch with its own schema exactly: types, order, zone, nullability."""
+    spark = pytest.importorskip("pyspark.sql.types", reason="the core is installed alone")
+    conversion = pytest.importorskip("pyspark.sql.pandas.types")
+    schema = spark.StructType()
+    for name in names:
+        schema.add(name, COLUMNS[name].kind.value)
+    assert BatchBuilder(names).schema.equals(conversion.to_arrow_schema(schema, timezone="UTC"))
+
+
+def test_a_record_is_a_row_with_every_column() -> None:
+    """Every column of a plain record holds what Kinesis said, null where it said nothing."""
+    first, second = build(PLAIN, list(COLUMNS)).to_pylist()
+    assert first == {
+        "data": b"one",
+        "streamName": "orders",
+        "partitionKey": "key",
+        "sequenceNumber": "1",
+        "approximateArrivalTimestamp": ARRIVED,
+        "shardId": "shardId-000000000000",
+        "subSequenceNumber": 0,
+        "explicitHashKey": None,
+        "stream": "orders",
+        "encryptionType": "KMS",
+        "millisBehindLatest": 7,
+    }
+    assert [
+        second[name] for name in ("data", "partitionKey", "approximateArrivalTimestamp", "encryptionType")
+    ] == [
+        b"",
+        None,
+        None,
+        None,
+    ]
+
+
+def test_a_mixed_page_keeps_the_order() -> None:
+    """User records stand where their aggregate stood; an empty one has no rows, a damaged one is a record."""
+    batch = build(MIXED, ["sequenceNumber", "subSequenceNumber", "data", "partitionKey", "explicitHashKey"])
+    assert [tuple(row.values()) for row in batch.to_pylist()] == [
+        ("1", 0, b"one", "key", None),
+        ("2", 0, b"a", "k", None),
+        ("2", 1, b"b", "l", "12"),
+        ("4", 0, AGGREGATE[:-1], "a", None),
+        ("5", 0, b"five", None, None),
+    ]
+
+
+def test_user_records_share_what_belongs_to_their_record() -> None:
+    """Arrival time, encryption and the constants of the page are those of the aggregate."""
+    batch = build(MIXED, ["approximateArrivalTimestamp", "encryptionType", "stream", "millisBehindLatest"])
+    assert batch.column(0).cast(pa.int64()).to_pylist() == [
+        1790000012345000,
+        1790000012346000,
+        1790000012346000,
+        1790000012348000,
+        None,
+    ]
+    assert batch.column(1).to_pylist() == ["KMS", None, None, None, None]
+    assert batch.column(2).to_pylist() == ["orders"] * 5
+    assert batch.column(3).to_pylist() == [7] * 5
+
+
+def test_aggregates_can_be_left_whole() -> None:
+    """Without de-aggregation every record is one row."""
+    batch = build(MIXED, ["data", "subSequenceNumber"], deaggregate=False)
+    assert batch.column(0).to_pylist() == [record.data for record in MIXED.records]
+    assert batch.column(1).to_pylist() == [0] * 5
+
+
+@given(names=subsets, deaggregate=st.booleans())
+def test_any_subset_gives_the_same_values(names: list[str], deaggregate: bool) -> None:
+    """A column's values and the number of rows do not depend on which others are asked for, nor on their order."""
+    batch = build(MIXED, names, deaggregate)
+    batch.validate(full=True)
+    assert batch.equals(build(MIXED, list(COLUMNS), deaggregate).select(names))
+
+
+@given(names=subsets, deaggregate=st.booleans())
+def test_an_empty_page_is_a_batch_of_no_rows(names: list[str], deaggregate: bool) -> None:
+    """Its schema is that of any other batch."""
+    batch = build(Page([], millis_behind=0), names, deaggregate)
+    assert (batch.num_rows, batch.schema) == (0, BatchBuilder(names).schema)
+
+
+def test_a_page_of_nothing_but_empty_aggregates_has_no_rows() -> None:
+    """There is nothing in them to deliver."""
+    batch = build(Page([Record("1", EMPTY_AGGREGATE)], millis_behind=0), list(COLUMNS))
+    assert batch.num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "deaggregate", "needed"),
+    [(["data"], False, True), (["stream"], True, True), (["stream", "sequenceNumber"], False, False)],
+)
+def test_data_is_needed_for_its_column_and_for_aggregates(
+    columns: list[str], deaggregate: bool, needed: bool
+) -> None:
+    """A page may be decoded without data only if nobody looks at it: aggregates decide how many rows there are."""
+    assert BatchBuilder(columns, deaggregate).needs_data is needed
+
+
+@pytest.mark.parametrize("columns", [[], ["payload"], ["data", "data"]])
+def test_bad_columns_are_refused(columns: list[str]) -> None:
+    """The builder refuses what `find_columns` refuses."""
+    with pytest.raises(OptionError):
+        BatchBuilder(columns)
+
+
+def test_a_builder_pickles() -> None:
+    """A builder made on the driver builds the same batches in a worker."""
+    builder = BatchBuilder(["sequenceNumber", "data"], deaggregate=False)
+    copy = pickle.loads(pickle.dumps(builder))  # noqa: S301  # our own bytes
+    assert copy.build(MIXED, "orders", "0").equals(builder.build(MIXED, "orders", "0"))
+    assert copy.needs_data is builder.needs_data
+
+
+@given(st.lists(st.none() | st.integers(0, 253_402_300_799_999), max_size=50))
+@example([1790000012345, None, 0, 253_402_300_799_999])
+def test_milliseconds_come_out_exactly(milliseconds: list[int | None]) -> None:
+    """The float of seconds in the body gives back its millisecond, from 1970 to the end of the year 9999."""
+    seconds = [
+        None if value is None else float(f"{value // 1000}.{value % 1000:03}") for value in milliseconds
+    ]
+    expected = [None if value is None else value * 1000 for value in milliseconds]
+    assert to_timestamps(seconds).cast(pa.int64()).to_pylist() == expected
+
+
+def test_the_core_does_not_import_pyarrow() -> None:
+    """pyarrow is optional: decoding and user records work without it."""
+    code = "import sys, kinesis_core, kinesis_core.columns, kinesis_core.aggregation; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
+
 from attrs import frozen
 
 
@@ -32,3 +34,50 @@ class Shard:
     @property
     def parents(self) -> tuple[str, ...]:
         return tuple(p for p in (self.parent_id, self.adjacent_parent_id) if p is not None)
+
+
+Listing = Mapping[str, Shard]
+"""All shards that Kinesis still knows, by shard id."""
+
+
+def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
+    """Return the shards as a listing, in the order of their ids."""
+    return {shard.shard_id: shard for shard in sorted(shards, key=lambda s: s.shard_id)}
+
+
+def waits_for(shard: Shard, listing: Listing, finished: Collection[str]) -> list[str]:
+    """
+    Return the parents that must be finished before *shard* may be read; none when it may be read now.
+
+    A parent that Kinesis no longer lists has left retention: nobody can read it, so nobody waits for it.
+    """
+    return [parent for parent in shard.parents if parent in listing and parent not in finished]
+
+
+def without_children(finished: Iterable[str], listing: Listing) -> list[str]:
+    """
+    Return the finished shards that are listed while none of their children is.
+
+    Every closed shard has children and outlives none of them, so such a listing is too old.
+    """
+    parents = {parent for shard in listing.values() for parent in shard.parents}
+    return [shard_id for shard_id in finished if shard_id in listing and shard_id not in parents]
+
+
+def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
+    """Return all listed parents, grandparents, ... of *shard_ids*."""
+    found: set[str] = set()
+    waiting = list(shard_ids)
+    while waiting:
+        shard = listing.get(waiting.pop())
+        fresh = [p for p in shard.parents if p in listing and p not in found] if shard else []
+        found.update(fresh)
+        waiting.extend(fresh)
+    return found
+
+
+def parents_first(shard_ids: Iterable[str], listing: Listing) -> list[str]:
+    """Return *shard_ids* so that every parent stands before its children, otherwise in the order of ids."""
+    wanted = sorted(shard_ids)
+    depth = {shard_id: len(ancestors([shard_id], listing)) for shard_id in wanted}
+    return sorted(wanted, key=lambda shard_id: (depth[shard_id], shard_id))

@@ -20,12 +20,14 @@ class StreamSummary:
     status: str
     created_ms: int
     retention_hours: int
-    service_ms: int
-    """The service's clock when it answered, floored to the second: never ahead of it."""
 
 
 class StreamApi(Protocol):
     """The calls on one stream. Every one raises `ServiceError`s only."""
+
+    def now_ms(self) -> int:
+        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        ...
 
     def describe(self) -> StreamSummary:
         """Return the stream's facts. 20 calls/s per account."""

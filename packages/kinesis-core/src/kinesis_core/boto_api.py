@@ -1,0 +1,161 @@
+"""
+The door to AWS by botocore: signing, endpoints, credentials and errors are its own, decoding pages is ours.
+
+botocore's parser is by far the most expensive part of reading, so GetRecords' body is taken from it before it parses.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+import botocore.exceptions
+from attrs import define, field
+from botocore.client import BaseClient
+
+from kinesis_core.clock import Clock
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.pages import Page, decode_page
+from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.service_clock import ServiceClock
+from kinesis_core.service_errors import translate
+from kinesis_core.shards import Shard
+from kinesis_core.stream_api import StreamSummary
+
+_BODY = "KinesisCoreBody"
+_SHARDS_A_PAGE = 10_000
+T = TypeVar("T")
+
+
+def take_body(client: BaseClient) -> None:
+    """Make *client* hand GetRecords' body over unparsed; errors stay botocore's."""
+    client.meta.events.register("before-parse.kinesis.GetRecords", _take_body)
+
+
+def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    if response_dict["status_code"] < 300:
+        customized_response_dict[_BODY] = response_dict["body"]
+        response_dict["body"] = b"{}"
+
+
+@define
+class BotoStreamApi:
+    """One stream, by name or ARN, through a botocore client that `take_body` was called with."""
+
+    client: Any
+    name: str
+    arn: str | None
+    policy: RetryPolicy
+    clock: Clock
+    rng: random.Random
+    _service: ServiceClock = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._service = ServiceClock(self.clock)
+
+    def now_ms(self) -> int:
+        return self._service.now_ms()
+
+    def describe(self) -> StreamSummary:
+        answer = self._retried(
+            "DescribeStreamSummary", lambda: self.client.describe_stream_summary(**self._stream)
+        )
+        return _required("DescribeStreamSummary", lambda: _summary(answer["StreamDescriptionSummary"]))
+
+    def list_shards(self) -> list[Shard]:
+        shards, token = self._list_shards(**self._stream, MaxResults=_SHARDS_A_PAGE)
+        while token:
+            more, token = self._list_shards(NextToken=token)  # Kinesis refuses any other parameter beside it
+            shards += more
+        return shards
+
+    def _list_shards(self, **request: Any) -> tuple[list[Shard], str | None]:
+        answer = self._retried("ListShards", lambda: self.client.list_shards(**request))
+        return _required("ListShards", lambda: [_shard(s) for s in answer["Shards"]]), answer.get("NextToken")
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        request = {**self._stream, "ShardId": shard_id, **_iterator_request(cut)}
+        answer = self._retried(
+            "GetShardIterator", lambda: self.client.get_shard_iterator(**request), f"shard={shard_id}"
+        )
+        return _required("GetShardIterator", lambda: str(answer["ShardIterator"]))
+
+    def get_records(self, iterator: str, limit: int) -> Page:
+        arn = {"StreamARN": self.arn} if self.arn else {}
+
+        def call() -> Page:
+            answer = self._call(
+                "GetRecords", lambda: self.client.get_records(ShardIterator=iterator, Limit=limit, **arn)
+            )
+            return decode_page(answer[_BODY])
+
+        return call_with_retries("GetRecords", call, self.policy, self.clock, self.rng, retry_throttles=False)
+
+    @property
+    def _stream(self) -> dict[str, str]:
+        return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
+
+    def _retried(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
+        return call_with_retries(
+            action, lambda: self._call(action, call, where), self.policy, self.clock, self.rng
+        )
+
+    def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
+        try:
+            answer = call()
+        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+            raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
+        self._service.note(answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
+        return answer
+
+
+def _required(action: str, parse: Callable[[], T]) -> T:
+    """Return what *parse* finds in an answer; botocore leaves out what a broken body does not have."""
+    try:
+        return parse()
+    except (KeyError, TypeError, ValueError) as error:
+        raise MalformedAnswerError(
+            f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
+            code="MalformedAnswer",
+        ) from error
+
+
+def _iterator_request(cut: Cut) -> dict[str, Any]:
+    match cut:
+        case TrimHorizon():
+            return {"ShardIteratorType": "TRIM_HORIZON"}
+        case AtTimestamp(epoch_ms):
+            when = datetime.fromtimestamp(epoch_ms / 1000, timezone.utc)
+            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": when}
+        case At(number):
+            return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
+        case After(number):
+            return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
+        case ShardEnd():
+            raise ValueError("nothing lies behind the end of a shard")
+
+
+def _summary(facts: Mapping[str, Any]) -> StreamSummary:
+    return StreamSummary(
+        name=facts["StreamName"],
+        arn=facts["StreamARN"],
+        status=facts["StreamStatus"],
+        created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
+        retention_hours=int(facts["RetentionPeriodHours"]),
+    )
+
+
+def _shard(facts: Mapping[str, Any]) -> Shard:
+    ending = facts["SequenceNumberRange"].get("EndingSequenceNumber")
+    return Shard(
+        shard_id=facts["ShardId"],
+        parent_id=facts.get("ParentShardId"),
+        adjacent_parent_id=facts.get("AdjacentParentShardId"),
+        hash_start=int(facts["HashKeyRange"]["StartingHashKey"]),
+        hash_end=int(facts["HashKeyRange"]["EndingHashKey"]),
+        starting_number=int(facts["SequenceNumberRange"]["StartingSequenceNumber"]),
+        ending_number=None if ending is None else int(ending),
+    )

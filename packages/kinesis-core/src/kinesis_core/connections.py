@@ -1,0 +1,66 @@
+"""Opens streams: one session, client and set of connections per process and connection, whoever asks."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from functools import lru_cache
+from typing import Any
+
+from botocore.config import Config
+
+from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.clock import SystemClock
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.retry import RetryPolicy
+from kinesis_core.stream_api import StreamApi
+from kinesis_credentials import cached_session, check
+
+CONNECT_TIMEOUT_S = 5
+READ_TIMEOUT_S = 30
+"""Kinesis answers in milliseconds; a page of 10 MiB over a slow line takes its time."""
+CONNECTIONS = 32
+"""More than planner and reader threads together, so that none opens and drops connections all the time."""
+
+_lock = threading.Lock()
+
+
+def open_stream(connection: ConnectionOptions, stream: StreamRef) -> StreamApi:
+    """
+    Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
+
+    No call is made to Kinesis yet, but credentials may be asked of where they come from.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    return _open(connection, stream, os.getpid())
+
+
+@lru_cache(maxsize=64)
+def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> StreamApi:
+    policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
+    rng = random.Random()  # noqa: S311 # jitter, not a secret
+    return BotoStreamApi(
+        _client(connection, os.getpid()), stream.name, stream.arn, policy, SystemClock(), rng
+    )
+
+
+@lru_cache(maxsize=16)
+def _client(connection: ConnectionOptions, _process: int) -> Any:
+    session = cached_session(connection.credentials, connection.region)
+    check(session)
+    config = Config(
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        retries={"total_max_attempts": 1},  # retries are ours, with the user's options and one log line each
+        max_pool_connections=CONNECTIONS,
+        tcp_keepalive=True,
+    )
+    with _lock:  # botocore's sessions make clients one thread at a time
+        client = session.create_client(
+            "kinesis", region_name=connection.region, endpoint_url=connection.endpoint_url, config=config
+        )
+    take_body(client)
+    return client

@@ -1,0 +1,160 @@
+"""
+Offsets: a position for every shard of every stream, as Spark keeps them in its offset log.
+
+    {"version": 1,
+     "streams": {"orders": {"created": 1780000000000,
+       "shards": {"shardId-000000000000": {"SHARD_END": true, "first": "4963..."},
+                  "shardId-000000000001": {"AFTER": "4966...", "arrived": 1790000012345, "first": "4965..."},
+                  "shardId-000000000002": {"AT_TIMESTAMP": 1790000000000}}}}}
+
+`first` is the first record of the batch that the position ends. So a batch lies between two real records, and
+its offset alone tells what it holds, whatever start Spark hands over when it replays the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.errors import OffsetError
+
+VERSION = 1
+
+
+@frozen
+class Position:
+    """How far one shard has been read, and where the batch that came this far began."""
+
+    cut: Cut
+    arrived_ms: int | None = None
+    """Arrival time of the record that the cut names: to search from, and to compare with the retention."""
+    first: int | None = None
+    """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
+
+    def carried_over(self) -> Position:
+        """Return the same place as the end of a later batch that has no record of this shard."""
+        return evolve(self, first=None)
+
+    def to_json(self) -> dict[str, Any]:
+        value = _cut_to_json(self.cut)
+        if self.arrived_ms is not None:
+            value["arrived"] = self.arrived_ms
+        if self.first is not None:
+            value["first"] = str(self.first)
+        return value
+
+    @staticmethod
+    def from_json(value: Any) -> Position:
+        if not isinstance(value, dict):
+            raise OffsetError(f"a position is {value!r} and not an object")
+        rest = dict(value)
+        arrived = rest.pop("arrived", None)
+        first = rest.pop("first", None)
+        if arrived is not None and type(arrived) is not int:
+            raise OffsetError(f"'arrived' is {arrived!r} and not a number of milliseconds")
+        return Position(_cut_from_json(rest), arrived, None if first is None else _number(first))
+
+
+@frozen
+class StreamOffset:
+    """The positions in one stream, and the stream's creation time, which tells a recreated one apart."""
+
+    created_ms: int
+    shards: Mapping[str, Position] = field(factory=dict)
+
+    def finished(self) -> set[str]:
+        return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
+
+
+@frozen
+class Offset:
+    """Positions by stream; the streams go by the name or ARN that the user gave."""
+
+    streams: Mapping[str, StreamOffset]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready values; equal offsets give equal text, since Spark compares texts."""
+        return {
+            "version": VERSION,
+            "streams": {
+                name: {
+                    "created": stream.created_ms,
+                    "shards": {shard: stream.shards[shard].to_json() for shard in sorted(stream.shards)},
+                }
+                for name, stream in sorted(self.streams.items())
+            },
+        }
+
+    @staticmethod
+    def from_json(value: Any) -> Offset:
+        """
+        Return the offset that *value*, parsed JSON, describes.
+
+        Raises:
+            OffsetError: It has another version, or is damaged; the message says where.
+        """
+        version = value.get("version") if isinstance(value, dict) else None
+        if version != VERSION:
+            raise OffsetError(
+                f"The checkpoint holds an offset of version {version!r}; this release reads version {VERSION}. "
+                "Use the release that wrote it, or a new checkpoint directory."
+            )
+        try:
+            streams = value["streams"]
+            return Offset({name: _stream_from_json(stream) for name, stream in streams.items()})
+        except (OffsetError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise OffsetError(
+                f"The checkpoint holds a damaged offset ({error!s}). Restore the checkpoint directory, "
+                "or start with a new one."
+            ) from error
+
+
+def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
+    created = value["created"]
+    if type(created) is not int:
+        raise OffsetError(f"'created' is {created!r} and not a number of milliseconds")
+    shards: dict[str, Position] = {}
+    for shard_id, position in value["shards"].items():
+        try:
+            shards[shard_id] = Position.from_json(position)
+        except OffsetError as error:
+            raise OffsetError(f"{shard_id}: {error}") from error
+    return StreamOffset(created, shards)
+
+
+def _cut_to_json(cut: Cut) -> dict[str, Any]:
+    match cut:
+        case TrimHorizon():
+            return {"TRIM_HORIZON": True}
+        case AtTimestamp(epoch_ms):
+            return {"AT_TIMESTAMP": epoch_ms}
+        case At(number):
+            return {"AT": str(number)}
+        case After(number):
+            return {"AFTER": str(number)}
+        case ShardEnd():
+            return {"SHARD_END": True}
+
+
+def _cut_from_json(value: dict[str, Any]) -> Cut:
+    match value:
+        case {"TRIM_HORIZON": True, **rest} if not rest:
+            return TrimHorizon()
+        case {"AT_TIMESTAMP": int(epoch_ms), **rest} if not rest:
+            return AtTimestamp(epoch_ms)
+        case {"AT": str(number), **rest} if not rest:
+            return At(_number(number))
+        case {"AFTER": str(number), **rest} if not rest:
+            return After(_number(number))
+        case {"SHARD_END": True, **rest} if not rest:
+            return ShardEnd()
+    raise OffsetError(f"{value!r} is no position")
+
+
+def _number(text: Any) -> int:
+    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
+        raise OffsetError(f"{text!r} is no sequence number")
+    return int(text)

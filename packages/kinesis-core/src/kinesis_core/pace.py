@@ -1,0 +1,43 @@
+"""Pace: spreads calls on one shard so that its quota of 5 calls/s is not overrun."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field
+
+
+@define
+class Pace:
+    """
+    When the next call on one shard is due. Times are seconds since the epoch, given by the caller.
+
+    A few calls may follow each other at once (*burst*); on average one call every *period_s* is made.
+    """
+
+    period_s: float
+    burst: int = 1
+    _due_s: float = field(default=0.0, init=False)
+    _throttles: int = field(default=0, init=False)
+
+    def wait_s(self, now_s: float) -> float:
+        """Return how long to wait before the next call; 0 when it is due."""
+        return max(0.0, self._due_s - now_s)
+
+    def spend(self, now_s: float, calls: float = 1) -> None:
+        """Note *calls* made now, or to be made by somebody else soon."""
+        earliest = now_s - (self.burst - 1) * self.period_s
+        self._due_s = max(self._due_s, earliest) + calls * self.period_s
+
+    def rest(self, until_s: float) -> None:
+        """Make no call before *until_s*."""
+        self._due_s = max(self._due_s, until_s)
+
+    def succeeded(self) -> None:
+        self._throttles = 0
+
+    def throttled(self, now_s: float, rng: random.Random, longest_s: float = 5.0) -> None:
+        """Back off with jitter, twice as long after each throttle in a row, *longest_s* at most."""
+        self._throttles += 1
+        longest = min(longest_s, self.period_s * 2**self._throttles)
+        self.rest(now_s + rng.uniform(longest / 2, longest))

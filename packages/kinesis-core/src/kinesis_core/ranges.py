@@ -1,0 +1,90 @@
+"""Ranges: the exact piece of one shard that belongs to a batch, derived from two offsets alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from kinesis_core.cuts import After, At, AtTimestamp, EndCut, ShardEnd, TrimHorizon, is_before
+from kinesis_core.errors import OffsetError
+from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.shards import Listing, ancestors, parents_first
+
+
+@frozen
+class ShardRange:
+    """The records of one shard from *start* up to *end*. Both are fixed: every reading gives the same records."""
+
+    stream: str
+    """The stream's name or ARN, as the user gave it."""
+    shard_id: str
+    start: At | After
+    end: EndCut
+
+
+Chain = tuple[ShardRange, ...]
+"""Ranges to be read one after the other: a parent's before its children's. Mostly just one."""
+
+
+def ranges_between(start: Offset, end: Offset) -> list[ShardRange]:
+    """
+    Return what lies between two offsets, by stream and shard.
+
+    Raises:
+        OffsetError: A position in *end* cannot be reached from *start*.
+    """
+    return [
+        found
+        for name, stream in sorted(end.streams.items())
+        for found in _ranges_of_stream(name, start.streams.get(name), stream)
+    ]
+
+
+def _ranges_of_stream(name: str, start: StreamOffset | None, end: StreamOffset) -> list[ShardRange]:
+    begun: Mapping[str, Position] = start.shards if start else {}
+    found = (
+        _range(name, shard, begun.get(shard), position) for shard, position in sorted(end.shards.items())
+    )
+    return [shard_range for shard_range in found if shard_range]
+
+
+def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) -> ShardRange | None:
+    end = ended.cut
+    if isinstance(end, (TrimHorizon, AtTimestamp)) or (begun and begun.cut == end):
+        return None
+    if ended.first is not None:
+        return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
+    if isinstance(end, ShardEnd):
+        return None  # it ended without a record behind the start
+    if begun and isinstance(begun.cut, (At, After)):
+        return ShardRange(stream, shard_id, begun.cut, end)
+    raise OffsetError(
+        f"The offset names no first record for its end in {shard_id}, and the offset before it knows no place there. "
+        f"Restore the checkpoint directory, or start with a new one. [stream={stream} shard={shard_id}]"
+    )
+
+
+def chains(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[Chain]:
+    """
+    Group *ranges* so that related shards follow each other, parents first; unrelated ones stay alone.
+
+    Only a batch without a size limit holds a parent and its child at once. The grouping decides the order of
+    reading, never what is read.
+    """
+    grouped: list[Chain] = []
+    for stream in dict.fromkeys(r.stream for r in ranges):
+        members = {r.shard_id: r for r in ranges if r.stream == stream}
+        listing = listings.get(stream, {})
+        for family in _families(set(members), listing):
+            grouped.append(tuple(members[shard_id] for shard_id in parents_first(family, listing)))
+    return grouped
+
+
+def _families(members: set[str], listing: Listing) -> list[set[str]]:
+    family = {shard_id: {shard_id} for shard_id in sorted(members)}
+    for shard_id in family:
+        for ancestor in ancestors([shard_id], listing) & members:
+            joined = family[shard_id] | family[ancestor]
+            family.update(dict.fromkeys(joined, joined))
+    return list({id(group): group for group in family.values()}.values())

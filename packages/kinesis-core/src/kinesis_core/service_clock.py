@@ -1,0 +1,43 @@
+"""The service's clock, learned from the Date headers of its answers."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from email.utils import parsedate_to_datetime
+
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+
+_REMEMBERED = 64
+_DOUBT_MS = 2000
+"""How far behind our own clock the service's is assumed to be before its first answer."""
+
+
+@define
+class ServiceClock:
+    """
+    A lower bound of the service's clock: Kinesis refuses to look for records of the future.
+
+    A Date header is cut to the second, so each answer says at least how far the service is ahead of us. The best of
+    the last answers is right within the length of a call, however wrong our own clock is.
+    """
+
+    _clock: Clock
+    _ahead_ms: deque[float] = field(factory=lambda: deque(maxlen=_REMEMBERED), init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def note(self, date: str | None) -> None:
+        """Learn from the Date header of an answer that was just received; a missing or malformed one says nothing."""
+        try:
+            service_s = parsedate_to_datetime(date or "").timestamp()
+        except (TypeError, ValueError):
+            return
+        with self._lock:
+            self._ahead_ms.append((service_s - self._clock.now_s()) * 1000)
+
+    def now_ms(self) -> int:
+        with self._lock:
+            ahead_ms = max(self._ahead_ms, default=-_DOUBT_MS)
+        return int(self._clock.now_s() * 1000 + ahead_ms)

@@ -1,0 +1,76 @@
+"""Turns what botocore raises into the errors of this package, with what a user can do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import botocore.exceptions as boto
+
+from kinesis_core.errors import (
+    AccessDeniedError,
+    InvalidRequestError,
+    IteratorExpiredError,
+    ServiceError,
+    StreamNotFoundError,
+    ThrottledError,
+    UnavailableError,
+)
+
+_BY_CODE: Mapping[str, type[ServiceError]] = {
+    "ResourceNotFoundException": StreamNotFoundError,
+    "ExpiredIteratorException": IteratorExpiredError,
+    "ProvisionedThroughputExceededException": ThrottledError,
+    "LimitExceededException": ThrottledError,
+    "ThrottlingException": ThrottledError,
+    "Throttling": ThrottledError,
+    "KMSThrottlingException": ThrottledError,
+    "InvalidArgumentException": InvalidRequestError,
+    "ValidationException": InvalidRequestError,
+    "AccessDeniedException": AccessDeniedError,
+    "KMSAccessDeniedException": AccessDeniedError,
+    "UnrecognizedClientException": AccessDeniedError,
+    "InvalidClientTokenId": AccessDeniedError,
+    "InvalidSignatureException": AccessDeniedError,
+    "MissingAuthenticationTokenException": AccessDeniedError,
+    "IncompleteSignature": AccessDeniedError,
+    "ExpiredTokenException": AccessDeniedError,
+    "OptInRequired": AccessDeniedError,
+}
+
+_ADVICE: Mapping[type[ServiceError], str] = {
+    StreamNotFoundError: "Check streamName or streamARN, region and account (or endpointUrl).",
+    AccessDeniedError: "Allow the IAM action kinesis:{action} on the stream, or give other credentials.",
+    ThrottledError: "Other consumers use up the quota; give the stream more shards or them fewer calls.",
+    UnavailableError: "Check endpointUrl, region, network and proxy.",
+}
+
+
+def translate(action: str, where: str, error: Exception) -> ServiceError:
+    """
+    Return the error of ours for one that botocore raised while calling *action*.
+
+    *where* says which stream and shard was meant. Any other exception is not for this function.
+    """
+    if isinstance(error, boto.ClientError):
+        return _from_answer(action, where, error.response)
+    kind = UnavailableError if isinstance(error, boto.HTTPClientError) else ServiceError
+    if isinstance(error, boto.ParamValidationError):
+        kind = InvalidRequestError
+    return kind(_message(action, where, kind, f"{type(error).__name__}: {error}"), code=type(error).__name__)
+
+
+def _from_answer(action: str, where: str, response: Mapping[str, Any]) -> ServiceError:
+    code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
+    metadata = response.get("ResponseMetadata", {})
+    request_id = str(metadata.get("RequestId", ""))
+    status = int(metadata.get("HTTPStatusCode", 0))
+    kind = _BY_CODE.get(code.rpartition("#")[2], UnavailableError if status >= 500 else ServiceError)
+    said = response.get("Error", {}).get("Message", "")
+    what = f"{code} (status {status}, request id {request_id or 'none'}): {said}"
+    return kind(_message(action, where, kind, what), code=code, request_id=request_id)
+
+
+def _message(action: str, where: str, kind: type[ServiceError], what: str) -> str:
+    advice = _ADVICE.get(kind, "").format(action=action)
+    return f"Kinesis {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")

@@ -1,0 +1,117 @@
+"""One shard as the planner sees it: paced calls, a kept iterator, and what they taught about the shard."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+from kinesis_core.cuts import Cut, is_behind
+from kinesis_core.errors import IteratorExpiredError, ThrottledError
+from kinesis_core.pace import Pace
+from kinesis_core.pages import Page
+from kinesis_core.stream_api import StreamApi
+
+MAX_PAGE_RECORDS = 10_000
+SAMPLE_BYTES = 256 * 1024
+"""What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
+MAX_SAMPLE_RECORDS = 1000
+FIRST_SAMPLE_RECORDS = 25
+"""How many records are read of a shard whose record size is not known yet."""
+
+
+@define
+class ShardView:
+    """What is remembered of a shard between two plans. Losing it costs calls, never records."""
+
+    api: StreamApi
+    shard_id: str
+    clock: Clock
+    pace: Pace
+    rng: random.Random
+    millis_behind: int | None = None
+    _ended_behind: Cut | None = field(default=None, init=False)
+    _cut: Cut | None = field(default=None, init=False)
+    _iterator: str | None = field(default=None, init=False)
+    _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no plan has looked into this shard yet."""
+        return self._cut is None
+
+    def is_ended(self, cut: Cut) -> bool:
+        """Return whether the shard was found closed with nothing behind *cut*."""
+        return self._ended_behind == cut
+
+    def now_ms(self) -> int:
+        return self.api.now_ms()
+
+    def sample_records(self) -> int:
+        """Return how many records fit the sample's byte budget, judging by those seen before."""
+        return min(MAX_SAMPLE_RECORDS, self.records_for(SAMPLE_BYTES))
+
+    def records_for(self, size_bytes: int) -> int:
+        """Return how many records make up about *size_bytes*: 1 to 10,000."""
+        return max(1, min(MAX_PAGE_RECORDS, int(size_bytes / self._record_bytes)))
+
+    def keep(self, cut: Cut, iterator: str | None) -> None:
+        """Remember an iterator for *cut*, so that the next plan from there saves a call."""
+        self._cut, self._iterator = cut, iterator
+
+    def iterator_at(self, cut: Cut) -> str:
+        """Return a new iterator; its calls are bounded by those of GetRecords, which follow each of them."""
+        return self.api.get_iterator(self.shard_id, cut)
+
+    def next_page(self, cut: Cut, limit: int) -> Page:
+        """
+        Return the page behind *cut*, with the kept iterator where there is one.
+
+        While pages are empty the iterator moves on through the gap and the cut stays.
+        """
+        kept = self._iterator if self._cut == cut else None
+        try:
+            page = self.read(kept or self.iterator_at(cut), limit)
+        except IteratorExpiredError:
+            page = self.read(self.iterator_at(cut), limit)
+        page.records = [record for record in page.records if is_behind(record.number, cut)]
+        self.keep(cut, None if page.records else page.next_iterator)
+        if page.is_shard_end and not page.records:
+            self._ended_behind = cut
+        return page
+
+    def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
+        """Return the first page behind *cut* that has records or is the last, after *max_empty* empty ones at most."""
+        page = self.read(self.iterator_at(cut), limit)
+        empty = 1
+        while (
+            not page.records
+            and page.next_iterator is not None
+            and page.millis_behind > 0
+            and empty != max_empty
+        ):
+            page = self.read(page.next_iterator, limit)
+            empty += 1
+        return page
+
+    def read(self, iterator: str, limit: int) -> Page:
+        """
+        Call GetRecords when the shard's pace allows it.
+
+        Raises:
+            ThrottledError: The quota is used up; the pace now waits longer.
+        """
+        self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
+        self.pace.spend(self.clock.now_s())
+        try:
+            page = self.api.get_records(iterator, limit)
+        except ThrottledError:
+            self.pace.throttled(self.clock.now_s(), self.rng)
+            raise
+        self.pace.succeeded()
+        self.millis_behind = page.millis_behind
+        if page.records:
+            average = sum(len(record.data) for record in page.records) / len(page.records)
+            self._record_bytes = max(1.0, average)
+        return page

@@ -1,0 +1,92 @@
+"""Where reading begins and, for a batch, ends: what the user's positions mean in one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from attrs import evolve
+
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.errors import OptionError
+from kinesis_core.offsets import Position, StreamOffset
+from kinesis_core.options.positions import Latest, PerShard, StartingPosition
+from kinesis_core.shard_planner import plan_tip, plan_until, plan_up_to
+from kinesis_core.shard_view import ShardView
+from kinesis_core.shards import ancestors
+from kinesis_core.stream_planner import StreamPlanner
+
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known before its first answers have narrowed it down."""
+
+
+def begin(planner: StreamPlanner, position: StartingPosition) -> StreamOffset:
+    """
+    Return the place in every shard of now that *position* means.
+
+    Shards discovered later begin at their oldest record, so nothing put after this moment is missed.
+
+    Raises:
+        OptionError: The position is in the future, or names a shard that does not exist.
+    """
+    created_ms = planner.summary().created_ms
+    planner.discover()
+    cuts = _cuts(planner, position)
+    start = StreamOffset(
+        created_ms, {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
+    )
+    latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
+    return evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
+
+
+def end(planner: StreamPlanner, start: StreamOffset, position: StartingPosition) -> StreamOffset:
+    """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
+
+    def plan(view: ShardView, begun: Position) -> Position:
+        cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
+        match cut:
+            case AtTimestamp(epoch_ms):
+                return plan_until(view, begun, epoch_ms)
+            case At() | After():
+                return plan_up_to(view, begun, cut)
+            case TrimHorizon():
+                return begun
+            case _:
+                return plan_tip(view, begun)
+
+    return planner.tip(start, plan)
+
+
+def _cuts(planner: StreamPlanner, position: StartingPosition) -> dict[str, Cut | Latest]:
+    listing = planner.listing
+    match position:
+        case Latest():
+            return {s.shard_id: Latest() if s.is_open else ShardEnd() for s in listing.values()}
+        case PerShard(cuts):
+            _check_known(cuts, listing, planner.name)
+            passed = ancestors(cuts, listing)
+            return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
+        case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
+            raise OptionError(
+                f"Option 'startingPosition' accepts a time in the past; got {epoch_ms} (ms since the epoch), "
+                f"while the service's clock is at {planner.api.now_ms()}. [stream={planner.name}]"
+            )
+        case TrimHorizon() | AtTimestamp():
+            return dict.fromkeys(listing, position)
+
+
+def _check_known(named: Collection[str], listing: Collection[str], stream: str) -> None:
+    unknown = sorted(set(named) - set(listing))
+    if unknown:
+        raise OptionError(
+            f"Option 'startingPosition' names shards that the stream does not have: {', '.join(unknown)}. "
+            f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
+        )
+
+
+def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Position]:
+    """Return the tips of these shards, and of children that they get while being looked at."""
+    since = Position(AtTimestamp(planner.api.now_ms()))
+    listed = set(planner.listing)
+    shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
+    tip = planner.tip(StreamOffset(planner.summary().created_ms, shards))
+    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listed}

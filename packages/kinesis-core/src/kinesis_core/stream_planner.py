@@ -1,0 +1,268 @@
+"""The planner of one stream: which shards may be read now, and how far in the next batch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+
+import structlog
+from attrs import define, evolve, field, frozen
+
+from kinesis_core.clock import Clock
+from kinesis_core.cuts import After, At, Cut, ShardEnd, TrimHorizon
+from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecreatedError, ThrottledError
+from kinesis_core.offsets import Position, StreamOffset
+from kinesis_core.pace import Pace
+from kinesis_core.shard_planner import Limits, plan_end, plan_tip
+from kinesis_core.shard_view import ShardView
+from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
+from kinesis_core.stream_api import StreamApi, StreamSummary
+
+log = structlog.get_logger("kinesis_core")
+
+Plan = Callable[[ShardView, Position], Position]
+RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
+"""Applies a function to every shard id, as `map` does; concurrently, if it likes."""
+Targets = Mapping[str, Position]
+"""Ends, by shard, that no plan goes beyond."""
+
+PLANNER_BURST = 3
+"""Calls that one plan may make at once on a shard before it spreads them."""
+IDLE_PERIODS = 2
+"""An idle shard is asked half as often as its quota would bear: other consumers want to read as well."""
+
+
+@frozen
+class PlanSettings:
+    """How the planner goes about it. Times in seconds."""
+
+    limits: Limits = field(factory=Limits)
+    min_fetch_period_s: float = 0.2
+    shard_discovery_interval_s: float = 10.0
+    fail_on_data_loss: bool = True
+
+
+@define
+class StreamPlanner:
+    """
+    Plans batches of one stream, shard by shard.
+
+    Everything it remembers between two plans saves calls; the offsets alone decide what is read.
+    """
+
+    name: str
+    """As the user gave it: the stream's name or ARN."""
+    api: StreamApi
+    settings: PlanSettings
+    clock: Clock
+    rng: random.Random
+    run_all: RunAll = map
+    listing: Listing = field(factory=dict, init=False)
+    _views: dict[str, ShardView] = field(factory=dict, init=False)
+    _listed_s: float = field(default=float("-inf"), init=False)
+    _summary: StreamSummary | None = field(default=None, init=False)
+
+    def summary(self) -> StreamSummary:
+        if self._summary is None:
+            self._summary = self.api.describe()
+        return self._summary
+
+    def discover(self) -> Listing:
+        """List the shards anew."""
+        listing = by_id(self.api.list_shards())
+        fresh = [shard_id for shard_id in listing if shard_id not in self.listing]
+        if fresh:
+            log.info("shards.discovered", stream=self.name, shards=fresh[:20], count=len(fresh))
+        self.listing = listing
+        self._listed_s = self.clock.now_s()
+        return listing
+
+    def view(self, shard_id: str) -> ShardView:
+        if shard_id not in self._views:
+            pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
+            self._views[shard_id] = ShardView(self.api, shard_id, self.clock, pace, self.rng)
+        return self._views[shard_id]
+
+    def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
+        """
+        Return the end of the next batch; *start* itself when nothing is new.
+
+        With *targets*, no shard is planned beyond its target, and shards without one are left out.
+        """
+
+        def plan(view: ShardView, begun: Position) -> Position:
+            try:
+                end = plan_end(view, begun, limits)
+            except ThrottledError:
+                return begun  # left for the next plan, so that it holds up no other shard
+            return end if targets is None else _no_further(begun, end, targets[view.shard_id])
+
+        def is_due(shard_id: str) -> bool:
+            if targets is not None and self._is_reached(start, shard_id, targets):
+                return False
+            return self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
+
+        return self._plan(start, plan, is_due, chained=False)
+
+    def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
+        """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
+
+        def plan(view: ShardView, begun: Position) -> Position:
+            while True:
+                try:
+                    return plan_shard(view, begun)
+                except ThrottledError as error:
+                    log.info("call.retried", stream=self.name, shard=view.shard_id, reason=error.code)
+
+        return self._plan(start, plan, lambda _: True, chained=True)
+
+    def targets(self, start: StreamOffset) -> dict[str, Position]:
+        """Return the end of every shard that has something behind *start* now."""
+        tip = self.tip(start)
+        return {
+            s: p
+            for s, p in tip.shards.items()
+            if p.cut != _begun(start, s).cut and not self._is_ended(start, s)
+        }
+
+    def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
+        return all(self._is_reached(start, shard_id, targets) for shard_id in targets)
+
+    def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
+        """Return in how many seconds the next shard that may have news can be asked."""
+        now = self.clock.now_s()
+        asked = self._views if targets is None else targets
+        finished = self._finished(start)
+        return min((self.view(s).pace.wait_s(now) for s in asked if s not in finished), default=0.0)
+
+    def lag_ms(self) -> dict[str, int]:
+        """Return how far behind its tip each shard was when last asked."""
+        views = sorted(self._views.items())
+        return {shard_id: view.millis_behind for shard_id, view in views if view.millis_behind is not None}
+
+    def _plan(
+        self, start: StreamOffset, plan: Plan, is_due: Callable[[str], bool], *, chained: bool
+    ) -> StreamOffset:
+        """
+        Plan all shards that may be read and are due, and go on with the children of those that turned out empty.
+
+        With *chained*, children of shards that end in this very batch are planned as well.
+        """
+        self._refresh(start)
+        ends: dict[str, Position] = {}
+        tried: set[str] = set()
+        while True:
+            ready = [
+                s for s in self._readable(start, ends if chained else {}) if s not in tried and is_due(s)
+            ]
+            if not ready:
+                return self._merged(start, ends) if ends else start
+            planned = list(self.run_all(lambda s: self._plan_shard(s, _begun(start, s), plan), ready))
+            ends.update(
+                (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != _begun(start, s).cut
+            )
+            tried.update(ready)
+            if any(end.cut == ShardEnd() for end in planned) or any(self._is_ended(start, s) for s in ready):
+                self.discover()
+
+    def _plan_shard(self, shard_id: str, begun: Position, plan: Plan) -> Position:
+        view = self.view(shard_id)
+        try:
+            left = self._still_there(view, begun)
+            end = plan(view, left)
+        except StreamNotFoundError:
+            self.api.describe()  # says so if it is the stream that is gone
+            self._report_loss(shard_id, begun, "Kinesis no longer knows the shard")
+            return Position(ShardEnd())
+        now = self.clock.now_s()
+        if end.cut == left.cut:
+            view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
+            return begun
+        view.pace.spend(now)  # the task that reads the range shares the shard's quota
+        return end
+
+    def _still_there(self, view: ShardView, begun: Position) -> Position:
+        """Check once per run that a position older than the retention has nothing lost behind it."""
+        if not view.is_fresh or begun.arrived_ms is None or not isinstance(begun.cut, (At, After)):
+            return begun
+        hours = self.summary().retention_hours
+        if begun.arrived_ms >= view.now_ms() - hours * 3_600_000:
+            return begun
+        oldest = view.page_at(TrimHorizon(), 1, None).records
+        if not oldest or oldest[0].number <= begun.cut.number:
+            return begun
+        what = f"the position is older than the retention of {hours} h, the oldest record is {oldest[0].sequence_number}"
+        self._report_loss(view.shard_id, begun, what)
+        return Position(TrimHorizon())
+
+    def _report_loss(self, shard_id: str, begun: Position, what: str) -> None:
+        position = begun.to_json()
+        if self.settings.fail_on_data_loss:
+            raise DataLossError(
+                f"Records may be lost: {what}. Set failOnDataLoss=false to go on with the oldest record that is left, "
+                f"or start with a new checkpoint. [stream={self.name} shard={shard_id} position={position}]"
+            )
+        log.warning("data.lost", reason=what, stream=self.name, shard=shard_id, position=position)
+
+    def _refresh(self, start: StreamOffset) -> None:
+        """See that *start* is of this very stream, and that the listing is recent enough."""
+        created_ms = self.summary().created_ms
+        if start.created_ms != created_ms:
+            raise StreamRecreatedError(
+                f"The checkpoint is of a stream created at {start.created_ms} (ms since the epoch), this one was created at "
+                f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
+                f"Start with a new checkpoint directory. [stream={self.name}]"
+            )
+        age_s = self.clock.now_s() - self._listed_s
+        if age_s >= self.settings.shard_discovery_interval_s or without_children(
+            self._finished(start), self.listing
+        ):
+            self.discover()
+
+    def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
+        """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
+        return shard_id in self._views and self._views[shard_id].is_ended(_begun(start, shard_id).cut)
+
+    def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
+        target = targets.get(shard_id)
+        return target is None or _begun(start, shard_id).cut == target.cut or self._is_ended(start, shard_id)
+
+    def _finished(self, start: StreamOffset) -> set[str]:
+        """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
+        ended = {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
+        forgotten = ancestors(start.shards, self.listing) - set(start.shards)
+        return start.finished() | ended | forgotten
+
+    def _readable(self, start: StreamOffset, ends: Mapping[str, Position]) -> list[str]:
+        """Return the unfinished shards whose parents are finished in *start*, or with *ends*."""
+        finished = self._finished(start)
+        passed = finished | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        listed = [s.shard_id for s in self.listing.values() if not waits_for(s, self.listing, passed)]
+        unlisted = [shard_id for shard_id in start.shards if shard_id not in self.listing]
+        return [shard_id for shard_id in [*listed, *unlisted] if shard_id not in finished]
+
+    def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
+        """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
+        shards = {shard_id: position.carried_over() for shard_id, position in start.shards.items()}
+        shards.update((s, Position(ShardEnd())) for s in self._views if self._is_ended(start, s))
+        shards.update(ends)
+        parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
+        gone = {s for s in start.finished() if s not in self.listing and s in parents}
+        return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
+
+
+def _begun(start: StreamOffset, shard_id: str) -> Position:
+    """Return where *start* is in a shard; one discovered later begins at its oldest record."""
+    return start.shards.get(shard_id, Position(TrimHorizon()))
+
+
+def _no_further(begun: Position, end: Position, target: Position) -> Position:
+    """Return *end*, or *target* where it lies before it."""
+    if end.cut == begun.cut or _number(end.cut) <= _number(target.cut):
+        return end
+    return evolve(target, first=end.first)
+
+
+def _number(cut: Cut) -> float:
+    """Return the sequence number for comparing; a shard's end lies behind all of them."""
+    return cut.number if isinstance(cut, (At, After)) else float("inf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from types import TracebackType
 
@@ -37,9 +38,8 @@ class EmulatorProcess:
         region: str = "us-east-1",
         unlimited: bool = True,
     ) -> None:
-        self._command = [
-            *(sys.executable, "-m", "kinesis_emulator"),
-            *("--port", str(port), "--region", region, "--parent-pid", str(os.getpid())),
+        self._options = [
+            *("--port", str(port), "--region", region),
             *(part for name, shards in (streams or {}).items() for part in ("--stream", f"{name}:{shards}")),
             *(["--unlimited"] if unlimited else []),
         ]
@@ -56,20 +56,30 @@ class EmulatorProcess:
         return self._running().pid
 
     def start(self) -> None:
-        """Return when the child answers; RuntimeError with its message when it cannot."""
-        child = subprocess.Popen(  # noqa: S603 - our own module with checked arguments
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        """Return when the child listens; RuntimeError with its message when it cannot."""
+        command = [sys.executable, "-m", "kinesis_emulator", "--parent-pid", str(os.getpid()), *self._options]
+        # A file, because nobody reads a pipe while the child runs. A session of its own, because Ctrl-C shall
+        # reach the program first and let it finish with its emulator still there.
+        with tempfile.TemporaryFile("w+") as errors:
+            child = subprocess.Popen(  # noqa: S603 - our own module
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
+            line = child.stdout.readline() if child.stdout else ""
+            if not line.startswith(READY):
+                child.communicate()
+                errors.seek(0)
+                raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
         self._child = child
-        line = child.stdout.readline() if child.stdout else ""
-        if not line.startswith(READY):
-            _, errors = child.communicate()
-            raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors).strip()}")
         self.endpoint_url = line.removeprefix(READY).strip()
 
     def stop(self) -> None:
         """End the child, by force when it does not end by itself."""
-        child = self._running()
+        child, self._child = self._running(), None
         child.terminate()
         try:
             child.communicate(timeout=_STOP_S)

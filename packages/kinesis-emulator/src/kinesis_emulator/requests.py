@@ -29,18 +29,22 @@ class Request:
     @property
     def stream_name(self) -> str | None:
         """The stream that the call names, by name, ARN or iterator."""
-        arn = self.params.get("StreamARN") or self._iterator_fields()[0]
-        return self.params.get("StreamName") or (arn.rpartition("/")[2] if isinstance(arn, str) else None)
+        arn = self._given("StreamARN") or self._iterator_fields()[0]
+        return self._given("StreamName") or (arn.rpartition("/")[2] if arn else None)
 
     @property
     def shard_id(self) -> str | None:
         """The shard that the call names, by id or iterator."""
-        names = ("ShardId", "ShardToSplit", "ShardToMerge")
-        return next((self.params[name] for name in names if name in self.params), self._iterator_fields()[1])
+        given = (self._given(name) for name in ("ShardId", "ShardToSplit", "ShardToMerge"))
+        return next(filter(None, given), self._iterator_fields()[1])
+
+    def _given(self, name: str) -> str | None:
+        value = self.params.get(name)
+        return value if isinstance(value, str) else None
 
     def _iterator_fields(self) -> tuple[str | None, str | None]:
-        text = self.params.get("ShardIterator")
-        if not isinstance(text, str):
+        text = self._given("ShardIterator")
+        if text is None:
             return None, None
         try:
             iterator = decode_iterator(text)

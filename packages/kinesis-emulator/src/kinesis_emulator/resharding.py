@@ -100,17 +100,20 @@ def scale(service: Service, stream: Stream, target: int) -> None:
 
 
 def _split(service: Service, stream: Stream, shard: Shard, new_start: int) -> list[Shard]:
-    now_ms = service.now_ms()
-    opened_s = service.store.next_opened_s(now_ms)
-    ranges = ((shard.hash_start, new_start - 1), (new_start, shard.hash_end))
-    return [stream.add_shard(hash_range, (shard,), opened_s, now_ms) for hash_range in ranges]
+    ranges = [(shard.hash_start, new_start - 1), (new_start, shard.hash_end)]
+    return _replace(service, stream, (shard,), ranges)
 
 
 def _merge(service: Service, stream: Stream, shard: Shard, adjacent: Shard) -> Shard:
+    merged = (min(shard.hash_start, adjacent.hash_start), max(shard.hash_end, adjacent.hash_end))
+    return _replace(service, stream, (shard, adjacent), [merged])[0]
+
+
+def _replace(
+    service: Service, stream: Stream, parents: tuple[Shard, ...], ranges: list[tuple[int, int]]
+) -> list[Shard]:
     now_ms = service.now_ms()
-    hash_range = (min(shard.hash_start, adjacent.hash_start), max(shard.hash_end, adjacent.hash_end))
-    opened_s = service.store.next_opened_s(now_ms)
-    return stream.add_shard(hash_range, (shard, adjacent), opened_s, now_ms)
+    return stream.open_shards_in(ranges, parents, service.store.next_opened_s(now_ms), now_ms)
 
 
 def _open_shard(service: Service, stream: Stream, shard_id: str) -> Shard:

@@ -53,8 +53,9 @@ class HttpServer(socketserver.ThreadingTCPServer):
 
     def stop(self) -> None:
         """Stop listening, cut all connections and wait for their threads."""
-        self.shutdown()
-        self._acceptor.join()
+        if self._acceptor.ident is not None:
+            self.shutdown()
+            self._acceptor.join()
         self.server_close()
         with self._lock:
             connections = dict(self._connections)
@@ -100,14 +101,14 @@ class _Connection(socketserver.StreamRequestHandler):
         if head is None:
             return False
         line, headers = head
-        if "transfer-encoding" in headers:
+        size = headers.get("content-length", "0")
+        if "transfer-encoding" in headers or not size.isdecimal():
             self._send(_refused("The emulator wants a Content-Length, not a chunked body."), keep_alive=False)
             return False
         if headers.get("expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        length = int(headers.get("content-length", "0"))
-        body = self.rfile.read(length)
-        if len(body) < length:
+        body = self.rfile.read(int(size))
+        if len(body) < int(size):
             return False
         answer = self._answer(line, headers, body)
         if answer.body is None:

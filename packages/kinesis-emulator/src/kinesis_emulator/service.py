@@ -27,13 +27,14 @@ class Fault:
     """
     What happens to a call instead of, or beside, its work.
 
-    A *code* answers with that error and does nothing. `drop_request` closes the connection before the work,
-    `drop_answer` after it. `delay_s` waits first.
+    A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
+    the connection before the work, `drop_answer` after it. `delay_s` waits first.
     """
 
     code: str | None = None
     message: str = "Injected by the emulator."
     status: int = 400
+    body: bytes | None = None
     delay_s: float = 0.0
     drop_request: bool = False
     drop_answer: bool = False
@@ -109,31 +110,35 @@ class Service:
     def answer(self, request: Request) -> Answer:
         """Carry out *request* and return its answer, errors included."""
         self.calls.add(request.action, request.stream_name, request.shard_id)
-        fault = self.settings.fault(request) if self.settings.fault else None
-        fault = fault or Fault()
-        if fault.delay_s:
-            time.sleep(fault.delay_s)
-        if fault.drop_request:
-            return Answer(0, None)
-        if fault.code is not None:
-            return error_answer(AwsError(fault.code, fault.message, fault.status))
-        answer = self._carry_out(request)
-        return Answer(0, None) if fault.drop_answer else answer
-
-    def _carry_out(self, request: Request) -> Answer:
         try:
-            operation = self._operations.get(request.action)
-            if operation is None:
-                message = f"The emulator does not know the operation {request.action}."
-                raise AwsError("UnknownOperationException", message)
-            if request.action in self.settings.deny:
-                raise access_denied(request.action, self._resource(request), self.settings.account_id)
-            result = operation(self, request)
+            fault = self.settings.fault(request) if self.settings.fault else None
+            return self._carry_out(request) if fault is None else self._suffer(fault, request)
         except AwsError as error:
             return error_answer(error)
         except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would
             _log.exception("%s failed inside the emulator", request.action)
             return error_answer(AwsError("InternalFailure", "The emulator failed; see its log.", status=500))
+
+    def _suffer(self, fault: Fault, request: Request) -> Answer:
+        if fault.delay_s:
+            time.sleep(fault.delay_s)
+        if fault.drop_request:
+            return Answer(0, None)
+        if fault.body is not None:
+            return Answer(fault.status, fault.body)
+        if fault.code is not None:
+            raise AwsError(fault.code, fault.message, fault.status)
+        answer = self._carry_out(request)
+        return Answer(0, None) if fault.drop_answer else answer
+
+    def _carry_out(self, request: Request) -> Answer:
+        operation = self._operations.get(request.action)
+        if operation is None:
+            message = f"The emulator does not know the operation {request.action}."
+            raise AwsError("UnknownOperationException", message)
+        if request.action in self.settings.deny:
+            raise access_denied(request.action, self._resource(request), self.settings.account_id)
+        result = operation(self, request)
         return Answer(200, result if isinstance(result, bytes) else _json(result))
 
     def _resource(self, request: Request) -> str:

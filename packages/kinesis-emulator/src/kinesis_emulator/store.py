@@ -133,6 +133,7 @@ class Stream:
     open_shards: list[Shard] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     _open_starts: list[int] = field(default_factory=list)
+    _by_id: dict[str, Shard] = field(default_factory=dict)
 
     @property
     def arn(self) -> str:
@@ -154,22 +155,28 @@ class Stream:
 
     def find_shard(self, shard_id: str, now_ms: int) -> Shard | None:
         """Return the shard that Kinesis still knows by that id, or None."""
-        return next((shard for shard in self.listed_shards(now_ms) if shard.shard_id == shard_id), None)
+        shard = self._by_id.get(shard_id)
+        if shard is None or shard.closed_ms is None or shard.closed_ms >= self.horizon_ms(now_ms):
+            return shard
+        return None
 
-    def add_shard(
-        self, hash_range: tuple[int, int], parents: tuple[Shard, ...], opened_s: int, now_ms: int
-    ) -> Shard:
-        """Open a shard, closing its *parents*."""
-        shard = Shard(len(self.shards), hash_range, parents, opened_s, now_ms)
-        self.shards.append(shard)
+    def open_shards_in(
+        self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
+    ) -> list[Shard]:
+        """Close the *parents* and open a shard for each of the ranges that they covered."""
+        opened = [
+            Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms)
+            for i, hash_range in enumerate(hash_ranges)
+        ]
+        self.shards.extend(opened)
+        self._by_id.update((shard.shard_id, shard) for shard in opened)
         for parent in parents:
             parent.closed_ms = now_ms
-            parent.children += (shard,)
-        self.open_shards = sorted(
-            (other for other in self.shards if other.closed_ms is None), key=lambda other: other.hash_start
-        )
-        self._open_starts = [other.hash_start for other in self.open_shards]
-        return shard
+            parent.children = tuple(opened)
+        still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
+        self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
+        self._open_starts = [shard.hash_start for shard in self.open_shards]
+        return opened
 
     def route(self, hash_key: int) -> Shard:
         """Return the open shard that takes *hash_key*."""
@@ -198,8 +205,7 @@ class Store:
     def create(self, stream: Stream, shard_count: int) -> None:
         """Add *stream* with *shard_count* shards that share the hash keys evenly."""
         opened_s = self.next_opened_s(stream.created_ms)
-        for hash_range in even_ranges(shard_count):
-            stream.add_shard(hash_range, (), opened_s, stream.created_ms)
+        stream.open_shards_in(even_ranges(shard_count), (), opened_s, stream.created_ms)
         with self._lock:
             if stream.arn in self._streams:
                 raise AwsError(

@@ -85,6 +85,8 @@ def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
 
 
 def _entry(record: Any, path: str) -> Entry:
+    if not isinstance(record, dict):
+        raise AwsError("SerializationException", "A record is not a structure.")
     data, key, explicit = (_member(record, name) for name in ("Data", "PartitionKey", "ExplicitHashKey"))
     if data is None:
         raise validation(f"{path}data", None, "Member must not be null")
@@ -97,8 +99,8 @@ def _entry(record: Any, path: str) -> Entry:
     return make_entry(data, data_bytes, key, explicit, path)
 
 
-def _member(record: Any, name: str) -> str | None:
-    value = record.get(name) if isinstance(record, dict) else record
+def _member(record: dict[str, Any], name: str) -> str | None:
+    value = record.get(name)
     if value is not None and not isinstance(value, str):
         raise AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
     return value

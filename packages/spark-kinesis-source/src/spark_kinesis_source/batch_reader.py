@@ -1,0 +1,39 @@
+"""The reader of spark.read: one range per shard, from startingPosition to endingPosition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from spark_kinesis_source.failures import plain_errors
+from spark_kinesis_source.options import SourceOptions
+from spark_kinesis_source.splits import ShardPartition, split
+from spark_kinesis_source.streams import open_planner
+from spark_kinesis_source.tasks import ReadTask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KinesisBatchReader(DataSourceReader):
+    """Plans once, when the query is planned: every action on the same frame's plan reads the same records."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._task = ReadTask.of(options, columns)
+
+    @plain_errors()
+    def partitions(self) -> list[InputPartition]:
+        options = self._options
+        with closing(open_planner(options)) as planner:
+            start = planner.initial_offset(options.batch_starting_position)
+            end = planner.end_offset(start, options.ending_position)
+            chains = planner.chains(start, end)
+        # Spark puts InputPartition(None) in the place of an empty list.
+        return [*split(chains, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._task.read(partition.value)

@@ -1,0 +1,70 @@
+"""`.format("kinesis")`: where Spark comes in."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.types import StructType
+
+from spark_kinesis_source.batch_reader import KinesisBatchReader
+from spark_kinesis_source.failures import plain_errors
+from spark_kinesis_source.options import SourceOptions
+from spark_kinesis_source.schemas import column_names, default_schema
+from spark_kinesis_source.stream_reader import KinesisStreamReader
+from spark_kinesis_source.streams import check_streams
+
+
+class KinesisDataSource(DataSource):
+    """
+    Amazon Kinesis Data Streams as a streaming and a batch source.
+
+    Spark makes one for writing, too, so options are looked at where reading begins: in `schema`, which is part of
+    `load()`, or in the readers when the user gave a schema, since Spark then asks nothing before the query starts.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "kinesis"
+
+    @plain_errors()
+    def schema(self) -> StructType:
+        check_streams(SourceOptions.parse(self.options).connection)
+        return default_schema()
+
+    @plain_errors()
+    def reader(self, schema: StructType) -> KinesisBatchReader:
+        return KinesisBatchReader(SourceOptions.parse(self.options), column_names(schema))
+
+    @plain_errors()
+    def streamReader(self, schema: StructType) -> KinesisStreamReader:
+        return KinesisStreamReader(SourceOptions.parse(self.options), column_names(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        return self._sink().writer(schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        return self._sink().streamWriter(schema, overwrite)
+
+    def _sink(self) -> DataSource:
+        """Return the half that writes: Spark knows only one data source called kinesis, and met this one last."""
+        try:
+            from spark_kinesis_sink import KinesisSink
+        except ImportError:
+            raise ImportError(
+                "Writing to Kinesis needs the package spark-kinesis-sink: pip install spark-kinesis-sink"
+            ) from None
+        return KinesisSink(self.options)
+
+
+class AwsKinesisDataSource(KinesisDataSource):
+    """The same under the name that the awslabs connector has."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "aws-kinesis"
+
+
+def register(spark: SparkSession) -> None:
+    """Let *spark* know `aws-kinesis` beside `kinesis`, and `kinesis` where it does not look for data sources."""
+    spark.dataSource.register(KinesisDataSource)
+    spark.dataSource.register(AwsKinesisDataSource)

@@ -1,0 +1,36 @@
+"""How the ranges of a batch are dealt out to Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql.datasource import InputPartition
+
+from kinesis_core.ranges import Chain
+
+SHARDS_PER_TASK = 8
+"""When the user does not say: a task reads 8 shards at once, and each task costs its own start."""
+
+
+class ShardPartition(InputPartition):
+    """The shard ranges that one task reads."""
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        super().__init__(tuple(chains))
+        self.chains: tuple[Chain, ...] = self.value
+
+
+def split(
+    chains: Sequence[Chain], shards_per_task: int | None, max_partitions: int | None
+) -> list[ShardPartition]:
+    """
+    Return partitions of nearly equal numbers of chains; none when there is nothing to read.
+
+    Ranges of one chain belong to related shards, are read one after the other, and stay together.
+    """
+    if max_partitions is None:
+        count = -(-len(chains) // (shards_per_task or SHARDS_PER_TASK))
+    else:
+        count = min(max_partitions, len(chains))
+    # Neighbours differ in load less than shards far apart: dealing them out in turn evens tasks out.
+    return [ShardPartition(chains[first::count]) for first in range(count)]

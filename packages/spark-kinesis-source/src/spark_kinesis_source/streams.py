@@ -1,0 +1,61 @@
+"""From options to open streams and a planner over them: what runs on the driver."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from attrs import evolve
+
+from kinesis_core.connections import open_stream
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.planner import Planner
+from kinesis_core.shard_planner import Limits
+from kinesis_core.stream_api import StreamApi
+from kinesis_core.stream_planner import PlanSettings
+from spark_kinesis_source.options import SourceOptions
+
+log = logging.getLogger("spark_kinesis_source")
+
+CHECK_RETRIES = 1
+"""Whoever starts a query waits for its first error; once it runs, patience costs nobody's time."""
+
+
+def label(ref: StreamRef) -> str:
+    """Return what offsets call the stream: the ARN or name that the user gave."""
+    return ref.arn or ref.name
+
+
+def check_streams(connection: ConnectionOptions) -> None:
+    """
+    See that every stream is there and may be read, with one DescribeStreamSummary each.
+
+    Raises:
+        ServiceError: A stream is missing, access is denied, or Kinesis cannot be reached.
+    """
+    hasty = evolve(connection, max_retries=min(connection.max_retries, CHECK_RETRIES))
+    for ref in connection.streams:
+        open_stream(hasty, ref).describe()
+
+
+def open_planner(options: SourceOptions) -> Planner:
+    """Return a planner over all streams of *options*, once they have been found to be there."""
+    check_streams(options.connection)
+    for note in options.notes:
+        log.info("option.ignored", extra={"context": {"note": note}})
+    apis = {label(ref): open_stream(options.connection, ref) for ref in options.connection.streams}
+    settings = PlanSettings(
+        limits=_limits(options, apis.values()),
+        min_fetch_period_s=options.min_fetch_period_s,
+        shard_discovery_interval_s=options.shard_discovery_interval_s,
+        fail_on_data_loss=options.fail_on_data_loss,
+    )
+    return Planner(apis, settings, threads=options.planning_threads)
+
+
+def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:
+    """Return what a batch may hold of one shard; a bound for the whole batch is shared out to the shards of now."""
+    shards = 1
+    if options.max_bytes_per_batch is not None:
+        shards = sum(shard.is_open for api in apis for shard in api.list_shards())
+    return Limits(options.max_records_per_shard, options.bound_bytes(shards))

@@ -1,0 +1,159 @@
+"""Runs streaming queries the way the scenarios need it: start, wait, stop, lose a commit, start again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import StructType
+
+DEADLINE_S = 60.0
+
+CONFIG = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.task.maxFailures": "1",
+    # Tests are short: quick starts count for more than quick loops.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    # An idle query asks again this soon; the default of 10 ms would keep a test machine's core busy.
+    "spark.sql.streaming.pollingDelay": "50ms",
+}
+
+
+def start_session(
+    directory: Path, master: str = "local[2]", config: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Return a session whose workers run this very Python and import what the tests import."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    )
+    builder = SparkSession.builder.master(master).appName("tests")
+    settings = {**CONFIG, "spark.sql.warehouse.dir": str(directory / "warehouse"), **(config or {})}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+class Query:
+    """
+    One streaming query with its checkpoint; it may be started again and again.
+
+    Attributes:
+        runs: The rows of each run of each batch, by batch id: a replayed batch has two entries.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        checkpoint: Path,
+        options: Mapping[str, Any],
+        source: str = "kinesis",
+        schema: StructType | str | None = None,
+    ) -> None:
+        self._spark = spark
+        self.checkpoint = checkpoint
+        self.options = dict(options)
+        self._source = source
+        self._schema = schema
+        self._query: StreamingQuery | None = None
+        self.runs: dict[int, list[list[Row]]] = {}
+
+    # Running -------------------------------------------------------------------------------------------------
+
+    def start(self, **trigger: Any) -> Query:
+        """Start it, with *trigger* as `DataStreamWriter.trigger` takes it; by default as fast as it can."""
+        writer = self.frame().writeStream.foreachBatch(self._collect)
+        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        self._query = writer.trigger(**(trigger or {"processingTime": "0 seconds"})).start()
+        return self
+
+    def frame(self) -> DataFrame:
+        reader = self._spark.readStream.format(self._source).options(**self.options)
+        return (reader if self._schema is None else reader.schema(self._schema)).load()
+
+    def _collect(self, frame: DataFrame, batch_id: int) -> None:
+        self.runs.setdefault(batch_id, []).append(frame.collect())
+
+    @property
+    def query(self) -> StreamingQuery:
+        assert self._query is not None, "start() comes first"
+        return self._query
+
+    def wait_started(self) -> Query:
+        """Wait until the first trigger has passed: from here on LATEST means what it meant then."""
+        return self.wait(lambda: self.query.lastProgress is not None, "the first trigger")
+
+    def process_all(self) -> Query:
+        """Wait until everything that is in the stream now has been processed."""
+        self.query.processAllAvailable()
+        return self
+
+    def wait_for_rows(self, count: int) -> Query:
+        """Wait until *count* rows have arrived, replays not counted, and all that is there is processed."""
+        return self.wait(lambda: len(self.rows) >= count, f"{count} rows").process_all()
+
+    def wait(self, is_done: Any, what: str) -> Query:
+        deadline = time.monotonic() + DEADLINE_S
+        while not is_done():
+            assert time.monotonic() < deadline, (
+                f"no {what} within {DEADLINE_S:.0f} s, but {len(self.rows)} rows"
+            )
+            self.query.awaitTermination(0.05)  # raises the query's error, if it has failed
+        return self
+
+    def finish(self) -> Query:
+        """Wait until a query ends that ends by itself (AvailableNow, Once)."""
+        assert self.query.awaitTermination(DEADLINE_S), f"still running after {DEADLINE_S:.0f} s"
+        return self
+
+    def stop(self) -> Query:
+        if self._query is not None:
+            self._query.stop()
+        return self
+
+    # What it did ---------------------------------------------------------------------------------------------
+
+    @property
+    def batches(self) -> dict[int, list[Row]]:
+        """The rows of each batch, as its last run gave them."""
+        return {batch_id: runs[-1] for batch_id, runs in sorted(self.runs.items())}
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for batch in self.batches.values() for row in batch]
+
+    @property
+    def payloads(self) -> list[bytes]:
+        return [bytes(row.data) for row in self.rows]
+
+    def offsets(self) -> list[int]:
+        """Return the ids of the batches that were planned."""
+        return _ids(self.checkpoint / "offsets")
+
+    def commits(self) -> list[int]:
+        """Return the ids of the batches that were finished."""
+        return _ids(self.checkpoint / "commits")
+
+    def lose_last_commit(self) -> int:
+        """Take back the last batch's commit, as if the driver had died before writing it; return its id."""
+        batch_id = self.commits()[-1]
+        for name in (str(batch_id), f".{batch_id}.crc"):
+            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
+        return batch_id
+
+
+def _ids(directory: Path) -> list[int]:
+    return sorted(int(file.name) for file in directory.glob("[0-9]*") if file.name.isdigit())

@@ -1,0 +1,214 @@
+"""Parsers for the kinds of values that options take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from kinesis_core.options.option import BadValueError, Parser
+
+V = TypeVar("V")
+
+BYTES_PER_SHARD_AND_SECOND = 2 * 1024 * 1024
+"""What a shard delivers at most, to all its polling consumers together."""
+
+_QUANTITY = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([a-z]*)", re.IGNORECASE)
+_SECONDS = {
+    **dict.fromkeys(("us", "microsecond", "microseconds"), Decimal("0.000001")),
+    **dict.fromkeys(("ms", "msec", "milli", "millis", "millisecond", "milliseconds"), Decimal("0.001")),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), Decimal(60)),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), Decimal(3600)),
+    **dict.fromkeys(("d", "day", "days"), Decimal(86400)),
+}
+_UNIT_NAMES = {"ms": "milliseconds", "s": "seconds"}
+_BYTES = {"": 1, "b": 1} | {
+    f"{letter}{suffix}": 1024**power
+    for power, letter in enumerate("kmgtp", start=1)
+    for suffix in ("", "b", "ib")
+}
+_STREAM_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
+_STREAM_ARN = re.compile(r"arn:aws[a-z-]*:kinesis:[a-z0-9-]+:\d{12}:stream/[a-zA-Z0-9_.-]{1,128}")
+_REGION = re.compile(r"[a-z]{2,8}(-[a-z0-9]+){1,4}")
+
+
+def boolean() -> Parser[bool]:
+    """Return a parser of true and false."""
+    return one_of({"true": True, "false": False})
+
+
+def one_of(values: Mapping[str, V]) -> Parser[V]:
+    """Return a parser of the names in *values*, case-blind."""
+    by_name = {name.lower(): value for name, value in values.items()}
+
+    def parse(text: str) -> V:
+        try:
+            return by_name[text.lower()]
+        except KeyError:
+            raise BadValueError() from None
+
+    *others, last = values
+    return Parser(f"{', '.join(others)} or {last}", parse)
+
+
+def integer(low: int, high: int | None, unit: str = "") -> Parser[int]:
+    """Return a parser of whole numbers from *low* to *high*, both included."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text):
+            raise BadValueError()
+        return _check_range(int(text), low, high)
+
+    bounds = f"{low} or more" if high is None else f"{low} to {high}"
+    return Parser(f"{bounds} {unit}".rstrip(), parse)
+
+
+def number(low: float, high: float, unit: str, factor: int = 1) -> Parser[float]:
+    """Return a parser of decimal numbers from *low* to *high*, both included, times *factor*."""
+
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+            raise BadValueError()
+        return _check_range(float(text), low, high) * factor
+
+    return Parser(f"{low:g} to {high:g} {unit}", parse)
+
+
+def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
+    """Return a parser of durations such as `200 ms` in seconds; a bare number counts *default_unit*."""
+
+    def parse(text: str) -> float:
+        amount, unit = _split_quantity(text)
+        if (unit or default_unit) not in _SECONDS:
+            raise BadValueError("The units are ms, s, m, h and d.")
+        return _check_range(float(amount * _SECONDS[unit or default_unit]), low_s, high_s)
+
+    bounds = f"{_show_seconds(low_s)} to {_show_seconds(high_s)}"
+    return Parser(f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)", parse)
+
+
+def byte_size(low: int) -> Parser[int]:
+    """Return a parser of sizes such as `64m` or `20gb` in bytes; units are powers of 1024."""
+
+    def parse(text: str) -> int:
+        amount, unit = _split_quantity(text)
+        if unit not in _BYTES:
+            raise BadValueError("The units are b, k, m, g and t.")
+        return _check_range(int(amount * _BYTES[unit]), low, None)
+
+    return Parser(f"a size of {low} bytes or more, such as 64m or 20gb", parse)
+
+
+def bytes_read_in(low_s: float, high_s: float, default_unit: str) -> Parser[int]:
+    """Return a parser of durations, as the bytes that a shard delivers in that time at most."""
+    seconds = duration(low_s, high_s, default_unit)
+    return Parser(seconds.domain, lambda text: round(seconds.parse(text) * BYTES_PER_SHARD_AND_SECOND))
+
+
+def stream_names() -> Parser[tuple[str, ...]]:
+    """Return a parser of one stream name, or several with commas between."""
+
+    def check(name: str) -> None:
+        if name.startswith("arn:"):
+            raise BadValueError("Give ARNs in the option 'streamARN'.")
+        if not _STREAM_NAME.fullmatch(name):
+            raise BadValueError()
+
+    domain = "stream names of 1 to 128 letters, digits, '_', '.' and '-', with commas between"
+    return Parser(domain, lambda text: _split_list(text, check))
+
+
+def stream_arns() -> Parser[tuple[str, ...]]:
+    """Return a parser of one stream's ARN, or several with commas between."""
+
+    def check(arn: str) -> None:
+        if not _STREAM_ARN.fullmatch(arn):
+            raise BadValueError()
+
+    domain = "ARNs such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders, with commas between"
+    return Parser(domain, lambda text: _split_list(text, check))
+
+
+def region() -> Parser[str]:
+    """Return a parser of region names."""
+
+    def parse(text: str) -> str:
+        if not _REGION.fullmatch(text.lower()):
+            raise BadValueError()
+        return text.lower()
+
+    return Parser("the name of an AWS region, such as eu-west-1", parse)
+
+
+def url(default_scheme: str = "") -> Parser[str]:
+    """Return a parser of http and https URLs; *default_scheme* is put before a bare host."""
+
+    def parse(text: str) -> str:
+        full = f"{default_scheme}://{text}" if default_scheme and "://" not in text else text
+        try:
+            parts = urlsplit(full)
+            port_is_good = parts.port != 0
+        except ValueError:
+            raise BadValueError(hides_value=True) from None
+        if "@" in full:
+            raise BadValueError("Leave the user and password out.", hides_value=True)
+        is_good = parts.scheme in ("http", "https") and parts.hostname and port_is_good
+        if not is_good or parts.query or parts.fragment or re.search(r"\s", full):
+            raise BadValueError()
+        return full.rstrip("/")
+
+    scheme = "" if not default_scheme else " or a host"
+    return Parser(f"an http or https URL{scheme}, such as https://kinesis.eu-west-1.amazonaws.com", parse)
+
+
+def text(domain: str) -> Parser[str]:
+    """Return a parser of any text that is not blank."""
+
+    def parse(value: str) -> str:
+        if not value:
+            raise BadValueError()
+        return value
+
+    return Parser(domain, parse)
+
+
+def optional_text(domain: str) -> Parser[str | None]:
+    """Return a parser of any text, where blank means not given."""
+    return Parser(domain, lambda value: value or None)
+
+
+N = TypeVar("N", int, float)
+
+
+def _check_range(value: N, low: N, high: N | None) -> N:
+    if value < low or (high is not None and value > high):
+        raise BadValueError()
+    return value
+
+
+def _split_quantity(text: str) -> tuple[Decimal, str]:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise BadValueError()
+    return Decimal(match[1]), match[2].lower()
+
+
+def _split_list(text: str, check: Callable[[str], None]) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in text.split(","))
+    for item in items:
+        check(item)
+    if len(set(items)) < len(items):
+        raise BadValueError("Name each stream once.")
+    return items
+
+
+def _show_seconds(seconds: float) -> str:
+    if seconds and seconds < 1:
+        return f"{seconds * 1000:g} ms"
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds and seconds % size == 0:
+            return f"{seconds // size:g} {unit}"
+    return f"{seconds:g} s"

@@ -1,0 +1,158 @@
+"""What `spark.readStream.format("kinesis")` and `spark.read.format("kinesis")` are told, as checked values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.errors import OptionError
+from kinesis_core.options import (
+    ConnectionOptions,
+    EndingPosition,
+    OptionTable,
+    PerShard,
+    StartingPosition,
+    Values,
+)
+from kinesis_core.options.catalog import (
+    COMMON_OPTIONS,
+    COMMON_UNNEEDED,
+    COMMON_UNSUPPORTED,
+    SPARK_OPTIONS,
+)
+from spark_kinesis_source.declarations import (
+    ADD_IDLE_TIME,
+    DEAGGREGATE,
+    ENDING_POSITION,
+    FAIL_ON_DATA_LOSS,
+    FREEZE_WORKER_HEAP,
+    IDLE_TIME,
+    MAX_BYTES_PER_BATCH,
+    MAX_BYTES_PER_SHARD,
+    MAX_FETCH_RATE,
+    MAX_PARTITIONS,
+    MAX_RECORDS_PER_FETCH,
+    MAX_RECORDS_PER_SHARD,
+    MIN_FETCH_PERIOD,
+    PLANNING_THREADS,
+    READING_OPTIONS,
+    READING_UNNEEDED,
+    READING_UNSUPPORTED,
+    SHARD_DISCOVERY_INTERVAL,
+    SHARDS_PER_TASK,
+    STARTING_POSITION,
+)
+
+SOURCE_OPTIONS = OptionTable(
+    options=COMMON_OPTIONS + READING_OPTIONS,
+    unsupported=COMMON_UNSUPPORTED + READING_UNSUPPORTED,
+    unneeded=COMMON_UNNEEDED + READING_UNNEEDED,
+    let_through=SPARK_OPTIONS,
+)
+
+_LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
+
+
+@frozen
+class SourceOptions:
+    """Everything that a source is told. It pickles, and its repr shows no secret."""
+
+    connection: ConnectionOptions
+    starting_position: StartingPosition
+    """Where a streaming query begins."""
+    batch_starting_position: StartingPosition
+    """The same for a batch read, which begins with the oldest record when the user does not say: from LATEST it
+    would always be empty."""
+    ending_position: EndingPosition
+    fail_on_data_loss: bool
+    max_records_per_shard: int
+    max_bytes_per_shard: int | None
+    max_bytes_per_batch: int | None
+    has_explicit_limit: bool
+    """Whether the user set one of the three bounds above."""
+    max_records_per_fetch: int
+    min_fetch_period_s: float
+    max_fetch_rate_bytes: float
+    """Bytes a second and shard."""
+    shards_per_task: int | None
+    max_partitions: int | None
+    shard_discovery_interval_s: float
+    planning_threads: int
+    deaggregate: bool
+    freeze_worker_heap: bool
+    notes: tuple[str, ...] = field(default=(), eq=False)
+    """A line for the log for each option that was accepted and is not needed."""
+
+    @staticmethod
+    def parse(given: Mapping[str, object]) -> SourceOptions:
+        """
+        Return what *given*, the options as Spark hands them over, say; calls nothing over the network.
+
+        Raises:
+            OptionError: A name is unknown or not supported, a value is outside its domain, options contradict each
+                other, or the stream or region is missing.
+        """
+        values = SOURCE_OPTIONS.read(given)
+        connection = ConnectionOptions.from_values(values)
+        _check_together(values, connection)
+        start = values[STARTING_POSITION]
+        min_fetch_period_s, idle_notes = _read_fetch_period(values)
+        return SourceOptions(
+            connection=connection,
+            starting_position=start,
+            batch_starting_position=start if values.is_given(STARTING_POSITION) else TrimHorizon(),
+            ending_position=values[ENDING_POSITION],
+            fail_on_data_loss=values[FAIL_ON_DATA_LOSS],
+            max_records_per_shard=values[MAX_RECORDS_PER_SHARD],
+            max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
+            max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],
+            has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
+            max_records_per_fetch=values[MAX_RECORDS_PER_FETCH],
+            min_fetch_period_s=min_fetch_period_s,
+            max_fetch_rate_bytes=values[MAX_FETCH_RATE],
+            shards_per_task=values[SHARDS_PER_TASK],
+            max_partitions=values[MAX_PARTITIONS],
+            shard_discovery_interval_s=values[SHARD_DISCOVERY_INTERVAL],
+            planning_threads=values[PLANNING_THREADS],
+            deaggregate=values[DEAGGREGATE],
+            freeze_worker_heap=values[FREEZE_WORKER_HEAP],
+            notes=values.notes + idle_notes,
+        )
+
+    def bound_bytes(self, shards: int) -> int | None:
+        """Return how many bytes a micro-batch over *shards* shards may take from each; None for no bound."""
+        bounds = [] if self.max_bytes_per_shard is None else [self.max_bytes_per_shard]
+        if self.max_bytes_per_batch is not None:
+            bounds.append(max(1, self.max_bytes_per_batch // max(1, shards)))
+        return min(bounds, default=None)
+
+
+def _check_together(values: Values, connection: ConnectionOptions) -> None:
+    """Refuse options that are each good and contradict each other."""
+    if values.is_given(SHARDS_PER_TASK) and values.is_given(MAX_PARTITIONS):
+        raise OptionError(
+            f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} exclude each other. Keep one of them."
+        )
+    for option in (STARTING_POSITION, ENDING_POSITION):
+        if len(connection.streams) > 1 and isinstance(values[option], PerShard):
+            raise OptionError(
+                f"{values.label(option)} accepts positions by shard for one stream only; "
+                f"got {len(connection.streams)} streams, whose shards have the same ids."
+            )
+
+
+def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
+    """Return the least time between two fetches, which qubole's users say with a switch and an idle time."""
+    if not values[ADD_IDLE_TIME]:
+        unused = values.is_given(IDLE_TIME)
+        reason = f"is accepted and not needed: '{ADD_IDLE_TIME.name}' is not true."
+        return values[MIN_FETCH_PERIOD], (f"{values.label(IDLE_TIME)} {reason}",) if unused else ()
+    period_s = values[IDLE_TIME]
+    if values.is_given(MIN_FETCH_PERIOD) and values[MIN_FETCH_PERIOD] != period_s:
+        raise OptionError(
+            f"{values.label(MIN_FETCH_PERIOD)} and {values.label(ADD_IDLE_TIME)} set the same thing to different "
+            f"values ({values[MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
+        )
+    return period_s, ()

@@ -1,0 +1,162 @@
+"""
+From GetRecords' bytes to a record batch, against boto3's parser and aws_kinesis_agg.
+
+    python -m tests.bench.bench_decode
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import sys
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+import botocore.session
+import pyarrow as pa
+from tests.bench.harness import Row, measure, show
+
+from kinesis_core.aggregation import MAGIC
+from kinesis_core.arrow import BatchBuilder
+from kinesis_core.columns import DEFAULT_COLUMNS
+from kinesis_core.pages import decode_page
+
+STREAM, SHARD = "orders", "shardId-000000000000"
+REPEAT = 9
+RECORDS_PER_CPU_S = "records per CPU second"
+
+SCHEMA = BatchBuilder([column.name for column in DEFAULT_COLUMNS]).schema
+
+
+def run() -> list[Row]:
+    """Return one row per page and per aggregate measured."""
+    return [
+        _decode(10_000, 100, target=20),
+        _decode(1_000, 1_000, target=10),
+        _decode(1_000, 10_000, target=None),
+        _deaggregate(100, target=3),
+        _deaggregate(1_000, target=None),
+    ]
+
+
+def _decode(records: int, size_bytes: int, target: float | None) -> Row:
+    body = page_body(random_payloads(records, size_bytes))
+    builder = BatchBuilder(SCHEMA.names)
+    parse = _botocore_parser()
+
+    def ours() -> pa.RecordBatch:
+        return builder.build(decode_page(body, builder.needs_data), STREAM, SHARD)
+
+    def theirs() -> pa.RecordBatch:
+        return user_batch(parse(body)["Records"])
+
+    if not ours().equals(theirs()):
+        raise AssertionError("both must build the same batch")
+    measured = measure(ours, theirs, REPEAT)
+    return measured.row("decode", f"{records:,} x {size_bytes:,} B", records, RECORDS_PER_CPU_S, target)
+
+
+def _deaggregate(size_bytes: int, target: float | None) -> Row:
+    deaggregator = _aws_kinesis_agg()
+    aggregates = [_aggregate(51_200 // size_bytes, size_bytes, seed) for seed in range(100)]
+    body = page_body(aggregates)
+    page, parsed = decode_page(body), _botocore_parser()(body)["Records"]
+    builder = BatchBuilder(SCHEMA.names)
+
+    def ours() -> pa.RecordBatch:
+        return builder.build(page, STREAM, SHARD)
+
+    def theirs() -> pa.RecordBatch:
+        user_records = [found["kinesis"] for found in deaggregator.iter_deaggregate_records(parsed, "Boto3")]
+        return user_batch(
+            [
+                {
+                    "Data": base64.b64decode(user_record["data"]),
+                    "PartitionKey": user_record["partitionKey"],
+                    "SequenceNumber": user_record["sequenceNumber"],
+                    "ApproximateArrivalTimestamp": user_record["approximateArrivalTimestamp"],
+                }
+                for user_record in user_records
+            ]
+        )
+
+    if not ours().equals(theirs()):
+        raise AssertionError("both must build the same batch")
+    case = f"user records of {size_bytes:,} B"
+    return measure(ours, theirs, REPEAT).row("de-aggregate", case, ours().num_rows, RECORDS_PER_CPU_S, target)
+
+
+def page_body(payloads: Iterable[bytes]) -> bytes:
+    """Return the body of a GetRecords answer as Kinesis writes it, one record for each of *payloads*."""
+    first_number = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
+    records = [
+        {
+            "SequenceNumber": str(first_number + index * 2**80),
+            "ApproximateArrivalTimestamp": (1_790_000_012_345 + index) / 1000,
+            "Data": base64.b64encode(payload).decode(),
+            "PartitionKey": f"user-{index % 997}",
+        }
+        for index, payload in enumerate(payloads)
+    ]
+    answer = {"Records": records, "NextShardIterator": "A" * 220, "MillisBehindLatest": 0}
+    return json.dumps(answer, separators=(",", ":")).encode()
+
+
+def random_payloads(count: int, size_bytes: int) -> list[bytes]:
+    chance = random.Random(count)
+    return [chance.randbytes(size_bytes) for _ in range(count)]
+
+
+def user_batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
+    """Build the batch as a user does from what boto3 returns: a list per column."""
+    arrivals: list[datetime] = [record["ApproximateArrivalTimestamp"] for record in records]
+    columns = [
+        pa.array([record["Data"] for record in records], pa.binary()),
+        pa.array([STREAM] * len(records), pa.string()),
+        pa.array([record["PartitionKey"] for record in records], pa.string()),
+        pa.array([record["SequenceNumber"] for record in records], pa.string()),
+        pa.array(arrivals, pa.timestamp("us", tz="UTC")),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _botocore_parser() -> Callable[[bytes], dict[str, Any]]:
+    """Return boto3's own parser of GetRecords answers, without the call around it."""
+    session = botocore.session.get_session()
+    operation = session.get_service_model("kinesis").operation_model("GetRecords")
+    parser = session.get_component("response_parser_factory").create_parser("json")
+
+    def parse(body: bytes) -> dict[str, Any]:
+        answer: dict[str, Any] = parser.parse(
+            {"headers": {}, "status_code": 200, "body": body}, operation.output_shape
+        )
+        return answer
+
+    return parse
+
+
+def _aws_kinesis_agg() -> Any:
+    """Import the library without what it does to sys.path."""
+    path = list(sys.path)
+    from aws_kinesis_agg import deaggregator
+
+    sys.path[:] = path
+    return deaggregator
+
+
+def _aggregate(count: int, size_bytes: int, seed: int) -> bytes:
+    """Return an aggregate of *count* user records under 50 partition keys, as Google's protobuf writes it."""
+    chance = random.Random(seed)
+    message = _aws_kinesis_agg().messages_pb2.AggregatedRecord()
+    message.partition_key_table.extend(f"user-{index}" for index in range(50))
+    for index in range(count):
+        message.records.add(partition_key_index=index % 50, data=chance.randbytes(size_bytes))
+    content: bytes = message.SerializeToString()
+    return MAGIC + content + hashlib.md5(content, usedforsecurity=False).digest()
+
+
+if __name__ == "__main__":
+    show(run())

@@ -1,0 +1,84 @@
+"""Comparing two ways to do one thing: CPU time of this process, both interleaved, medians of ratios."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
+
+TURN_S = 0.2
+
+
+@frozen
+class Row:
+    """One line of the benchmark report; *ours* and *theirs* are in the unit of *metric*, higher is better."""
+
+    group: str
+    case: str
+    metric: str
+    ours: float
+    theirs: float
+    ratio: float
+    target: float | None
+
+    @property
+    def met(self) -> bool:
+        return self.target is None or self.ratio >= self.target
+
+
+@frozen
+class Measurement:
+    """Medians of the CPU seconds of a call of either, and of the ratio of neighbouring turns."""
+
+    ours_s: float
+    theirs_s: float
+    ratio: float
+
+    def row(self, group: str, case: str, work: float, metric: str, target: float | None) -> Row:
+        """Return the report's line for calls that did *work* units of *metric* each."""
+        return Row(group, case, metric, work / self.ours_s, work / self.theirs_s, self.ratio, target)
+
+
+def measure(ours: Callable[[], object], contender: Callable[[], object], repeat: int) -> Measurement:
+    """
+    Time both *repeat* times in turns.
+
+    A turn of either lasts about `TURN_S`, however many calls that takes, so that a machine that slows down
+    for a while slows both; the ratio is that of turns next to each other.
+    """
+    our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(contender)
+    turns = [(_turn(ours, our_calls), _turn(contender, their_calls)) for _ in range(repeat)]
+    return Measurement(
+        statistics.median(mine_s for mine_s, _ in turns),
+        statistics.median(theirs_s for _, theirs_s in turns),
+        statistics.median(theirs_s / mine_s for mine_s, theirs_s in turns),
+    )
+
+
+def _calls_a_turn(work: Callable[[], object]) -> int:
+    work()  # imports, caches and connections do not count
+    return max(1, round(TURN_S / _turn(work, 1)))
+
+
+def _turn(work: Callable[[], object], calls: int) -> float:
+    """Return the CPU seconds of one of *calls*."""
+    # Both start without garbage and keep the collector on, as a program would.
+    gc.collect()
+    start_s = time.process_time()
+    for _ in range(calls):
+        work()
+    return (time.process_time() - start_s) / calls
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Write *rows* as a table to standard output."""
+    for row in rows:
+        target = "" if row.target is None else f"target {row.target:g}x {'met' if row.met else 'MISSED'}"
+        sys.stdout.write(
+            f"{row.group:20} {row.case:30} {row.ours:12,.0f} {row.theirs:12,.0f} {row.metric:26}"
+            f" {row.ratio:6.1f}x {target}\n"
+        )

@@ -85,7 +85,7 @@ MAX_BYTES_PER_SHARD = Option[int | None](
         "How many bytes of a shard a micro-batch takes, about. The names that other connectors have for a time "
         "become what a shard delivers in that time, at 2 MiB/s."
     ),
-    parser=byte_size(1),
+    parser=byte_size(),
     default=None,
     default_text="no bound",
     group=HOW_MUCH,
@@ -99,7 +99,7 @@ MAX_BYTES_PER_SHARD = Option[int | None](
 MAX_BYTES_PER_BATCH = Option[int | None](
     name="maxBytesPerBatch",
     meaning="How many bytes a micro-batch takes, about; each shard may fill an equal part.",
-    parser=byte_size(1),
+    parser=byte_size(),
     default=None,
     default_text="no bound",
     group=HOW_MUCH,

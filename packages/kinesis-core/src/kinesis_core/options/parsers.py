@@ -90,16 +90,16 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
     return Parser(f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)", parse)
 
 
-def byte_size(low: int) -> Parser[int]:
+def byte_size() -> Parser[int]:
     """Return a parser of sizes such as `64m` or `20gb` in bytes; units are powers of 1024."""
 
     def parse(text: str) -> int:
         amount, unit = _split_quantity(text)
         if unit not in _BYTES:
             raise BadValueError("The units are b, k, m, g and t.")
-        return _check_range(int(amount * _BYTES[unit]), low, None)
+        return _check_range(int(amount * _BYTES[unit]), 1, None)
 
-    return Parser(f"a size of {low} bytes or more, such as 64m or 20gb", parse)
+    return Parser("a size in bytes, such as 65536, 64m or 20gb", parse)
 
 
 def bytes_read_in(low_s: float, high_s: float, default_unit: str) -> Parser[int]:

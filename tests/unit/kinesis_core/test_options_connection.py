@@ -1,0 +1,185 @@
+"""How to reach the streams: names, ARNs, region, credentials, retries."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef
+from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNNEEDED, COMMON_UNSUPPORTED, SPARK_OPTIONS
+from kinesis_credentials import DefaultChain, Profile, StaticKeys
+
+TABLE = OptionTable(COMMON_OPTIONS, COMMON_UNSUPPORTED, COMMON_UNNEEDED, SPARK_OPTIONS)
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+OTHER_ACCOUNT = "arn:aws:kinesis:eu-west-1:210987654321:stream/orders"
+OTHER_REGION = "arn:aws:kinesis:eu-west-2:123456789012:stream/payments"
+KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "s3cr3t"}
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+
+
+def connect(**given: object) -> ConnectionOptions:
+    return ConnectionOptions.from_values(TABLE.read(given))
+
+
+def test_least() -> None:
+    """A stream and a region are enough."""
+    assert connect(streamName="orders", region="eu-west-1") == ConnectionOptions(
+        streams=(StreamRef("orders"),), region="eu-west-1"
+    )
+
+
+def test_several_streams() -> None:
+    """Several streams keep the order in which they are named."""
+    assert connect(streamName="b,a", region="eu-west-1").streams == (StreamRef("b"), StreamRef("a"))
+
+
+@pytest.mark.parametrize("names", [{}, {"streamName": "orders"}])
+def test_arn(names: dict[str, str]) -> None:
+    """An ARN gives name and region; the same stream's name beside it does no harm."""
+    connection = connect(streamARN=ARN, **names)
+    assert connection.streams == (StreamRef("orders", ARN),)
+    assert connection.region == "eu-west-1"
+
+
+def test_custom_endpoint() -> None:
+    """An endpoint outside AWS needs no region."""
+    connection = connect(streamName="orders", endpoint="localhost:4567")
+    assert connection.endpoint_url == "https://localhost:4567"
+    assert connection.region == "us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        ({}, DefaultChain()),
+        ({"sessionToken": ""}, DefaultChain()),
+        (KEYS, StaticKeys("AKIDEXAMPLE", "s3cr3t")),
+        ({**KEYS, "sessionToken": "t0ken"}, StaticKeys("AKIDEXAMPLE", "s3cr3t", "t0ken")),
+        (
+            {"awsAccessKey": "AKIDEXAMPLE", "kinesis.awsSecretKey": "s3cr3t"},
+            StaticKeys("AKIDEXAMPLE", "s3cr3t"),
+        ),
+    ],
+)
+def test_credentials(given: dict[str, str], spec: object) -> None:
+    """Keys are used when given, with their token; else botocore's chain."""
+    assert connect(streamName="orders", region="eu-west-1", **given).credentials == spec
+
+
+def test_profile() -> None:
+    """A profile is taken by name, and looked for on each machine when it is used."""
+    assert connect(streamName="orders", region="eu-west-1", awsProfile="team").credentials == Profile("team")
+
+
+@pytest.mark.parametrize(
+    ("given", "intervals"),
+    [
+        ({}, (1.0, 10.0)),
+        ({"retryInterval": "20 s"}, (20.0, 20.0)),
+        ({"maxRetryInterval": "500 ms"}, (0.5, 0.5)),
+        ({"kinesis.clientRetryIntervalsMs": "200", "kinesis.clientMaxRetryIntervalMs": "5000"}, (0.2, 5.0)),
+    ],
+)
+def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) -> None:
+    """Where one interval is given, the other one's default gives way to it."""
+    connection = connect(streamName="orders", region="eu-west-1", **given)
+    assert (connection.retry_interval_s, connection.max_retry_interval_s) == intervals
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"region": "eu-west-1"}, "Option 'streamName' or 'streamARN' is required."),
+        (
+            {"path": "orders", "region": "eu-west-1"},
+            "Option 'streamName' or 'streamARN' is required. What load() is given names no stream.",
+        ),
+        (
+            {"streamName": "payments", "streamARN": ARN},
+            "Option 'streamName' names payments, and Option 'streamARN' names orders. Keep one of them.",
+        ),
+        (
+            {"streamARN": f"{ARN},{OTHER_ACCOUNT}"},
+            "Option 'streamARN' names two streams called alike; read them with one source each.",
+        ),
+        (
+            {"streamARN": f"{ARN},{OTHER_REGION}"},
+            "The regions contradict each other: a stream's ARN says 'eu-west-1', a stream's ARN says 'eu-west-2'. "
+            "One source works in one region.",
+        ),
+        (
+            {"streamARN": ARN, "region": "eu-west-2"},
+            "The regions contradict each other: the region option says 'eu-west-2', a stream's ARN says 'eu-west-1'. "
+            "One source works in one region.",
+        ),
+        (
+            {"streamName": "orders"},
+            "No AWS region was found. Set the option 'region' (such as 'eu-west-1'), name the stream by its ARN, "
+            "set AWS_DEFAULT_REGION, or give the profile a region.",
+        ),
+        (
+            {"streamName": "orders", "awsProfile": "team"},
+            "The AWS configuration has no profile 'team'. Correct the name, or add it on driver and executors.",
+        ),
+        (
+            {"streamARN": ARN, "awsAccessKey": "AKID"},
+            "Option 'awsAccessKey' ('awsAccessKeyId' here) needs 'awsSecretKey' beside it.",
+        ),
+        (
+            {"streamARN": ARN, "awsSecretKey": "s3cr3t"},
+            "Option 'awsSecretKey' needs 'awsAccessKeyId' beside it.",
+        ),
+        (
+            {"streamARN": ARN, "sessionToken": "t0ken"},
+            "Option 'sessionToken' needs 'awsAccessKeyId' and 'awsSecretKey' beside it.",
+        ),
+        (
+            {"streamARN": ARN, "awsProfile": "team", **KEYS},
+            "Option 'awsProfile' and explicit keys are two sources of credentials. Keep one of them.",
+        ),
+        (
+            {"streamARN": ARN, "awsAccessKeyId": "AKID", "awsSecretKey": "s3 cr3t"},
+            "Option 'awsAccessKeyId' and its like are damaged. The secret key has white space in it; "
+            "copy it again without.",
+        ),
+        (
+            {"streamARN": ARN, "retryInterval": "20 s", "maxRetryInterval": "10 s"},
+            "Option 'retryInterval' accepts at most the longest wait, 10 s; got 20 s.",
+        ),
+        (
+            {"streamARN": ARN, "endpointUrl": "https://user:s3cr3t@example.com"},
+            "Option 'endpointUrl' accepts an http or https URL, such as https://kinesis.eu-west-1.amazonaws.com; "
+            "the value given is another. Leave the user and password out.",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str], message: str) -> None:
+    """What is missing or contradicts is named, with what to do, and without secrets."""
+    with pytest.raises(OptionError) as caught:
+        connect(**given)
+    assert str(caught.value) == message
+
+
+def test_routed_rows() -> None:
+    """A sink that routes each row by itself needs no stream."""
+    values = TABLE.read({"region": "eu-west-1"})
+    assert ConnectionOptions.from_values(values, needs_stream=False).streams == ()
+
+
+def test_travels() -> None:
+    """A connection pickles with its keys, and neither its repr nor that of its copy shows them."""
+    connection = connect(streamARN=ARN, sessionToken="t0ken-invented", **KEYS)
+    copy = pickle.loads(pickle.dumps(connection))  # noqa: S301 - our own bytes
+    assert copy == connection
+    for secret in ("s3cr3t", "t0ken-invented", "AKIDEXAMPLE"):
+        assert secret not in repr(copy) + str(connection)

@@ -1,0 +1,196 @@
+"""Names and values: found in every spelling, refused with a text that says what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import Option, OptionTable, Unneeded, Unsupported
+from kinesis_core.options.option import awslabs, databricks, qubole
+from kinesis_core.options.parsers import duration, integer, text
+
+FETCH = Option[int](
+    name="maxRecordsPerFetch",
+    meaning="How many records one call asks for.",
+    parser=integer(1, 10_000, "records"),
+    default=10_000,
+    default_text="10000",
+    group="How much",
+    aliases=(
+        awslabs("kinesis.getRecords.numberOfRecordsPerFetch"),
+        databricks("maxRecordsPerFetch"),
+    ),
+)
+INTERVAL = Option[float](
+    name="retryInterval",
+    meaning="The wait before a retry.",
+    parser=duration(0, 60, "s"),
+    default=1.0,
+    default_text="1 s",
+    group="Retries",
+    aliases=(qubole("kinesis.client.retryIntervalMs", duration(0, 60, "ms")),),
+)
+SECRET = Option[str | None](
+    name="awsSecretKey",
+    meaning="The secret.",
+    parser=text("the secret of an access key"),
+    default=None,
+    default_text="none",
+    group="Credentials",
+    aliases=(awslabs("kinesis.awsSecretKey"),),
+    is_secret=True,
+)
+TABLE = OptionTable(
+    options=(FETCH, INTERVAL, SECRET),
+    unsupported=(
+        Unsupported(names=("stsRoleArn", "roleArn"), feature="assuming a role", instead="Use a profile."),
+        Unsupported(
+            names=("consumerType",),
+            feature="enhanced fan-out",
+            accepted=("GetRecords",),
+            refused=("SubscribeToShard",),
+            accepted_reason="it is always so",
+        ),
+    ),
+    unneeded=(Unneeded(("metadataPath", "kinesis.internal.*"), "Spark's checkpoint holds all progress"),),
+    let_through=("path", "checkpointlocation"),
+)
+
+
+def test_defaults() -> None:
+    """What is not given, or given as None, has its default."""
+    values = TABLE.read({"maxRecordsPerFetch": None})
+    assert (values[FETCH], values[INTERVAL], values[SECRET]) == (10_000, 1.0, None)
+    assert not values.is_given(FETCH)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "maxRecordsPerFetch",
+        "maxrecordsperfetch",
+        "KINESIS.MAXRECORDSPERFETCH",
+        "kinesis.getRecords.numberOfRecordsPerFetch",
+        "getrecords.numberofrecordsperfetch",
+    ],
+)
+def test_spellings(name: str) -> None:
+    """A name is case-blind, with or without the prefix, and other connectors' names are as good."""
+    values = TABLE.read({name: "5"})
+    assert values[FETCH] == 5
+    assert values.is_given(FETCH)
+
+
+@pytest.mark.parametrize("value", ["5", " 5 ", 5])
+def test_python_values(value: object) -> None:
+    """Plain Python hands over numbers as well as text."""
+    assert TABLE.read({"maxRecordsPerFetch": value})[FETCH] == 5
+
+
+def test_alias_with_its_own_unit() -> None:
+    """Another connector's name is read in that connector's unit."""
+    assert TABLE.read({"kinesis.client.retryIntervalMs": "1500"})[INTERVAL] == 1.5
+
+
+def test_equal_values() -> None:
+    """Two names of one option may say the same."""
+    assert TABLE.read({"retryInterval": "2 s", "client.retryIntervalMs": "2000"})[INTERVAL] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"maxrecordperfetch": "1"},
+            "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?",
+        ),
+        (
+            {"kinesis.metadatapaht": "1"},
+            "Unknown option 'kinesis.metadatapaht'. Did you mean 'metadataPath'?",
+        ),
+        ({"zzz": "1"}, "Unknown option 'zzz'. No option has a name like it."),
+        ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'."),
+        (
+            {"getrecords.numberofrecordsperfetch": "many"},
+            "Option 'kinesis.getRecords.numberOfRecordsPerFetch' ('maxRecordsPerFetch' here) accepts 1 to 10000 "
+            "records; got 'many'.",
+        ),
+        (
+            {"retryInterval": "1 week"},
+            "Option 'retryInterval' accepts a duration of 0 s to 1 m (seconds when no unit is given); got '1 week'. "
+            "The units are ms, s, m, h and d.",
+        ),
+        (
+            {"retryInterval": "2 s", "client.retryIntervalMs": "2"},
+            "Options 'retryInterval' and 'client.retryIntervalMs' set the same thing to different values "
+            "('2 s' and '2'). Keep one of them.",
+        ),
+        (
+            {"awsSecretKey": "s3cr3t", "kinesis.awsSecretKey": "0ther"},
+            "Options 'awsSecretKey' and 'kinesis.awsSecretKey' set the same thing to different values. "
+            "Keep one of them.",
+        ),
+        (
+            {"awsSecretKey": ""},
+            "Option 'awsSecretKey' accepts the secret of an access key; the value given is another.",
+        ),
+        (
+            {"rolearn": "arn:aws:iam::123456789012:role/x"},
+            "Option 'roleArn' asks for assuming a role, which is not supported in this version yet. Use a profile.",
+        ),
+        (
+            {"kinesis.consumertype": "subscribetoshard"},
+            "Option 'consumerType' set to 'subscribetoshard' asks for enhanced fan-out, which is not supported in "
+            "this version yet.",
+        ),
+        (
+            {"consumerType": "push"},
+            "Option 'consumerType' accepts GetRecords, SubscribeToShard; got 'push'.",
+        ),
+        (
+            {"maxRecordsPerFetch": "9" * 500},
+            f"Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '{'9' * 120}...'.",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, object], message: str) -> None:
+    """A refusal names option, domain and value, and what to do; a secret is in none."""
+    with pytest.raises(OptionError) as caught:
+        TABLE.read(given)
+    assert str(caught.value) == message
+    assert caught.value.__cause__ is None
+
+
+def test_notes() -> None:
+    """A name that is not needed is accepted, and the log gets one line that says why."""
+    values = TABLE.read({"kinesis.metadataPath": "/x", "internal.queue": "7", "consumerType": "getrecords"})
+    assert values.notes == (
+        "Option 'kinesis.metadataPath' is accepted and not needed: Spark's checkpoint holds all progress.",
+        "Option 'internal.queue' is accepted and not needed: Spark's checkpoint holds all progress.",
+        "Option 'consumerType' is accepted and not needed: it is always so.",
+    )
+
+
+def test_blank_unsupported() -> None:
+    """A blank value asks for nothing, as in the other connectors."""
+    assert TABLE.read({"stsRoleArn": ""}).notes == ()
+
+
+def test_what_spark_adds() -> None:
+    """Spark's own names pass silently; only the argument of load() gets a line, as it does nothing."""
+    values = TABLE.read({"checkpointLocation": "/x", "path": "orders"})
+    assert values.path == "orders"
+    assert values.notes == (
+        "What load() is given is not used: 'streamName' or 'streamARN' names the stream.",
+    )
+
+
+def test_repr() -> None:
+    """Values read but not yet taken over show no secret."""
+    assert "s3cr3t" not in repr(TABLE.read({"awsSecretKey": "s3cr3t"}))
+
+
+def test_declared_twice() -> None:
+    """One name cannot be declared for two options."""
+    with pytest.raises(ValueError, match="'maxRecordsPerFetch' is declared for two options"):
+        OptionTable(options=(FETCH, Option("maxRecordsPerFetch", "", integer(0, 1), 0, "0", "How much")))

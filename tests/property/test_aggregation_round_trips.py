@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import MAGIC, UserRecords, unpack
@@ -115,6 +115,7 @@ def decode(reader: Any, message: bytes) -> UserRecords | None:
         return None
 
 
+@settings(deadline=None)
 @given(rows=user_records, tagged=st.booleans())
 def test_what_protobuf_wrote_comes_back(
     messages: Any, rows: list[tuple[bytes, str, str | None]], tagged: bool
@@ -125,6 +126,7 @@ def test_what_protobuf_wrote_comes_back(
     assert unpack(seal(message)) == (expected if message else None)
 
 
+@settings(deadline=None)
 @given(rows=user_records, data=st.data())
 def test_damage_makes_a_plain_record(
     messages: Any, rows: list[tuple[bytes, str, str | None]], data: st.DataObject
@@ -137,6 +139,7 @@ def test_damage_makes_a_plain_record(
     assert unpack(aggregate[:place]) is None
 
 
+@settings(deadline=None)
 @given(rows=user_records, data=st.data())
 def test_a_damaged_message_is_read_as_protobuf_reads_it_or_not_at_all(
     messages: Any, reader: Any, rows: list[tuple[bytes, str, str | None]], data: st.DataObject
@@ -151,6 +154,7 @@ def test_a_damaged_message_is_read_as_protobuf_reads_it_or_not_at_all(
     assert ours is None or ours == decode(reader, bytes(message))
 
 
+@settings(deadline=None)
 @given(message=wire_messages)
 def test_anything_like_a_message_is_read_as_protobuf_reads_it_or_not_at_all(
     reader: Any, message: bytes
@@ -160,6 +164,7 @@ def test_anything_like_a_message_is_read_as_protobuf_reads_it_or_not_at_all(
     assert ours is None or ours == decode(reader, message)
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=64))
 def test_any_bytes_are_taken(data: bytes) -> None:
     """Arbitrary bytes, with or without a magic number in front, are plain records and never raise."""

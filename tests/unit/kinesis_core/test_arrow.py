@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import MAGIC
@@ -46,6 +46,7 @@ def build(page: Page, columns: list[str], deaggregate: bool = True) -> pa.Record
     return BatchBuilder(columns, deaggregate).build(page, "orders", "shardId-000000000000")
 
 
+@settings(deadline=None)
 @given(names=subsets)
 def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:
     """Spark compares the first batch with its own schema exactly: types, order, zone, nullability."""
@@ -117,6 +118,7 @@ def test_aggregates_can_be_left_whole() -> None:
     assert batch.column(1).to_pylist() == [0] * 5
 
 
+@settings(deadline=None)
 @given(names=subsets, deaggregate=st.booleans())
 def test_any_subset_gives_the_same_values(names: list[str], deaggregate: bool) -> None:
     """A column's values and the number of rows do not depend on which others are asked for, nor on their order."""
@@ -125,6 +127,7 @@ def test_any_subset_gives_the_same_values(names: list[str], deaggregate: bool) -
     assert batch.equals(build(MIXED, list(COLUMNS), deaggregate).select(names))
 
 
+@settings(deadline=None)
 @given(names=subsets, deaggregate=st.booleans())
 def test_an_empty_page_is_a_batch_of_no_rows(names: list[str], deaggregate: bool) -> None:
     """Its schema is that of any other batch."""
@@ -164,6 +167,7 @@ def test_a_builder_pickles() -> None:
     assert copy.needs_data is builder.needs_data
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(0, 253_402_300_799_999), max_size=50))
 @example([1790000012345, None, 0, 253_402_300_799_999])
 def test_milliseconds_come_out_exactly(milliseconds: list[int | None]) -> None:

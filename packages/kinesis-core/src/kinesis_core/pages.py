@@ -100,8 +100,8 @@ def _are_decimal(records: list[Record]) -> bool:
     """
     Return whether every sequence number is made of ASCII digits.
 
-    All of a page at once, as bytes: 5 % of a page's time, where a pattern on the field costs 170 %. That
-    none is empty or too long has been seen to by the decoder.
+    All of a page at once, as bytes: with records of 100 bytes that takes 7 % of the decoder's time, where a
+    pattern on the field takes 170 %. That none is empty or too long has been seen to by the decoder.
     """
     digits = "".join([record.sequence_number for record in records])
     return not records or digits.encode().isdigit()

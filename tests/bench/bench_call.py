@@ -1,0 +1,151 @@
+"""
+The whole GetRecords call over HTTPS: client, signing, transport and record batch, against boto3.
+
+    python -m tests.bench.bench_call
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pyarrow as pa
+from tests.bench.bench_decode import (
+    RECORDS_PER_CPU_S,
+    SCHEMA,
+    SHARD,
+    STREAM,
+    page_body,
+    random_payloads,
+    user_batch,
+)
+from tests.bench.harness import Row, measure, show
+
+from kinesis_core.arrow import BatchBuilder
+from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.clock import SystemClock
+from kinesis_core.retry import RetryPolicy
+
+REPEAT = 9
+HOST = "127.0.0.1"
+MAX_RECORDS = 10_000
+"""The most that a call may ask for."""
+
+
+def run() -> list[Row]:
+    """Return one row per size of page."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificate, key = _make_certificate(Path(folder))
+        return [
+            _call(10_000, 100, certificate, key, target=9),
+            _call(1_000, 1_000, certificate, key, target=4),
+            _call(1_000, 10_000, certificate, key, target=None),
+        ]
+
+
+def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: float | None) -> Row:
+    body = page_body(random_payloads(records, size_bytes))
+    builder = BatchBuilder(SCHEMA.names)
+    with _answering(body, certificate, key) as port:
+        api = _stream_api(_client(port, certificate))
+        boto = _client(port, certificate)
+
+        def ours() -> pa.RecordBatch:
+            return builder.build(api.get_records("iterator", MAX_RECORDS), STREAM, SHARD)
+
+        def theirs() -> pa.RecordBatch:
+            answer = boto.get_records(ShardIterator="iterator", Limit=MAX_RECORDS)
+            return user_batch(answer["Records"])
+
+        if not ours().equals(theirs()):
+            raise AssertionError("both must build the same batch")
+        measured = measure(ours, theirs, REPEAT)
+    return measured.row(
+        "call over HTTPS", f"{records:,} x {size_bytes:,} B", records, RECORDS_PER_CPU_S, target
+    )
+
+
+def _client(port: int, certificate: Path) -> Any:
+    return botocore.session.get_session().create_client(
+        "kinesis",
+        region_name="us-east-1",
+        endpoint_url=f"https://{HOST}:{port}",
+        verify=str(certificate),
+        aws_access_key_id="invented",
+        aws_secret_access_key="invented",
+    )
+
+
+def _stream_api(client: Any) -> BotoStreamApi:
+    take_body(client)
+    return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
+
+
+def _make_certificate(folder: Path) -> tuple[Path, Path]:
+    """Write a certificate for this host that signs itself, and its key."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    names = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *names, *files],
+        check=True,
+        capture_output=True,
+    )
+    return certificate, key
+
+
+@contextmanager
+def _answering(body: bytes, certificate: Path, key: Path) -> Iterator[int]:
+    """Answer every request on the port yielded with *body*, from a process of its own: its time does not count."""
+    context = multiprocessing.get_context("spawn")
+    ours, its = context.Pipe()
+    server = context.Process(target=_serve, args=(its, body, str(certificate), str(key)), daemon=True)
+    server.start()
+    try:
+        yield ours.recv()
+    finally:
+        server.terminate()
+        server.join()
+        server.close()
+
+
+def _serve(parent: Connection, body: bytes, certificate: str, key: str) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    head = (
+        f"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_server((HOST, 0)) as listener:
+        parent.send(listener.getsockname()[1])
+        while True:
+            connection, _ = listener.accept()
+            wrapped = tls.wrap_socket(connection, server_side=True)
+            threading.Thread(target=_answer, args=(wrapped, head.encode() + body), daemon=True).start()
+
+
+def _answer(connection: ssl.SSLSocket, answer: bytes) -> None:
+    """Answer the requests of one connection until the client closes it."""
+    with connection, connection.makefile("rb") as requests:
+        while requests.readline():
+            length = 0
+            while (line := requests.readline().strip().lower()) != b"":
+                name, _, value = line.partition(b":")
+                if name == b"content-length":
+                    length = int(value)
+            requests.read(length)
+            connection.sendall(answer)
+
+
+if __name__ == "__main__":
+    show(run())

@@ -122,7 +122,7 @@ MAX_RETRIES = Option[int](
 )
 RETRY_INTERVAL = Option[float](
     name="retryInterval",
-    meaning="The wait before the first retry; it doubles from one to the next, with jitter.",
+    meaning="The wait before the first retry at most; it doubles from one to the next, and chance shortens each.",
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=1.0,
     default_text="1 s",

@@ -1,0 +1,187 @@
+"""
+Kinesis servers that others wrote, to compare with: kinesis-local from npm, and moto.
+
+They keep our emulator honest. Neither is right everywhere; the contract suite says where.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+KINESIS_LOCAL = "kinesis-local@0.6.2"
+_HERE = Path(__file__).parent
+_CACHE = _HERE.parents[1] / ".nox" / "witness"
+_INSTALL_S, _START_S, _STOP_S = 120, 30, 5
+
+
+class WitnessUnavailableError(Exception):
+    """A witness cannot be installed or started here."""
+
+
+class KinesisLocal:
+    """
+    A kinesis-local server on 127.0.0.1; a context manager.
+
+    It takes 200 puts a second and a few MB/s of reads: keep what is put into it small.
+    """
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self.endpoint_url = ""
+
+    def __enter__(self) -> KinesisLocal:
+        script = install_kinesis_local()
+        port, tls_port = _free_ports(2)
+        # Streams become active, and reshards take effect, at once; no limit that matters to a test.
+        names = ("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT")
+        environment = {
+            **os.environ,
+            **{f"{name}_DURATION": "1ms" for name in names},
+            "KINESIS_MOCK_PLAIN_PORT": str(port),
+            "KINESIS_MOCK_TLS_PORT": str(tls_port),
+            "SHARD_LIMIT": "100000",
+            "LOG_LEVEL": "ERROR",
+        }
+        self._child = subprocess.Popen(
+            ["node", "-r", _HERE / "loopback_only.js", script],
+            cwd=script.parent,  # it reads its certificate from there
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.endpoint_url = f"http://127.0.0.1:{port}"
+        try:
+            _wait_for_port(port, self._child)
+        except WitnessUnavailableError:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._child is None:
+            return
+        self._child.terminate()
+        try:
+            self._child.communicate(timeout=_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.communicate()
+
+
+@contextmanager
+def kinesis_local() -> Iterator[str]:
+    """
+    Yield the endpoint of a running kinesis-local, for a fixture.
+
+    Where it cannot run, the test is skipped, saying why; with `REQUIRE_WITNESS=1` it fails.
+    """
+    with ExitStack() as stack:
+        try:
+            witness = stack.enter_context(KinesisLocal())
+        except WitnessUnavailableError as error:
+            if os.environ.get("REQUIRE_WITNESS") == "1":
+                pytest.fail(f"REQUIRE_WITNESS=1, but {error}")
+            pytest.skip(str(error))
+        yield witness.endpoint_url
+
+
+def install_kinesis_local() -> Path:
+    """Install kinesis-local once for this checkout and return its script."""
+    for tool in ("node", "npm"):
+        if shutil.which(tool) is None:
+            raise WitnessUnavailableError(f"kinesis-local needs {tool}, which is not installed.")
+    folder = _CACHE / KINESIS_LOCAL
+    if not folder.exists():
+        _CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=_CACHE) as made:
+            _npm_install(Path(made) / "installed", folder)
+    return folder / "node_modules" / "kinesis-local" / "main.js"
+
+
+def _npm_install(made: Path, folder: Path) -> None:
+    made.mkdir()
+    command = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", KINESIS_LOCAL]
+    done = subprocess.run(
+        [*command, "--prefix", made], capture_output=True, text=True, timeout=_INSTALL_S, check=False
+    )
+    if done.returncode:
+        raise WitnessUnavailableError(f"npm could not install {KINESIS_LOCAL}: {done.stderr.strip()}")
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.exists():  # otherwise another run was faster
+            raise
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(bound.getsockname()[1]) for bound in sockets]
+    for bound in sockets:
+        bound.close()
+    return ports
+
+
+def _wait_for_port(port: int, child: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and child.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise WitnessUnavailableError(f"kinesis-local did not listen within {_START_S} s.")
+
+
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def _one_at_a_time(application: Wsgi) -> Wsgi:
+    """Return *application* behind a lock: moto loses writes when two requests run at once."""
+    lock = threading.Lock()
+
+    def locked(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        with lock:
+            return list(application(environ, start_response))
+
+    return locked
+
+
+@contextmanager
+def moto() -> Iterator[str]:
+    """Yield the endpoint of a moto server on 127.0.0.1, in this process and one request at a time."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # not a line per request
+    application = _one_at_a_time(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,160 @@
+"""ListShards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import Emulator, ManualClock
+
+Ids = Callable[..., list[int]]
+START_S = 1_700_000_000.0
+
+
+@pytest.fixture
+def ids(client: Any) -> Ids:
+    """Return a function that lists the stream `orders` and returns the shards' indexes."""
+
+    def listed(kind: str | None = None, **details: Any) -> list[int]:
+        given = {} if kind is None else {"ShardFilter": {"Type": kind, **details}}
+        shards = client.list_shards(StreamName="orders", **given)["Shards"]
+        return [int(shard["ShardId"][-12:]) for shard in shards]
+
+    return listed
+
+
+def test_shards_show_lineage_and_ranges(emulator: Emulator, client: Any) -> None:
+    """Children name their parents, closed shards an ending number, and ranges cover all hash keys."""
+    left, right = emulator.split("orders", "shardId-000000000000")
+    emulator.merge("orders", right, left)
+    shards = client.list_shards(StreamName="orders")["Shards"]
+    assert [(shard.get("ParentShardId"), shard.get("AdjacentParentShardId")) for shard in shards] == [
+        (None, None),
+        ("shardId-000000000000", None),
+        ("shardId-000000000000", None),
+        (right, left),
+    ]
+    assert ["EndingSequenceNumber" in shard["SequenceNumberRange"] for shard in shards] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    whole = {"StartingHashKey": "0", "EndingHashKey": str(2**128 - 1)}
+    assert shards[0]["HashKeyRange"] == shards[3]["HashKeyRange"] == whole
+
+
+def test_the_token_is_sent_alone(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """A page goes on with NextToken alone; anything but MaxResults beside it is refused."""
+    emulator.scale("orders", 4)
+    first = client.list_shards(StreamName="orders", MaxResults=2)
+    token = first["NextToken"]
+    second = client.list_shards(NextToken=token, MaxResults=10_000)
+    assert "NextToken" not in second
+    every = client.list_shards(StreamName="orders")["Shards"]
+    assert first["Shards"] + second["Shards"] == every
+    beside: list[dict[str, Any]] = [
+        {"StreamName": "orders"},
+        {"StreamARN": "arn:aws:kinesis:us-east-1:000000000000:stream/orders"},
+        {"ExclusiveStartShardId": "shardId-000000000000"},
+        {"StreamCreationTimestamp": START_S},
+        {"ShardFilter": {"Type": "AT_LATEST"}},
+    ]
+    for params in beside:
+        code, message = refusal(client.list_shards, NextToken=token, **params)
+        assert code == "InvalidArgumentException"
+        assert message == f"NextToken and {next(iter(params))} cannot be provided together."
+
+
+def test_a_token_carries_its_filter(emulator: Emulator, client: Any) -> None:
+    """The pages behind the first one are filtered as the first was."""
+    emulator.scale("orders", 4)
+    page = client.list_shards(StreamName="orders", MaxResults=1, ShardFilter={"Type": "AT_LATEST"})
+    listed = page["Shards"]
+    while "NextToken" in page:
+        page = client.list_shards(NextToken=page["NextToken"], MaxResults=1)
+        listed += page["Shards"]
+    assert [shard["ShardId"] for shard in listed] == sorted(emulator.shard_ids("orders"))
+
+
+def test_a_token_expires_after_300_seconds(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Any
+) -> None:
+    """A NextToken lives for 300 seconds."""
+    emulator.scale("orders", 2)
+    token = client.list_shards(StreamName="orders", MaxResults=1)["NextToken"]
+    clock.advance(300)
+    client.list_shards(NextToken=token)
+    clock.advance(0.001)
+    assert refusal(client.list_shards, NextToken=token)[0] == "ExpiredNextTokenException"
+    assert refusal(client.list_shards, NextToken="made up")[0] == "InvalidArgumentException"
+
+
+def test_a_page_has_1000_shards_by_default(emulator: Emulator, client: Any) -> None:
+    """Without MaxResults a page holds 1,000 shards; with it up to 10,000."""
+    emulator.create_stream("wide", shards=1500)
+    page = client.list_shards(StreamName="wide")
+    assert len(page["Shards"]) == 1000
+    assert len(client.list_shards(NextToken=page["NextToken"])["Shards"]) == 500
+    assert len(client.list_shards(StreamName="wide", MaxResults=10_000)["Shards"]) == 1500
+
+
+def test_exclusive_start_and_creation_time_narrow_the_listing(
+    emulator: Emulator, client: Any, ids: Ids, refusal: Any
+) -> None:
+    """ExclusiveStartShardId lists what lies behind it; a foreign creation time finds no stream."""
+    emulator.split("orders", "shardId-000000000000")
+    listed = client.list_shards(
+        StreamName="orders",
+        ExclusiveStartShardId="shardId-000000000001",
+        StreamCreationTimestamp=START_S,
+    )
+    assert [shard["ShardId"] for shard in listed["Shards"]] == ["shardId-000000000002"]
+    assert ids("AFTER_SHARD_ID", ShardId="shardId-000000000000") == [1, 2]
+    code, _ = refusal(client.list_shards, StreamName="orders", StreamCreationTimestamp=START_S - 1)
+    assert code == "ResourceNotFoundException"
+
+
+def test_filters_by_time(emulator: Emulator, ids: Ids, clock: ManualClock) -> None:
+    """The five filters that ask for a moment return the shards of that moment, or of all since."""
+    clock.advance(100)
+    emulator.split("orders", "shardId-000000000000")
+    clock.advance(100)
+    emulator.merge("orders", "shardId-000000000001", "shardId-000000000002")
+    assert ids() == ids("FROM_TRIM_HORIZON") == [0, 1, 2, 3]
+    assert ids("AT_LATEST") == [3]
+    assert ids("AT_TRIM_HORIZON") == [0]
+    assert ids("AT_TIMESTAMP", Timestamp=START_S + 50) == [0]
+    assert ids("AT_TIMESTAMP", Timestamp=START_S + 150) == [1, 2]
+    assert ids("FROM_TIMESTAMP", Timestamp=START_S + 150) == [1, 2, 3]
+    assert ids("FROM_TIMESTAMP", Timestamp=START_S - 1e6) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "shard_filter",
+    [
+        {"Type": "AFTER_SHARD_ID"},
+        {"Type": "AT_TIMESTAMP"},
+        {"Type": "AT_LATEST", "Timestamp": START_S},
+        {"Type": "AT_LATEST", "ShardId": "shardId-000000000000"},
+        {"Type": "AT_TIMESTAMP", "Timestamp": START_S + 1},
+    ],
+)
+def test_a_filter_wants_what_its_type_needs(client: Any, refusal: Any, shard_filter: dict[str, Any]) -> None:
+    """ShardId and Timestamp come with the filter types that use them, and a time is not in the future."""
+    code, _ = refusal(client.list_shards, StreamName="orders", ShardFilter=shard_filter)
+    assert code == "InvalidArgumentException"
+
+
+def test_closed_shards_past_retention_are_not_listed(
+    emulator: Emulator, ids: Ids, clock: ManualClock
+) -> None:
+    """A closed shard disappears from ListShards when its last moment falls out of retention."""
+    emulator.split("orders", "shardId-000000000000")
+    clock.advance(24 * 3600)
+    assert ids() == [0, 1, 2]
+    clock.advance(0.001)
+    assert ids() == [1, 2]
+    assert ids("AT_TRIM_HORIZON") == [1, 2]

@@ -1,0 +1,120 @@
+"""The child process, the command and the pytest fixture."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import Emulator, EmulatorProcess
+from kinesis_emulator.cli import main
+
+COMMAND = [sys.executable, "-m", "kinesis_emulator"]
+
+
+def test_a_child_process_serves_the_streams_it_was_asked_for(new_client: Callable[..., Any]) -> None:
+    """`EmulatorProcess` is ready when the block begins, and gone when it ends."""
+    with EmulatorProcess({"orders": 4, "audit": 1}, region="eu-west-1") as emulator:
+        client = new_client(emulator.endpoint_url, "eu-west-1")
+        assert client.list_streams()["StreamNames"] == ["audit", "orders"]
+        assert len(client.list_shards(StreamName="orders")["Shards"]) == 4
+        client.close()
+        port, pid = emulator.port, emulator.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), timeout=1)
+
+
+def test_the_child_ends_when_its_parent_is_killed() -> None:
+    """A parent that dies without cleaning up takes the emulator with it."""
+    program = (
+        "import os, signal\n"
+        "from kinesis_emulator import EmulatorProcess\n"
+        "emulator = EmulatorProcess()\n"
+        "emulator.start()\n"
+        "print(emulator.port, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    with socket.socket() as probe:
+        probe.settimeout(10)
+        # The connection stands as long as the emulator lives: its end is what we wait for.
+        if probe.connect_ex(("127.0.0.1", int(done.stdout))) == 0:
+            assert read_until_closed(probe) == b""
+
+
+def read_until_closed(probe: socket.socket) -> bytes:
+    try:
+        return probe.recv(1)
+    except ConnectionResetError:
+        return b""
+
+
+def test_a_busy_port_is_a_clear_error(emulator: Emulator) -> None:
+    """A port that is taken ends the command, and a child's start, with a message that says what to do."""
+    with pytest.raises(RuntimeError, match=f"cannot listen on 127.0.0.1:{emulator.port}: .*--port 0"):
+        EmulatorProcess(port=emulator.port).start()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None:
+    """The command prints endpoint and options first, and ends with status 0 on Ctrl-C."""
+    command = [*COMMAND, "--port", "0", "--stream", "orders:4", "--stream", "audit"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        first = child.stdout.readline()
+        child.send_signal(number)
+        rest, errors = child.stdout.read(), child.stderr.read()
+    assert first.startswith("kinesis-emulator listens on http://127.0.0.1:")
+    assert "stream orders with 4 shards\n  stream audit with 1 shard\n" in rest
+    assert "AWS_ENDPOINT_URL_KINESIS=http://127.0.0.1:" in rest
+    assert '.option("endpointUrl"' in rest
+    assert (child.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--port", "70000"], "is not a port"),
+        (["--stream", "orders:none"], "is not NAME or NAME:SHARDS"),
+        (["--stream", ":4"], "is not NAME or NAME:SHARDS"),
+    ],
+)
+def test_malformed_options_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A malformed option ends the command with status 2 and says what is wanted."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_stream_named_twice_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two streams of one name end the command with AWS's message."""
+    assert main(["--port", "0", "--stream", "a", "--stream", "a"]) == 2
+    assert "already exists" in capsys.readouterr().err
+
+
+def test_the_fixture_is_there_once_the_package_is_installed(
+    kinesis_emulator: Emulator, new_client: Callable[..., Any]
+) -> None:
+    """pytest offers the fixture `kinesis_emulator`: fresh, and without throttles."""
+    kinesis_emulator.create_stream("orders")
+    client = new_client(kinesis_emulator.endpoint_url)
+    params = {"StreamName": "orders", "ShardId": "shardId-000000000000", "ShardIteratorType": "LATEST"}
+    for _ in range(10):
+        client.get_shard_iterator(**params)
+    assert kinesis_emulator.calls.count("GetShardIterator") == 10
+    client.close()

@@ -1,0 +1,204 @@
+"""GetShardIterator and GetRecords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import Emulator, ManualClock
+
+SHARD = "shardId-000000000000"
+START_S = 1_700_000_000.0
+
+
+@pytest.fixture
+def numbers(emulator: Emulator, clock: ManualClock) -> list[str]:
+    """Put the records 0 to 4, one a second, and return their numbers; the clock stands at second 5."""
+    found = []
+    for i in range(5):
+        found.append(emulator.put("orders", str(i)).sequence_number)
+        clock.advance(1)
+    return found
+
+
+def test_the_five_kinds_of_iterator(numbers: list[str], read_from: Any) -> None:
+    """Each kind of iterator begins where AWS says it does."""
+    every = [b"0", b"1", b"2", b"3", b"4"]
+    assert read_from("TRIM_HORIZON") == every
+    assert read_from("LATEST") == []
+    assert read_from("AT_SEQUENCE_NUMBER", StartingSequenceNumber=numbers[2]) == every[2:]
+    assert read_from("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=numbers[2]) == every[3:]
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S + 2) == every[2:]
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S + 2.001) == every[3:]
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S - 1e6) == every
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S + 5) == []
+
+
+def test_latest_sees_what_comes_after(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """A LATEST iterator returns what is put after it was made."""
+    emulator.put("orders", b"before")
+    iterator = iterator_of("LATEST")
+    emulator.put("orders", b"after")
+    page = client.get_records(ShardIterator=iterator)
+    assert [record["Data"] for record in page["Records"]] == [b"after"]
+
+
+def test_a_limit_cuts_pages_and_lag_says_that_more_is_there(
+    numbers: list[str], client: Any, iterator_of: Any
+) -> None:
+    """Pages follow each other without gap; MillisBehindLatest is the age of the last record, 0 at the tip."""
+    iterator, seen, lags = iterator_of(), [], []
+    for _ in range(3):
+        page = client.get_records(ShardIterator=iterator, Limit=2)
+        seen += [record["SequenceNumber"] for record in page["Records"]]
+        lags.append(page["MillisBehindLatest"])
+        iterator = page["NextShardIterator"]
+    assert seen == numbers
+    assert lags == [4000, 2000, 0]
+
+
+def test_lag_is_never_0_while_records_are_left(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """A page that leaves records of the same millisecond behind is at least 1 ms behind."""
+    for _ in range(2):
+        emulator.put("orders", b"x")
+    assert client.get_records(ShardIterator=iterator_of(), Limit=1)["MillisBehindLatest"] == 1
+
+
+def test_an_iterator_can_be_used_again(numbers: list[str], client: Any, iterator_of: Any) -> None:
+    """The same iterator returns the same records every time."""
+    iterator = iterator_of("AT_SEQUENCE_NUMBER", StartingSequenceNumber=numbers[1])
+    first, second = (client.get_records(ShardIterator=iterator, Limit=2)["Records"] for _ in range(2))
+    assert first == second
+
+
+def test_a_timestamp_in_the_future_is_refused(client: Any, refusal: Any) -> None:
+    """AT_TIMESTAMP ahead of the service's millisecond clock is refused in AWS's words."""
+    params = {"StreamName": "orders", "ShardId": SHARD, "ShardIteratorType": "AT_TIMESTAMP"}
+    client.get_shard_iterator(**params, Timestamp=START_S)
+    assert refusal(client.get_shard_iterator, **params, Timestamp=START_S + 0.001) == (
+        "InvalidArgumentException",
+        "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis. "
+        "timestampInMillis: 1700000000001, currentTimestampInMillis: 1700000000000",
+    )
+
+
+def test_a_number_of_another_shard_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """A number says which shard it belongs to; another shard does not take it."""
+    number = emulator.put("orders", b"x").sequence_number
+    left, _ = emulator.split("orders", SHARD)
+    for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
+        params = {"StreamName": "orders", "ShardId": left, "ShardIteratorType": kind}
+        assert refusal(client.get_shard_iterator, **params, StartingSequenceNumber=number) == (
+            "InvalidArgumentException",
+            f"Invalid StartingSequenceNumber. It encodes {SHARD}, while it was used in a call to a shard with {left}",
+        )
+
+
+def test_a_number_of_a_recreated_stream_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """A stream recreated under its name, even in the same second, does not take its predecessor's numbers."""
+    number = emulator.put("orders", b"x").sequence_number
+    emulator.delete_stream("orders")
+    emulator.create_stream("orders")
+    code, message = refusal(
+        client.get_shard_iterator,
+        StreamName="orders",
+        ShardId=SHARD,
+        ShardIteratorType="AT_SEQUENCE_NUMBER",
+        StartingSequenceNumber=number,
+    )
+    assert code == "InvalidArgumentException"
+    assert message.endswith("is invalid because it did not come from this stream.")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"ShardIteratorType": "AT_SEQUENCE_NUMBER"},
+        {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": "12"},
+        {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "twelve"},
+        {"ShardIteratorType": "LATEST", "StartingSequenceNumber": "12"},
+        {"ShardIteratorType": "AT_TIMESTAMP"},
+    ],
+)
+def test_malformed_starts_are_refused(client: Any, refusal: Any, params: dict[str, str]) -> None:
+    """A start without what its kind needs, or with a number of nobody's, is an InvalidArgumentException."""
+    code, _ = refusal(client.get_shard_iterator, StreamName="orders", ShardId=SHARD, **params)
+    assert code == "InvalidArgumentException"
+
+
+def test_an_unknown_shard_is_not_found(client: Any, refusal: Any) -> None:
+    """GetShardIterator on a shard that the stream does not have says so in AWS's words."""
+    params = {"StreamName": "orders", "ShardId": "shardId-000000000009", "ShardIteratorType": "LATEST"}
+    assert refusal(client.get_shard_iterator, **params) == (
+        "ResourceNotFoundException",
+        "Shard shardId-000000000009 in stream orders under account 000000000000 does not exist",
+    )
+
+
+def test_an_iterator_expires_after_5_minutes(
+    client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
+) -> None:
+    """An iterator lives for 5 minutes, and its refusal names both times."""
+    iterator = iterator_of()
+    clock.advance(300)
+    renewed = client.get_records(ShardIterator=iterator)["NextShardIterator"]
+    clock.advance(0.001)
+    code, message = refusal(client.get_records, ShardIterator=iterator)
+    assert code == "ExpiredIteratorException"
+    assert message.startswith(
+        "Iterator expired. The iterator was created at time Tue Nov 14 22:13:20 UTC 2023 while right now it is "
+        "Tue Nov 14 22:18:20 UTC 2023"
+    )
+    client.get_records(ShardIterator=renewed)
+
+
+def test_a_made_up_iterator_is_refused(client: Any, refusal: Any, iterator_of: Any) -> None:
+    """Text that is no iterator, or a damaged one, is an InvalidArgumentException."""
+    for text in ("AAAA", "not base64!", iterator_of()[:-8] + "AAAAAAA="):
+        assert refusal(client.get_records, ShardIterator=text)[0] == "InvalidArgumentException"
+
+
+def test_the_limit_is_at_most_10000(client: Any, iterator_of: Any, refusal: Any) -> None:
+    """A Limit above 10,000 is a ValidationException that names it."""
+    code, message = refusal(client.get_records, ShardIterator=iterator_of(), Limit=10_001)
+    assert code == "ValidationException"
+    assert "Value '10001' at 'limit'" in message
+
+
+def test_iterators_of_a_deleted_stream_find_nothing(
+    emulator: Emulator, client: Any, iterator_of: Any, refusal: Any
+) -> None:
+    """An iterator does not outlive its stream, nor does it read the next stream of that name."""
+    iterator = iterator_of()
+    emulator.delete_stream("orders")
+    assert refusal(client.get_records, ShardIterator=iterator)[0] == "ResourceNotFoundException"
+    emulator.create_stream("orders")
+    assert refusal(client.get_records, ShardIterator=iterator)[0] == "InvalidArgumentException"
+
+
+def test_arrival_times_out_of_order_do_not_change_the_order(emulator: Emulator, read_from: Any) -> None:
+    """Records come in sequence order whatever their arrival times; AT_TIMESTAMP finds the first late enough."""
+    for name, arrived_s in (("a", 10), ("b", 5), ("c", 20), ("d", 1)):
+        emulator.put("orders", name, arrived_s=START_S - 100 + arrived_s)
+    assert read_from() == [b"a", b"b", b"c", b"d"]
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S - 100 + 5) == [b"a", b"b", b"c", b"d"]
+    assert read_from("AT_TIMESTAMP", Timestamp=START_S - 100 + 11) == [b"c", b"d"]
+
+
+def test_a_gap_gives_empty_pages_with_lag(
+    emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
+) -> None:
+    """With scan_ms a call looks through so much arrival time only: a gap is many empty pages, each with less lag."""
+    emulator.settings.scan_ms = 600_000
+    emulator.put("orders", b"first")
+    clock.advance(3000)
+    emulator.put("orders", b"second")
+    iterator = iterator_of()
+    pages: list[tuple[list[bytes], int]] = []
+    while not pages or pages[-1][1]:
+        page = client.get_records(ShardIterator=iterator)
+        pages.append(([record["Data"] for record in page["Records"]], page["MillisBehindLatest"]))
+        iterator = page["NextShardIterator"]
+    lags = [2_400_000, 1_800_000, 1_200_000, 600_000, 1, 0]
+    assert pages == [([b"first"], lags[0]), *(([], lag) for lag in lags[1:-1]), ([b"second"], 0)]

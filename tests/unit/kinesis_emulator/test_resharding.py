@@ -1,0 +1,178 @@
+"""SplitShard, MergeShards, UpdateShardCount, and reading closed shards."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import AwsError, Emulator, ManualClock, numbers
+
+SHARD = "shardId-000000000000"
+MIDDLE = 2**127
+
+
+def open_ranges(client: Any, stream: str) -> list[tuple[int, int]]:
+    shards = client.list_shards(StreamName=stream, ShardFilter={"Type": "AT_LATEST"})["Shards"]
+    ranges = [shard["HashKeyRange"] for shard in shards]
+    return sorted((int(r["StartingHashKey"]), int(r["EndingHashKey"])) for r in ranges)
+
+
+def test_a_split_shard_takes_no_more_records(emulator: Emulator, client: Any) -> None:
+    """After a split every record goes to a child, and the ranges cut at the given hash key."""
+    client.split_shard(StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey="1000")
+    answers = [
+        client.put_record(StreamName="orders", Data=b"", PartitionKey="k", ExplicitHashKey=hash_key)
+        for hash_key in ("0", "999", "1000", str(2**128 - 1))
+    ]
+    assert [int(answer["ShardId"][-12:]) for answer in answers] == [1, 1, 2, 2]
+    assert open_ranges(client, "orders") == [(0, 999), (1000, 2**128 - 1)]
+    assert [record.shard_id for record in emulator.records("orders")].count(SHARD) == 0
+
+
+def test_children_have_higher_numbers_than_their_parents(emulator: Emulator) -> None:
+    """However fast shards are split and merged, a child's numbers are above its parents'."""
+    shard_id = SHARD
+    for _ in range(5):
+        emulator.put("orders", b"x", explicit_hash_key=0)
+        left, right = emulator.split("orders", shard_id)
+        emulator.put("orders", b"x", explicit_hash_key=0)
+        shard_id = emulator.merge("orders", left, right)
+    records = [int(record.sequence_number) for record in emulator.records("orders")]
+    assert records == sorted(records)
+    assert len(records) == 10
+
+
+@pytest.mark.parametrize("with_records", [True, False])
+def test_a_closed_shard_ends_with_its_last_records(
+    emulator: Emulator, client: Any, iterator_of: Any, with_records: bool
+) -> None:
+    """The page with a closed shard's last records has no next iterator and names the children."""
+    if with_records:
+        emulator.put("orders", b"last")
+    iterator = iterator_of()
+    children = emulator.split("orders", SHARD)
+    page = client.get_records(ShardIterator=iterator)
+    assert len(page["Records"]) == with_records
+    assert "NextShardIterator" not in page
+    assert page["MillisBehindLatest"] == 0
+    assert [child["ShardId"] for child in page["ChildShards"]] == children
+    assert [child["ParentShards"] for child in page["ChildShards"]] == [[SHARD], [SHARD]]
+
+
+def test_the_end_can_come_on_a_page_of_its_own(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """With shard_end="page_of_its_own" the last records come with one more iterator."""
+    emulator.settings.shard_end = "page_of_its_own"
+    emulator.put("orders", b"last")
+    emulator.split("orders", SHARD)
+    page = client.get_records(ShardIterator=iterator_of())
+    assert (len(page["Records"]), "ChildShards" in page) == (1, False)
+    end = client.get_records(ShardIterator=page["NextShardIterator"])
+    assert (end["Records"], "NextShardIterator" in end, len(end["ChildShards"])) == ([], False, 2)
+
+
+def test_a_merged_shard_names_its_one_child_with_both_parents(
+    emulator: Emulator, client: Any, iterator_of: Any
+) -> None:
+    """Both parents of a merge end with the same child."""
+    left, right = emulator.split("orders", SHARD)
+    merged = emulator.merge("orders", left, right)
+    for parent in (left, right):
+        (child,) = client.get_records(ShardIterator=iterator_of(shard_id=parent))["ChildShards"]
+        assert (child["ShardId"], child["ParentShards"]) == (merged, [left, right])
+
+
+def test_the_ending_number_is_no_record(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """EndingSequenceNumber lies above every record, belongs to the shard, and reading after it is the end."""
+    last = emulator.put("orders", b"last").sequence_number
+    emulator.split("orders", SHARD)
+    ending = client.list_shards(StreamName="orders")["Shards"][0]["SequenceNumberRange"][
+        "EndingSequenceNumber"
+    ]
+    decoded = numbers.decode(ending)
+    assert int(ending) > int(last)
+    assert decoded is not None
+    assert decoded.shard_index == 0
+    iterator = iterator_of("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=ending)
+    assert "NextShardIterator" not in client.get_records(ShardIterator=iterator)
+
+
+@pytest.mark.parametrize("hash_key", [0, 1, 2**128 - 1])
+def test_a_split_needs_room_on_both_sides(emulator: Emulator, hash_key: int) -> None:
+    """A cut at the edge of the range is refused in AWS's words."""
+    with pytest.raises(
+        AwsError, match="is not both greater than one plus the shard's StartingHashKey 0 and less"
+    ):
+        emulator.split("orders", SHARD, hash_key)
+
+
+def test_closed_and_unknown_shards_cannot_be_resharded(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """A closed shard is refused as not eligible, an unknown one as not found."""
+    emulator.split("orders", SHARD)
+    code, message = refusal(
+        client.split_shard, StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey=str(MIDDLE)
+    )
+    assert code == "InvalidArgumentException"
+    assert message.endswith(
+        "has already been merged or split, and thus is not eligible for merging or splitting."
+    )
+    with pytest.raises(
+        AwsError, match="ResourceNotFoundException: Could not find shard shardId-000000000009"
+    ):
+        emulator.split("orders", "shardId-000000000009")
+
+
+def test_only_neighbours_can_be_merged(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """Two shards whose ranges do not touch, or a shard with itself, are refused; order does not matter."""
+    emulator.create_stream("wide", shards=4)
+    ids = emulator.shard_ids("wide")
+    for pair in ((ids[0], ids[2]), (ids[0], ids[0])):
+        code, _ = refusal(
+            client.merge_shards, StreamName="wide", ShardToMerge=pair[0], AdjacentShardToMerge=pair[1]
+        )
+        assert code == "InvalidArgumentException"
+    client.merge_shards(StreamName="wide", ShardToMerge=ids[3], AdjacentShardToMerge=ids[2])
+    assert len(open_ranges(client, "wide")) == 3
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (4, 5), (3, 2), (5, 3)])
+def test_the_shard_count_is_updated_evenly(emulator: Emulator, client: Any, before: int, after: int) -> None:
+    """UpdateShardCount ends with shards of the same width that cover all hash keys."""
+    emulator.create_stream("wide", shards=before)
+    answer = client.update_shard_count(
+        StreamName="wide", TargetShardCount=after, ScalingType="UNIFORM_SCALING"
+    )
+    assert (answer["CurrentShardCount"], answer["TargetShardCount"]) == (before, after)
+    ranges = open_ranges(client, "wide")
+    assert len(ranges) == after
+    assert (ranges[0][0], ranges[-1][1]) == (0, 2**128 - 1)
+    assert all(left[1] + 1 == right[0] for left, right in pairwise(ranges))
+    widths = [end - start for start, end in ranges]
+    assert max(widths) - min(widths) < after
+
+
+@pytest.mark.parametrize("target", [1, 9])
+def test_the_shard_count_at_most_doubles_or_halves(client: Any, refusal: Any, target: int) -> None:
+    """One update neither more than doubles nor more than halves the shards."""
+    client.create_stream(StreamName="wide", ShardCount=4)
+    code, _ = refusal(
+        client.update_shard_count,
+        StreamName="wide",
+        TargetShardCount=target,
+        ScalingType="UNIFORM_SCALING",
+    )
+    assert code == "InvalidArgumentException"
+
+
+def test_reads_before_the_end_of_a_closed_shard_lag(
+    emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
+) -> None:
+    """A page that leaves records of a closed shard behind has lag and an iterator."""
+    for _ in range(3):
+        emulator.put("orders", b"x")
+    emulator.split("orders", SHARD)
+    clock.advance(60)
+    page = client.get_records(ShardIterator=iterator_of(), Limit=2)
+    assert page["MillisBehindLatest"] == 60_000
+    assert "NextShardIterator" in page

@@ -21,8 +21,9 @@ class Pace:
     _throttles: int = field(default=0, init=False)
 
     def wait_s(self, now_s: float) -> float:
-        """Return how long to wait before the next call; 0 when it is due."""
-        return max(0.0, self._due_s - now_s)
+        """Return how long to wait before the next call; 0 when it is due, to the millisecond."""
+        left_s = self._due_s - now_s
+        return left_s if left_s > 0.001 else 0.0
 
     def spend(self, now_s: float, calls: float = 1) -> None:
         """Note *calls* made now, or to be made by somebody else soon."""

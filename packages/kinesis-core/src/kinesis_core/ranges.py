@@ -51,12 +51,12 @@ def _ranges_of_stream(name: str, start: StreamOffset | None, end: StreamOffset) 
 
 def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) -> ShardRange | None:
     end = ended.cut
-    if isinstance(end, (TrimHorizon, AtTimestamp)) or (begun and begun.cut == end):
+    if isinstance(end, (TrimHorizon, AtTimestamp)) or begun == ended:
         return None
-    if ended.first is not None:
+    if ended.first is not None:  # goes before all that `begun` says: LATEST of a replayed first batch has moved on
         return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
-    if isinstance(end, ShardEnd):
-        return None  # it ended without a record behind the start
+    if isinstance(end, ShardEnd) or (begun and begun.cut == end):
+        return None  # it ended, or stayed, without a record behind the start
     if begun and isinstance(begun.cut, (At, After)):
         return ShardRange(stream, shard_id, begun.cut, end)
     raise OffsetError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, is_before
-from kinesis_core.errors import ThrottledError
+from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Page, Record
 from kinesis_core.shard_view import MAX_PAGE_RECORDS, ShardView
@@ -26,6 +26,8 @@ READ_ON_BYTES = 1024 * 1024
 """What a plan may read twice to find the last record of a burst."""
 SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
 """A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
+PASSING: tuple[type[ServiceError], ...] = (ThrottledError, IteratorExpiredError)
+"""Errors that end a plan with what it knows: the next one comes soon, and this shard holds up no other."""
 WIDEST = 32
 """How many times the span that can never overflow a batch is stretched where records are sparse."""
 
@@ -72,7 +74,7 @@ def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
     Return where the next batch ends in this shard; *start* itself when nothing is there yet.
 
     A quiet shard costs one call. A busy one costs two more, whatever lies between. A throttle ends the plan with
-    what is known by then. `view.is_ended` tells whether the shard is closed and nothing lies behind *start*.
+    what is known by then; before anything is known it is raised. `view.is_ended` tells whether the shard is closed and nothing lies behind *start*.
     """
     found = _look(view, start, _sample_records(view, limits), GAP_CALLS)
     if not found.records:
@@ -87,7 +89,7 @@ def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
         return found.up_to(found.last)
     try:
         return _beyond(view, found, limits)
-    except ThrottledError:
+    except PASSING:
         return found.up_to(found.last)
 
 
@@ -96,7 +98,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
     Return the end of everything that is in the shard now, or *start* when nothing lies behind it.
 
     Raises:
-        ThrottledError: The shard is in use by others; try again later.
+        ServiceError: Also one that is `PASSING`: try again.
     """
     found = _look(view, start, view.records_for(READ_ON_BYTES), None)
     if not found.records:

@@ -15,6 +15,8 @@ from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import ancestors
 from kinesis_core.stream_planner import StreamPlanner
 
+LATEST_MARGIN_MS = 5000
+"""How far before now a shard without records begins at LATEST: the next arrival time may be off by as much."""
 CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first answers have narrowed it down."""
 
@@ -85,7 +87,7 @@ def _check_known(named: Collection[str], listing: Collection[str], stream: str) 
 
 def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Position]:
     """Return the tips of these shards, and of children that they get while being looked at."""
-    since = Position(AtTimestamp(planner.api.now_ms()))
+    since = Position(AtTimestamp(planner.api.now_ms() - LATEST_MARGIN_MS))
     listed = set(planner.listing)
     shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
     tip = planner.tip(StreamOffset(planner.summary().created_ms, shards))

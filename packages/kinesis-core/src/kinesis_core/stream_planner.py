@@ -10,10 +10,10 @@ from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import After, At, Cut, ShardEnd, TrimHorizon
-from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecreatedError, ThrottledError
+from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecreatedError
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
-from kinesis_core.shard_planner import Limits, plan_end, plan_tip
+from kinesis_core.shard_planner import PASSING, Limits, plan_end, plan_tip
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
 from kinesis_core.stream_api import StreamApi, StreamSummary
@@ -93,7 +93,7 @@ class StreamPlanner:
         def plan(view: ShardView, begun: Position) -> Position:
             try:
                 end = plan_end(view, begun, limits)
-            except ThrottledError:
+            except PASSING:
                 return begun  # left for the next plan, so that it holds up no other shard
             return end if targets is None else _no_further(begun, end, targets[view.shard_id])
 
@@ -111,7 +111,7 @@ class StreamPlanner:
             while True:
                 try:
                     return plan_shard(view, begun)
-                except ThrottledError as error:
+                except PASSING as error:
                     log.info("call.retried", stream=self.name, shard=view.shard_id, reason=error.code)
 
         return self._plan(start, plan, lambda _: True, chained=True)
@@ -129,11 +129,10 @@ class StreamPlanner:
         return all(self._is_reached(start, shard_id, targets) for shard_id in targets)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
-        """Return in how many seconds the next shard that may have news can be asked."""
+        """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
         now = self.clock.now_s()
-        asked = self._views if targets is None else targets
-        finished = self._finished(start)
-        return min((self.view(s).pace.wait_s(now) for s in asked if s not in finished), default=0.0)
+        asked = [s for s in self._readable(start, {}) if targets is None or not self._is_reached(start, s, targets)]
+        return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
         """Return how far behind its tip each shard was when last asked."""

@@ -1,0 +1,202 @@
+"""A stream in memory behind the core's door to AWS, as unhelpful as Kinesis may be, with time as an argument."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field, frozen
+
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, TrimHorizon
+from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
+from kinesis_core.pages import Page, Record
+from kinesis_core.shards import Shard
+from kinesis_core.stream_api import StreamSummary
+
+HASHES = 2**128
+STEP = 2**80
+"""Neighbouring sequence numbers are this far apart."""
+
+
+@define
+class FakeClock:
+    """A clock that moves only when somebody sleeps or says so."""
+
+    now: float = 1_790_000_000.0
+
+    def now_s(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += max(0.0, seconds)
+
+
+@define
+class FakeShard:
+    shard_id: str
+    parents: tuple[str, ...]
+    hash_start: int
+    hash_end: int
+    first_number: int
+    records: list[Record] = field(factory=list)
+    trimmed: int = 0
+    is_closed: bool = False
+
+
+@frozen
+class Mood:
+    """How often, of 100 calls, the service is unhelpful."""
+
+    throttles: int = 0
+    empty_pages: int = 0
+    short_pages: int = 0
+    expiries: int = 0
+    end_page_of_its_own: bool = False
+    jitter_ms: int = 0
+    """How far arrival times may be off, in both directions."""
+
+
+@define
+class FakeStream:
+    """One stream; implements `kinesis_core.stream_api.StreamApi`."""
+
+    clock: FakeClock
+    rng: random.Random = field(factory=lambda: random.Random(0))
+    mood: Mood = field(factory=Mood)
+    name: str = "orders"
+    created_ms: int = 1_780_000_000_000
+    retention_hours: int = 24
+    shards: dict[str, FakeShard] = field(factory=dict)
+    calls: dict[str, int] = field(factory=dict)
+    by_shard: dict[str, int] = field(factory=dict)
+    """GetRecords calls by shard."""
+    _number: int = 49_600_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
+    _iterators: list[tuple[str, int]] = field(factory=list)
+
+    def create(self, shards: int) -> FakeStream:
+        width = HASHES // shards
+        for i in range(shards):
+            self._add((), i * width, (i + 1) * width - 1)
+        return self
+
+    def put(self, shard_id: str, data: bytes, key: str | None = "k") -> Record:
+        shard = self.shards[shard_id]
+        assert not shard.is_closed, "a closed shard takes no records"
+        off_ms = self.rng.randint(-self.mood.jitter_ms, self.mood.jitter_ms)
+        arrived_s = int(self.clock.now * 1000 + off_ms) / 1000
+        record = Record(str(self._next_number()), data, key, arrived_s)
+        shard.records.append(record)
+        return record
+
+    def split(self, shard_id: str) -> list[str]:
+        shard = self._close(shard_id)
+        middle = (shard.hash_start + shard.hash_end) // 2
+        spans = ((shard.hash_start, middle), (middle + 1, shard.hash_end))
+        return [self._add((shard_id,), *span) for span in spans]
+
+    def merge(self, first: str, second: str) -> str:
+        one, two = self._close(first), self._close(second)
+        return self._add(
+            (first, second), min(one.hash_start, two.hash_start), max(one.hash_end, two.hash_end)
+        )
+
+    def open_shards(self) -> list[str]:
+        return [s.shard_id for s in self.shards.values() if not s.is_closed]
+
+    def trim(self, shard_id: str, count: int) -> None:
+        """Let the oldest *count* records fall out of retention."""
+        self.shards[shard_id].trimmed = count
+
+    # What the core calls
+
+    def now_ms(self) -> int:
+        return int(self.clock.now * 1000)
+
+    def describe(self) -> StreamSummary:
+        self._count("DescribeStreamSummary")
+        arn = f"arn:aws:kinesis:eu-west-1:000000000000:stream/{self.name}"
+        return StreamSummary(self.name, arn, "ACTIVE", self.created_ms, self.retention_hours)
+
+    def list_shards(self) -> list[Shard]:
+        self._count("ListShards")
+        listed = [self._describe(shard) for shard in self.shards.values()]
+        self.rng.shuffle(listed)
+        return listed
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        self._count("GetShardIterator")
+        if shard_id not in self.shards:
+            raise StreamNotFoundError(f"Shard {shard_id} does not exist", "ResourceNotFoundException")
+        if isinstance(cut, AtTimestamp) and cut.epoch_ms > self.now_ms():
+            raise InvalidRequestError("a time in the future", "InvalidArgumentException")
+        shard = self.shards[shard_id]
+        return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut)))
+
+    def get_records(self, iterator: str, limit: int) -> Page:
+        self._count("GetRecords")
+        shard_id, index = self._iterators[int(iterator)]
+        self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
+        self._be_moody()
+        shard = self.shards[shard_id]
+        size = 0 if self._happens(self.mood.empty_pages) else limit
+        if self._happens(self.mood.short_pages):
+            size = min(size, self.rng.randint(1, 3))
+        records = shard.records[index : index + size]
+        return self._page(shard, index + len(records), records)
+
+    def _page(self, shard: FakeShard, index: int, records: list[Record]) -> Page:
+        left = shard.records[index:]
+        at_end = not left and shard.is_closed and not (records and self.mood.end_page_of_its_own)
+        behind_ms = max(1, self.now_ms() - (left[0].arrived_ms or 0)) if left else 0
+        copies = [Record(r.sequence_number, r.data, r.partition_key, r.arrived_s) for r in records]
+        return Page(copies, behind_ms, None if at_end else self._iterator(shard.shard_id, index))
+
+    def _be_moody(self) -> None:
+        if self._happens(self.mood.throttles):
+            raise ThrottledError("Rate exceeded", "ProvisionedThroughputExceededException")
+        if self._happens(self.mood.expiries):
+            raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+
+    def _happens(self, percent: int) -> bool:
+        return self.rng.randrange(100) < percent
+
+    def _count(self, action: str) -> None:
+        self.calls[action] = self.calls.get(action, 0) + 1
+
+    def _iterator(self, shard_id: str, index: int) -> str:
+        self._iterators.append((shard_id, index))
+        return str(len(self._iterators) - 1)
+
+    def _index(self, shard: FakeShard, cut: Cut) -> int:
+        def is_behind(record: Record) -> bool:
+            match cut:
+                case At(number):
+                    return record.number >= number
+                case After(number):
+                    return record.number > number
+                case AtTimestamp(epoch_ms):
+                    return (record.arrived_ms or 0) >= epoch_ms
+            return isinstance(cut, TrimHorizon)
+
+        return next((i for i, record in enumerate(shard.records) if is_behind(record)), len(shard.records))
+
+    def _next_number(self) -> int:
+        self._number += STEP * self.rng.randint(1, 9)
+        return self._number
+
+    def _close(self, shard_id: str) -> FakeShard:
+        shard = self.shards[shard_id]
+        assert not shard.is_closed, "only an open shard can be resharded"
+        shard.is_closed = True
+        return shard
+
+    def _add(self, parents: tuple[str, ...], hash_start: int, hash_end: int) -> str:
+        shard_id = f"shardId-{len(self.shards):012d}"
+        self.shards[shard_id] = FakeShard(shard_id, parents, hash_start, hash_end, self._next_number())
+        return shard_id
+
+    def _describe(self, shard: FakeShard) -> Shard:
+        parent, adjacent = (*shard.parents, None, None)[:2]
+        ending = 2**63 - 1 if shard.is_closed else None
+        return Shard(
+            shard.shard_id, parent, adjacent, shard.hash_start, shard.hash_end, shard.first_number, ending
+        )

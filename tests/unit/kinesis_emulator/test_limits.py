@@ -137,6 +137,12 @@ def test_a_record_may_be_as_large_as_its_stream_allows(client: Any, refusal: Any
     """Data and partition key together may have MaxRecordSizeInKiB: 1 MiB, or up to 10 MiB after an update."""
     too_large = {"StreamName": "orders", "Data": b"x" * MIB, "PartitionKey": "k"}
     assert refusal(client.put_record, **too_large)[0] == "InvalidArgumentException"
+    larger = [{"Data": b"x" * (MIB + 1), "PartitionKey": "k"}]
+    assert refusal(client.put_records, StreamName="orders", Records=larger) == (
+        "ValidationException",
+        "1 validation error detected: Value at 'records.1.member.data' failed to satisfy constraint: "
+        "Member must have length less than or equal to 1048576",
+    )
     arn = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"]
     client.update_max_record_size(StreamARN=arn, MaxRecordSizeInKiB=10240)
     client.put_record(**too_large)

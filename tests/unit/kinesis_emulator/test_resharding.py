@@ -162,7 +162,7 @@ def test_the_shard_count_at_most_doubles_or_halves(client: Any, refusal: Any, ta
         TargetShardCount=target,
         ScalingType="UNIFORM_SCALING",
     )
-    assert code == "InvalidArgumentException"
+    assert code == "LimitExceededException"
 
 
 def test_reads_before_the_end_of_a_closed_shard_lag(

@@ -42,15 +42,16 @@ def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
 
 def _check_scaling(current: int, target: int) -> None:
     if target > 2 * current:
-        raise invalid_argument(
-            "UpdateShardCount cannot scale up over double your current open shard count. "
-            f"Current open shard count: {current} Target shard count: {target}"
-        )
-    if 2 * target < current:
-        raise invalid_argument(
-            "UpdateShardCount cannot scale down below half your current open shard count. "
-            f"Current open shard count: {current} Target shard count: {target}"
-        )
+        relation = "up over double"
+    elif 2 * target < current:
+        relation = "down below half"
+    else:
+        return
+    raise AwsError(
+        "LimitExceededException",
+        f"UpdateShardCount cannot scale {relation} your current open shard count. "
+        f"Current open shard count: {current} Target shard count: {target}",
+    )
 
 
 def split(service: Service, stream: Stream, shard_id: str, new_start: int | None = None) -> list[Shard]:

@@ -76,8 +76,8 @@ def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
         relation = f"less than or equal to {most}" if records else "greater than or equal to 1"
         raise validation("Records", f"[{len(records)} records]", f"Member must have length {relation}")
     entries = [_entry(record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
-    for entry in entries:
-        _check_size(limits, stream, entry)
+    for i, entry in enumerate(entries, 1):
+        _check_size(limits, stream, entry, f"records.{i}.member.")
     total, most_bytes = sum(entry.size for entry in entries), limits.put_records_max_bytes
     if most_bytes is not None and total > most_bytes:
         raise invalid_argument(f"Records size exceeds {most_bytes // (1024 * 1024)} MB limit")
@@ -127,13 +127,20 @@ def _explicit_hash_key(text: str) -> int:
     return int(text)
 
 
-def _check_size(limits: Limits, stream: Stream, entry: Entry) -> None:
+def _check_size(limits: Limits, stream: Stream, entry: Entry, path: str = "") -> None:
     most = stream.max_record_kib * 1024
-    if limits.enforce_record_size and entry.size > most:
-        raise invalid_argument(
-            f"Record size of {entry.size} bytes exceeds the maximum record size of {most} bytes for stream "
-            f"{stream.name} under account {stream.account_id}."
+    if not limits.enforce_record_size or entry.size <= most:
+        return
+    if entry.data_bytes > most:
+        raise AwsError(
+            "ValidationException",
+            f"1 validation error detected: Value at '{path}data' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {most}",
         )
+    raise invalid_argument(
+        f"Record size of {entry.size} bytes, data and partition key, exceeds the maximum record size of {most} bytes "
+        f"for stream {stream.name} under account {stream.account_id}."
+    )
 
 
 def _check_ordering(stream: Stream, text: str | None) -> None:

@@ -1,0 +1,161 @@
+"""
+One suite of behaviours over three servers: our emulator, kinesis-local and moto.
+
+Where a witness is known to be wrong, the test says so with `@pytest.mark.deviates(server, reason)`. It is still run
+there and has to fail: a witness that was repaired is noticed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from kinesis_emulator import EmulatorProcess
+from support.witness import kinesis_local, moto
+
+SERVERS = ("emulator", "kinesis-local", "moto")
+_names = itertools.count()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "deviates(server, reason): this server is known to behave otherwise")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("deviates"):
+            server, reason = mark.args
+            if _server_of(item) == server:
+                item.add_marker(pytest.mark.xfail(reason=f"{server} {reason}", strict=True))
+
+
+def _server_of(item: pytest.Item) -> str | None:
+    parameters = getattr(item, "callspec", None)
+    return None if parameters is None else parameters.params.get("endpoint_url")
+
+
+@pytest.fixture(scope="session", params=SERVERS)
+def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Yield the endpoint of each server in turn; kinesis-local is skipped, with the reason, where node is missing."""
+    match request.param:
+        case "emulator":
+            with EmulatorProcess() as emulator:
+                yield emulator.endpoint_url
+        case "kinesis-local":
+            with kinesis_local() as url:
+                yield url
+        case _:
+            with moto() as url:
+                yield url
+
+
+@pytest.fixture(scope="session")
+def client(endpoint_url: str) -> Iterator[Any]:
+    """Yield a plain boto3 client that shows every refusal as it is."""
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=30, max_pool_connections=10)
+    session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
+    made = session.client("kinesis", endpoint_url=endpoint_url, region_name="us-east-1", config=config)
+    yield made
+    made.close()
+
+
+@dataclass
+class StreamOf:
+    """A stream of its own for one test."""
+
+    client: Any
+    name: str
+    arn: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        summary = self.client.describe_stream_summary(StreamName=self.name)
+        self.arn = summary["StreamDescriptionSummary"]["StreamARN"]
+
+    def put(self, data: bytes | str, hash_key: int = 0) -> dict[str, Any]:
+        """Put a record by explicit hash key; returns PutRecord's answer."""
+        answer: dict[str, Any] = self.client.put_record(
+            StreamName=self.name, Data=data, PartitionKey="key", ExplicitHashKey=str(hash_key)
+        )
+        return answer
+
+    def shards(self, **params: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.client.list_shards(StreamName=self.name, **params)["Shards"]
+        return sorted(found, key=lambda shard: str(shard["ShardId"]))
+
+    def iterator(self, shard: int = 0, kind: str = "TRIM_HORIZON", **params: Any) -> str:
+        answer = self.client.get_shard_iterator(
+            StreamName=self.name, ShardId=f"shardId-{shard:012d}", ShardIteratorType=kind, **params
+        )
+        return str(answer["ShardIterator"])
+
+    def read(self, shard: int = 0, kind: str = "TRIM_HORIZON", **params: Any) -> list[dict[str, Any]]:
+        """Return the records from a start to the tip, or to the end of the shard."""
+        iterator: str | None = self.iterator(shard, kind, **params)
+        records: list[dict[str, Any]] = []
+        while iterator:
+            page = self.client.get_records(ShardIterator=iterator)
+            records += page["Records"]
+            if not page["Records"] and page["MillisBehindLatest"] == 0:
+                break
+            iterator = page.get("NextShardIterator")
+        return records
+
+    def data(self, shard: int = 0, kind: str = "TRIM_HORIZON", **params: Any) -> list[bytes]:
+        return [record["Data"] for record in self.read(shard, kind, **params)]
+
+    def split(self, shard: int = 0, at: int = 2**127) -> None:
+        self.client.split_shard(
+            StreamName=self.name, ShardToSplit=f"shardId-{shard:012d}", NewStartingHashKey=str(at)
+        )
+        self.wait_until_active()
+
+    def merge(self, shard: int, adjacent: int) -> None:
+        self.client.merge_shards(
+            StreamName=self.name,
+            ShardToMerge=f"shardId-{shard:012d}",
+            AdjacentShardToMerge=f"shardId-{adjacent:012d}",
+        )
+        self.wait_until_active()
+
+    def wait_until_active(self) -> None:
+        self.client.get_waiter("stream_exists").wait(
+            StreamName=self.name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500}
+        )
+
+
+@pytest.fixture
+def new_stream(client: Any) -> Callable[..., StreamOf]:
+    """Return a function that creates a stream with so many shards."""
+
+    def create(shards: int = 1) -> StreamOf:
+        name = f"stream-{next(_names)}"
+        client.create_stream(StreamName=name, ShardCount=shards)
+        waiter = client.get_waiter("stream_exists")
+        waiter.wait(StreamName=name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500})
+        return StreamOf(client, name)
+
+    return create
+
+
+@pytest.fixture
+def stream(new_stream: Callable[..., StreamOf]) -> StreamOf:
+    return new_stream()
+
+
+@pytest.fixture
+def refusal() -> Callable[..., str]:
+    """Return a function that calls and returns the code of the refusal."""
+
+    def call(function: Callable[..., Any], **params: Any) -> str:
+        with pytest.raises(ClientError) as caught:
+            function(**params)
+        return str(caught.value.response["Error"]["Code"])
+
+    return call

@@ -72,6 +72,12 @@ def test_a_connection_is_kept_alive(connection: http.client.HTTPConnection) -> N
         ),
         (
             "Kinesis_20131202.PutRecord",
+            b'{"StreamName": "orders", "Data": "eHh4eH?=", "PartitionKey": "k"}',
+            TYPE,
+            "SerializationException",
+        ),
+        (
+            "Kinesis_20131202.PutRecord",
             b'{"StreamName": "orders", "PartitionKey": "k"}',
             TYPE,
             "ValidationException",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import time
 import zlib
@@ -95,7 +94,7 @@ def _unseal(text: str) -> Any:
     """Return the sealed value, or None when *text* was not sealed here."""
     try:
         raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     head = len(_MAGIC)
     payload = raw[head + 4 :]

@@ -131,7 +131,7 @@ class FakeStream:
         shard = self.shards[shard_id]
         return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut)))
 
-    def get_records(self, iterator: str, limit: int) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
         self._count("GetRecords")
         shard_id, index = self._iterators[int(iterator)]
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
@@ -141,13 +141,16 @@ class FakeStream:
         if self._happens(self.mood.short_pages):
             size = min(size, self.rng.randint(1, 3))
         records = shard.records[index : index + size]
-        return self._page(shard, index + len(records), records)
+        return self._page(shard, index + len(records), records, with_data)
 
-    def _page(self, shard: FakeShard, index: int, records: list[Record]) -> Page:
+    def _page(self, shard: FakeShard, index: int, records: list[Record], with_data: bool) -> Page:
         left = shard.records[index:]
         at_end = not left and shard.is_closed and not (records and self.mood.end_page_of_its_own)
         behind_ms = max(1, self.now_ms() - (left[0].arrived_ms or 0)) if left else 0
-        copies = [Record(r.sequence_number, r.data, r.partition_key, r.arrived_s) for r in records]
+        copies = [
+            Record(r.sequence_number, r.data if with_data else b"", r.partition_key, r.arrived_s)
+            for r in records
+        ]
         return Page(copies, behind_ms, None if at_end else self._iterator(shard.shard_id, index))
 
     def _be_moody(self) -> None:

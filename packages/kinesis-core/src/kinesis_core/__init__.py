@@ -1,0 +1,42 @@
+"""Amazon Kinesis Data Streams for plain Python: shards, exact ranges, fast decoding. No Spark needed."""
+
+from kinesis_core.columns import UserRecord
+from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.errors import (
+    AccessDeniedError,
+    DataLossError,
+    InvalidRequestError,
+    KinesisError,
+    OffsetError,
+    OptionError,
+    ServiceError,
+    StreamNotFoundError,
+    StreamRecreatedError,
+    UnavailableError,
+)
+from kinesis_core.options.positions import Latest, PerShard
+from kinesis_core.stream import Batch, ListedShard, Stream
+
+__all__ = [
+    "AccessDeniedError",
+    "After",
+    "At",
+    "AtTimestamp",
+    "Batch",
+    "DataLossError",
+    "InvalidRequestError",
+    "KinesisError",
+    "Latest",
+    "ListedShard",
+    "OffsetError",
+    "OptionError",
+    "PerShard",
+    "ServiceError",
+    "ShardEnd",
+    "Stream",
+    "StreamNotFoundError",
+    "StreamRecreatedError",
+    "TrimHorizon",
+    "UnavailableError",
+    "UserRecord",
+]

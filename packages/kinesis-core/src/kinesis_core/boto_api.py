@@ -83,14 +83,14 @@ class BotoStreamApi:
         )
         return _required("GetShardIterator", lambda: str(answer["ShardIterator"]))
 
-    def get_records(self, iterator: str, limit: int) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
         arn = {"StreamARN": self.arn} if self.arn else {}
 
         def call() -> Page:
             answer = self._call(
                 "GetRecords", lambda: self.client.get_records(ShardIterator=iterator, Limit=limit, **arn)
             )
-            return decode_page(answer[_BODY])
+            return decode_page(answer[_BODY], with_data)
 
         return call_with_retries("GetRecords", call, self.policy, self.clock, self.rng, retry_throttles=False)
 

@@ -23,14 +23,20 @@ ApiFor = Callable[[str], StreamApi]
 
 
 def read_chains(
-    chains: Sequence[Chain], api_for: ApiFor, settings: ReadSettings, clock: Clock, rng: random.Random
+    chains: Sequence[Chain],
+    api_for: ApiFor,
+    settings: ReadSettings,
+    clock: Clock,
+    rng: random.Random,
+    *,
+    with_data: bool = True,
 ) -> Iterator[tuple[ShardRange, Page]]:
     """
     Yield the pages of all *chains*, in order within a chain, while up to `settings.threads` are read ahead.
 
-    Closing the iterator stops the reading. An error of any chain is raised here at once.
+    Without *with_data* the records' data is not decoded. Closing the iterator stops the reading. An error of any chain is raised here at once.
     """
-    crew = _Crew(chains, api_for, settings, clock, rng)
+    crew = _Crew(chains, api_for, settings, clock, rng, with_data)
     crew.start()
     try:
         yield from crew.pages()
@@ -54,6 +60,7 @@ class _Crew:
     settings: ReadSettings
     clock: Clock
     rng: random.Random
+    with_data: bool
     _waiting: queue.SimpleQueue[Chain] = field(factory=queue.SimpleQueue, init=False)
     _read: queue.Queue[tuple[ShardRange, Page] | _Failed | _Done] = field(init=False)
     _stopped: threading.Event = field(factory=threading.Event, init=False)
@@ -106,9 +113,8 @@ class _Crew:
             except queue.Empty:
                 return
             for shard_range in chain:
-                reader = RangeReader(
-                    self.api_for(shard_range.stream), shard_range, self.settings, self.clock, self.rng
-                )
+                api = self.api_for(shard_range.stream)
+                reader = RangeReader(api, shard_range, self.settings, self.clock, self.rng, self.with_data)
                 for page in reader.pages():
                     yield shard_range, page
 

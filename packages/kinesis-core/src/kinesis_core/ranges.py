@@ -53,7 +53,7 @@ def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) 
     end = ended.cut
     if isinstance(end, (TrimHorizon, AtTimestamp)) or begun == ended:
         return None
-    if ended.first is not None:  # goes before all that `begun` says: LATEST of a replayed first batch has moved on
+    if ended.first is not None:  # outweighs `begun`: LATEST of a replayed first batch has moved on
         return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
     if isinstance(end, ShardEnd) or (begun and begun.cut == end):
         return None  # it ended, or stayed, without a record behind the start

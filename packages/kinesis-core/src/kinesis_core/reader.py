@@ -44,6 +44,7 @@ class RangeReader:
     settings: ReadSettings
     clock: Clock
     rng: random.Random
+    with_data: bool = True
     _pace: Pace = field(init=False)
     _reached: At | After = field(init=False)
     _iterator: str | None = field(default=None, init=False)
@@ -78,7 +79,9 @@ class RangeReader:
             self._pace.spend(self.clock.now_s())
             try:
                 self._iterator = self._iterator or self.api.get_iterator(self.range.shard_id, self._reached)
-                page = self.api.get_records(self._iterator, self.settings.max_records_per_fetch)
+                page = self.api.get_records(
+                    self._iterator, self.settings.max_records_per_fetch, self.with_data
+                )
             except IteratorExpiredError:
                 log.info("iterator.renewed", stream=self.range.stream, shard=self.range.shard_id)
                 self._iterator = None

@@ -76,6 +76,11 @@ def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
     return found
 
 
+def children_of(shard_id: str, listing: Listing) -> tuple[str, ...]:
+    """Return the listed shards that *shard_id* was split or merged into."""
+    return tuple(shard.shard_id for shard in listing.values() if shard_id in shard.parents)
+
+
 def parents_first(shard_ids: Iterable[str], listing: Listing) -> list[str]:
     """Return *shard_ids* so that every parent stands before its children, otherwise in the order of ids."""
     wanted = sorted(shard_ids)

@@ -47,6 +47,10 @@ class StreamApi(Protocol):
         """
         ...
 
-    def get_records(self, iterator: str, limit: int) -> Page:
-        """Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard."""
+    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+        """
+        Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard.
+
+        Without *with_data* the records' data is left b"", which saves its decoding.
+        """
         ...

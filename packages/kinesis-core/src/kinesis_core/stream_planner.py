@@ -131,7 +131,9 @@ class StreamPlanner:
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
         now = self.clock.now_s()
-        asked = [s for s in self._readable(start, {}) if targets is None or not self._is_reached(start, s, targets)]
+        asked = [
+            s for s in self._readable(start, {}) if targets is None or not self._is_reached(start, s, targets)
+        ]
         return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:

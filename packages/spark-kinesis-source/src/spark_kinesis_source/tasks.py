@@ -54,7 +54,10 @@ class ReadTask:
         names = {label(ref): ref.name for ref in self.connection.streams}
         builder = BatchBuilder(self.columns, self.deaggregate)
         with plain_errors():
-            pages = read_chains(chains, self._open, self.settings, SystemClock(), random.Random())  # noqa: S311 # jitter
+            rng = random.Random()  # noqa: S311 # jitter
+            pages = read_chains(
+                chains, self._open, self.settings, SystemClock(), rng, with_data=builder.needs_data
+            )
             for read, page in pages:
                 yield builder.build(page, names[read.stream], read.shard_id)
 

@@ -20,11 +20,18 @@ SHARD = "shardId-000000000000"
 @pytest.fixture(scope="session")
 def new_client() -> Callable[..., Client]:
     """Return a function that makes a boto3 client without retries."""
-    session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
+    session = boto3.Session()
 
-    def make(endpoint_url: str, region: str = "us-east-1") -> Client:
+    def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key") -> Client:
         config = Config(retries={"total_max_attempts": 1}, read_timeout=10, max_pool_connections=20)
-        return session.client("kinesis", endpoint_url=endpoint_url, region_name=region, config=config)
+        return session.client(
+            "kinesis",
+            endpoint_url=endpoint_url,
+            region_name=region,
+            aws_access_key_id=access_key,
+            aws_secret_access_key="secret",
+            config=config,
+        )
 
     return make
 

@@ -95,6 +95,20 @@ def test_regions_do_not_see_each_others_streams(
     tokyo.close()
 
 
+def test_an_access_key_of_12_digits_is_an_account(
+    emulator: Emulator, client: Any, new_client: Callable[..., Any]
+) -> None:
+    """Accounts have streams of their own; another account's are reached by ARN."""
+    other = new_client(emulator.endpoint_url, access_key="111122223333")
+    assert other.list_streams()["StreamNames"] == []
+    other.create_stream(StreamName="orders", ShardCount=2)
+    arn = other.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"]
+    assert arn == "arn:aws:kinesis:us-east-1:111122223333:stream/orders"
+    assert len(client.list_shards(StreamARN=arn)["Shards"]) == 2
+    assert len(client.list_shards(StreamName="orders")["Shards"]) == 1
+    other.close()
+
+
 def test_a_stream_is_found_by_arn(emulator: Emulator, client: Any, refusal: Any) -> None:
     """Every call takes StreamARN in place of StreamName; another account's stream is not there."""
     arn = emulator.create_stream("payments")

@@ -24,8 +24,8 @@ class Emulator:
             emulator.create_stream("orders", shards=4)
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
 
-    The helpers see the streams of `settings.region` and `settings.account_id`, ignore rates and refuse what
-    Kinesis would refuse with `AwsError`.
+    The helpers see the streams of `settings.region` and `settings.account_id`. They ignore rates and record sizes;
+    what Kinesis would refuse otherwise raises `AwsError`.
 
     Args:
         port: Where to listen; 0 takes any free port.

@@ -48,7 +48,7 @@ class Settings:
     region: str = "us-east-1"
     """The region of unsigned calls and of the in-process helpers; a signed call brings its own."""
     account_id: str = "000000000000"
-    """The account of every stream that is not named by ARN."""
+    """The account of calls whose access key is not an account's 12 digits, and of the in-process helpers."""
     shard_end: Literal["with_last_records", "page_of_its_own"] = "with_last_records"
     """Where the null NextShardIterator of a closed shard comes."""
     scan_ms: int | None = None
@@ -86,6 +86,11 @@ class Service:
     def now_ms(self) -> int:
         return round(self.clock() * 1000)
 
+    def account_of(self, request: Request) -> str:
+        """Return the account that *request* is signed for: its access key when that is 12 digits, as accounts are."""
+        key = request.access_key
+        return key if len(key) == 12 and key.isdecimal() else self.settings.account_id
+
     def find_stream(self, request: Request) -> Stream:
         """Return the stream that *request* names by StreamARN or StreamName."""
         arn = request.optional_text("StreamARN")
@@ -93,7 +98,7 @@ class Service:
         if arn is None and name is None:
             raise invalid_argument("Either StreamName or StreamARN must be specified.")
         if arn is None:
-            arn = stream_arn(request.region, self.settings.account_id, name or "")
+            arn = stream_arn(request.region, self.account_of(request), name or "")
         elif name is not None and not arn.endswith(f"/{name}"):
             raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
         return self.store.get(arn)
@@ -137,14 +142,14 @@ class Service:
             message = f"The emulator does not know the operation {request.action}."
             raise AwsError("UnknownOperationException", message)
         if request.action in self.settings.deny:
-            raise access_denied(request.action, self._resource(request), self.settings.account_id)
+            raise access_denied(request.action, self._resource(request), self.account_of(request))
         result = operation(self, request)
         return Answer(200, result if isinstance(result, bytes) else _json(result))
 
     def _resource(self, request: Request) -> str:
         name = request.stream_name or "*"
         return request.optional_text("StreamARN") or stream_arn(
-            request.region, self.settings.account_id, name
+            request.region, self.account_of(request), name
         )
 
 

@@ -25,7 +25,7 @@ def create_stream(service: Service, request: Request) -> None:
     stream = Stream(
         name,
         request.region,
-        service.settings.account_id,
+        service.account_of(request),
         created_ms=service.now_ms(),
         mode=mode,
         max_record_kib=request.optional_integer("MaxRecordSizeInKiB", 1024, 10240) or 1024,
@@ -102,7 +102,7 @@ def list_streams(service: Service, request: Request) -> dict[str, Any]:
     after = request.optional_text("NextToken") or request.optional_text("ExclusiveStartStreamName") or ""
     streams = [
         stream
-        for stream in service.store.list(request.region, service.settings.account_id)
+        for stream in service.store.list(request.region, service.account_of(request))
         if stream.name > after
     ]
     page, has_more = streams[:limit], len(streams) > limit

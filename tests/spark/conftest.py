@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,10 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
 
+from kinesis_emulator import Emulator, Limits, Settings
 from support.spark_harness import Query, start_session
+from support.streams import StreamUnderTest
+from support.witness import kinesis_local as start_kinesis_local
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -41,3 +46,57 @@ def make_query(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Qu
     yield make
     for query in made:
         query.stop()
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator(settings=Settings(limits=Limits.unlimited())) as running:
+        yield running
+
+
+@pytest.fixture
+def endpoint_url(request: pytest.FixtureRequest) -> str:
+    """The server that the test's streams live on: ours, or the one that `witnessed` asks for."""
+    server = getattr(request, "param", "emulator")
+    if server == "emulator":
+        return str(request.getfixturevalue("emulator").endpoint_url)
+    return str(request.getfixturevalue("kinesis_local"))
+
+
+@pytest.fixture
+def make_stream(endpoint_url: str) -> Callable[..., StreamUnderTest]:
+    """Return a function that creates streams, with a name of their own also on a server that outlives the test."""
+
+    def make(name: str | None = None, shards: int = 1) -> StreamUnderTest:
+        return StreamUnderTest(endpoint_url, name or f"orders-{uuid.uuid4().hex[:8]}", shards)
+
+    return make
+
+
+@pytest.fixture
+def stream(make_stream: Callable[..., StreamUnderTest]) -> StreamUnderTest:
+    """A stream of one shard."""
+    return make_stream()
+
+
+@pytest.fixture
+def put_backlog(emulator: Emulator) -> Callable[[str, int], list[bytes]]:
+    """
+    Return a function that fills a stream of one shard and returns the payloads in order.
+
+    The records arrive an hour ago, one each millisecond: a shard takes in no more than 1,000 a second.
+    """
+
+    def put_backlog(stream: str, count: int) -> list[bytes]:
+        begun_s = time.time() - 3600
+        for number in range(count):
+            emulator.put(stream, str(number), arrived_s=begun_s + number / 1000)
+        return [str(number).encode() for number in range(count)]
+
+    return put_backlog
+
+
+@pytest.fixture(scope="session")
+def kinesis_local() -> Iterator[str]:
+    with start_kinesis_local() as endpoint_url:
+        yield endpoint_url

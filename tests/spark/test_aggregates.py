@@ -1,0 +1,82 @@
+"""KPL aggregates: user records as rows, and whatever does not check out as the record that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from support.aggregates import MAGIC, aggregate, sealed
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+COLUMNS = "data binary, partitionKey string, explicitHashKey string, subSequenceNumber long"
+Read = Callable[..., list[Row]]
+MIXED = [("a", None, b"1"), ("b", "170141183460469231731687303715884105728", b"2"), ("a", "0", b"3")]
+
+
+@pytest.fixture
+def read(spark: SparkSession, stream: StreamUnderTest) -> Read:
+    def read(**more: Any) -> list[Row]:
+        options = stream.options(**more)
+        return spark.read.format("kinesis").options(**options).schema(COLUMNS).load().collect()
+
+    return read
+
+
+def test_user_records(stream: StreamUnderTest, read: Read) -> None:
+    """User records have their own partition keys and explicit hash keys, also where only some of them have one."""
+    stream.put("plain", aggregate(MIXED), key="outer")
+    rows = [(row.partitionKey, row.explicitHashKey, bytes(row.data), row.subSequenceNumber) for row in read()]
+    assert rows == [
+        ("outer", None, b"plain", 0),
+        *((key, hash_key, data, place) for place, (key, hash_key, data) in enumerate(MIXED)),
+    ]
+
+
+def test_switched_off(stream: StreamUnderTest, read: Read) -> None:
+    """With deaggregate=false an aggregate is one row with its raw data."""
+    packed = aggregate(MIXED)
+    stream.put(packed)
+    assert [bytes(row.data) for row in read(deaggregate="false")] == [packed]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        aggregate(MIXED)[:-1] + b"?",
+        sealed(aggregate(MIXED)[4:-20]),
+        MAGIC,
+        MAGIC + b"not protobuf" + bytes(16),
+    ],
+    ids=["bad checksum", "truncated protobuf", "nothing but magic", "no protobuf"],
+)
+def test_damaged(stream: StreamUnderTest, read: Read, data: bytes) -> None:
+    """What looks like an aggregate and does not check out is a plain record; nothing is dropped."""
+    stream.put(data, "next")
+    assert [bytes(row.data) for row in read()] == [data, b"next"]
+
+
+def test_nested(stream: StreamUnderTest, read: Read) -> None:
+    """A user record that is an aggregate itself is delivered as it is: the producer sent it so."""
+    inner = aggregate([("a", None, b"1")])
+    stream.put(aggregate([("b", None, inner)]))
+    assert [(row.partitionKey, bytes(row.data)) for row in read()] == [("b", inner)]
+
+
+def test_empty_aggregate(stream: StreamUnderTest, read: Read) -> None:
+    """An aggregate without user records disturbs nothing around it."""
+    stream.put("before", sealed(b""), "after")
+    payloads = [bytes(row.data) for row in read()]
+    assert (payloads[0], payloads[-1]) == (b"before", b"after")
+
+
+def test_replay(stream: StreamUnderTest, make_query: Callable[..., Query]) -> None:
+    """An aggregate is never split between batches, and a replayed batch has the same user records."""
+    stream.put(aggregate([("a", None, str(number).encode()) for number in range(500)]))
+    query = make_query(stream.options(maxRecordsPerShard="1")).start().wait_for_rows(500).stop()
+    lost = query.lose_last_commit()
+    query.start().process_all()
+    assert [len(rows) for rows in query.runs[lost]] == [500, 500]

@@ -1,0 +1,49 @@
+"""AvailableNow: everything that was there at the start, and then the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kinesis_emulator import Emulator
+from spark_kinesis_source.stream_reader import HAS_ADMISSION_CONTROL
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+MakeQuery = Callable[..., Query]
+pytestmark = pytest.mark.all_sparks
+
+
+def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """AvailableNow reads what was there at the start, children of finished shards too, and ends while producers go on."""
+    stream.put_numbers(30)
+    stream.split()
+    stream.put_numbers(30)
+    there = stream.payloads
+    query = make_query(stream.options()).start(availableNow=True)
+    query.wait(lambda: emulator.calls.count("GetRecords") > 0, "first look")
+    stream.put_numbers(5)
+    query.finish()
+    assert set(query.payloads) >= set(there)
+    query.start(availableNow=True).finish()
+    assert sorted(query.payloads) == sorted(stream.payloads)
+
+
+def test_available_now_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """AvailableNow on an empty stream ends as well."""
+    assert make_query(stream.options()).start(availableNow=True).finish().rows == []
+
+
+@pytest.mark.skipif(not HAS_ADMISSION_CONTROL, reason="AvailableNow is one batch before Spark 4.2")
+def test_available_now_in_bounded_batches(
+    stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
+) -> None:
+    """From Spark 4.2 on, AvailableNow keeps to maxRecordsPerShard, and to its target while producers go on."""
+    backlog = put_backlog(stream.name, 300)
+    query = make_query(stream.options(maxRecordsPerShard=100)).start(availableNow=True)
+    query.wait(query.commits, "first batch")
+    stream.put("too late")
+    query.finish()
+    assert query.payloads == backlog
+    assert len(query.batches) >= 3

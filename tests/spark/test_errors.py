@@ -1,0 +1,136 @@
+"""Bad input: an error at load() or start(), within seconds, that says what to do."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_emulator import Emulator
+from support.spark_harness import Query
+from support.streams import SECRET, StreamUnderTest
+
+SECONDS = 15
+MakeQuery = Callable[..., Query]
+Fails = Callable[[dict[str, Any]], str]
+
+
+@pytest.fixture
+def load_fails(spark: SparkSession) -> Iterator[Fails]:
+    """Return a function that loads with some options and returns the error's text."""
+
+    def load_fails(options: dict[str, Any]) -> str:
+        begun_s = time.monotonic()
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+            spark.readStream.format("kinesis").options(**options).load()
+        assert time.monotonic() - begun_s < SECONDS
+        text = str(caught.value)
+        assert "botocore" not in text
+        assert SECRET not in text
+        return text
+
+    return load_fails
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("maxRecordPerFetch", "10", "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?"),
+        ("maxRecordsPerFetch", "0", "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'"),
+        ("startingPosition", "yesterday", "Option 'startingPosition' accepts LATEST, TRIM_HORIZON"),
+        ("startingPosition", "AT_TIMESTAMP 2026-13-01T00:00:00Z", "Option 'startingPosition' accepts"),
+        ("startingPosition", "AT_TIMESTAMP 2026-01-01T00:00:00", "Add Z or an offset"),
+        ("endpointUrl", "not a url", "Option 'endpointUrl' accepts"),
+    ],
+)
+def test_options(stream: StreamUnderTest, load_fails: Fails, option: str, value: str, message: str) -> None:
+    """An unknown option, or a value out of its domain, is refused at load(), with the nearest name or the domain."""
+    assert message in load_fails(stream.options(**{option: value}))
+
+
+def test_missing_stream(stream: StreamUnderTest, load_fails: Fails) -> None:
+    """A stream that does not exist is an error at load() with AWS's code and request id."""
+    text = load_fails(stream.options(streamName="absent"))
+    assert "StreamNotFoundError" in text
+    assert "ResourceNotFoundException" in text
+    assert "Check streamName or streamARN, region and account" in text
+    assert "stream=absent" in text
+
+
+def test_missing_permission(emulator: Emulator, stream: StreamUnderTest, load_fails: Fails) -> None:
+    """A missing permission is an error at load() that names the IAM action."""
+    emulator.settings.deny = {"DescribeStreamSummary"}
+    text = load_fails(stream.options())
+    assert "Allow the IAM action kinesis:DescribeStreamSummary" in text
+
+
+def test_missing_permission_to_read(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A permission that only planning needs is asked for by name when the query starts."""
+    emulator.settings.deny = {"GetShardIterator"}
+    query = make_query(stream.options())
+    with pytest.raises(Exception, match="Allow the IAM action kinesis:GetShardIterator"):
+        query.start().process_all()
+
+
+def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
+    """Without a region anywhere, load() says where one can come from."""
+    options = stream.options()
+    del options["region"], options["endpointUrl"]
+    assert "Set option 'region'" in load_fails(options)
+
+
+def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> None:
+    """An endpoint where nobody listens is an error at load() that names it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    text = load_fails(stream.options(endpointUrl=url))
+    assert url in text
+    assert "Check endpointUrl, region, network and proxy" in text
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("data binary, Key string", "Unknown column 'Key'"),
+        ("data string", "Column 'data' has the type binary; .schema() gives it string"),
+        ("data binary NOT NULL", "declares it NOT NULL"),
+    ],
+)
+def test_schema(stream: StreamUnderTest, make_query: MakeQuery, schema: str, message: str) -> None:
+    """A column that is unknown or mistyped in .schema() is an error when the query starts, as early as Spark allows."""
+    query = make_query(stream.options(), schema=schema)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+        query.start().process_all()
+    assert message in str(caught.value)
+
+
+def test_missing_stream_with_a_schema(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """With a schema of the user's, Spark asks us nothing at load(): a missing stream is found when the query starts."""
+    query = make_query(stream.options(streamName="absent"), schema="data binary")
+    with pytest.raises(Exception, match="Check streamName or streamARN"):
+        query.start().process_all()
+
+
+def test_offset_of_another_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """A checkpoint of another stream is refused, naming both."""
+    emulator.create_stream("another")
+    stream.put("one")
+    query = make_query(stream.options()).start().wait_for_rows(1).stop()
+    query.options["streamName"] = "another"
+    with pytest.raises(Exception, match="The checkpoint is of the streams") as caught:
+        query.start().process_all()
+    assert stream.name in str(caught.value)
+    assert "another" in str(caught.value)
+
+
+def test_writing(spark: SparkSession, stream: StreamUnderTest) -> None:
+    """Writing is not in this version, and says so."""
+    frame = spark.createDataFrame([(b"hello",)], "data binary")
+    with pytest.raises(Exception, match="Writing to Kinesis is not in this version"):
+        frame.write.format("kinesis").options(**stream.options()).mode("append").save()

@@ -1,0 +1,93 @@
+"""How much a batch holds, and that idle streams cost no batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, Row
+
+from kinesis_emulator import Emulator
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+MakeQuery = Callable[..., Query]
+
+
+def test_backlog_in_bounded_batches(
+    stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
+) -> None:
+    """maxRecordsPerShard makes several batches of a backlog, across a restart as well."""
+    backlog = put_backlog(stream.name, 550)
+    query = make_query(stream.options(maxRecordsPerShard=100)).start()
+    query.wait(lambda: len(query.commits()) >= 2, "second batch").stop()
+    query.start().wait_for_rows(550)
+    sizes = [len(batch) for batch in query.batches.values()]
+    assert query.payloads == backlog
+    assert max(sizes) <= 101  # the bound is a time span, both ends included
+    assert len(sizes) >= 6
+
+
+def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """An idle stream runs no batches, however often it is asked."""
+    stream.put_numbers(3)
+    query = make_query(stream.options()).start().wait_for_rows(3)
+    planned, calls = query.offsets(), emulator.calls.count("GetRecords")
+    query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 20, "20 further looks")
+    assert query.offsets() == planned
+    assert query.query.lastProgress["batchId"] in (planned[-1], planned[-1] + 1)
+
+
+def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """A foreachBatch that returns without reading skips its batch; the next batch is right."""
+    skipped: list[int] = []
+
+    def read_from_second(frame: DataFrame) -> list[Row]:
+        if stream.payloads == [b"skipped"]:
+            skipped.append(1)
+            return []
+        return frame.collect()
+
+    stream.put("skipped")
+    query = make_query(stream.options(), each=read_from_second).start()
+    query.wait(lambda: skipped, "first batch").process_all()
+    stream.put("read")
+    assert query.wait_for_rows(1).payloads == [b"read"]
+
+
+def test_actions_on_one_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """Two actions, isEmpty() and two tasks on the same range at once see identical records, whatever is put meanwhile."""
+    seen: list[list[Row]] = []
+
+    def act(frame: DataFrame) -> list[Row]:
+        first = frame.collect()
+        if first and not seen:
+            stream.put_numbers(5, "later-")
+            assert not frame.isEmpty()
+            twice = frame.union(frame).collect()
+            seen.extend([first, frame.collect(), twice[: len(first)], twice[len(first) :]])
+        return first
+
+    stream.put_numbers(20)
+    query = make_query(stream.options(), each=act).start().wait_for_rows(25)
+    assert [rows == seen[0] for rows in seen] == [True] * 4
+    assert query.payloads == stream.payloads
+
+
+def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """A task that fails behind the source and is tried again reads identical records."""
+
+    def fail_once(frame: DataFrame) -> list[Row]:
+        def attempts(batches):  # type: ignore[no-untyped-def] # Spark cannot ship names that only type checkers know
+            from pyspark import TaskContext
+
+            attempt = TaskContext.get().attemptNumber()
+            batches = list(batches)
+            if attempt == 0:
+                raise ValueError("the first attempt fails on purpose")
+            yield from batches
+
+        return frame.mapInArrow(attempts, frame.schema).collect()
+
+    stream.put_numbers(20)
+    query = make_query(stream.options(), each=fail_once).start().wait_for_rows(20)
+    assert query.payloads == stream.payloads

@@ -1,0 +1,91 @@
+"""What a restarted query reads: the same batch again, or exactly what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kinesis_emulator import Emulator, Fault, Request
+from support.servers import witnessed
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+pytestmark = pytest.mark.all_sparks
+MakeQuery = Callable[..., Query]
+
+
+def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """After a restart, what was put meanwhile arrives, and nothing twice."""
+    stream.put_numbers(5)
+    query = make_query(stream.options()).start().wait_for_rows(5).stop()
+    stream.put_numbers(5)
+    query.start().wait_for_rows(10)
+    assert query.payloads == stream.payloads
+
+
+@witnessed
+def test_replay_of_a_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """With its commit lost, a batch is replayed with the very same records although newer ones are there."""
+    stream.put_numbers(5)
+    query = make_query(stream.options()).start().wait_for_rows(5)
+    stream.put_numbers(5)
+    query.wait_for_rows(10).stop()
+    lost = query.lose_last_commit()
+    stream.put_numbers(5)
+    query.start().wait_for_rows(15)
+    first, second = query.runs[lost]
+    assert first == second
+    assert query.payloads == stream.payloads
+
+
+@witnessed
+def test_replay_of_the_first_batch_from_latest(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """A replayed batch 0 means the LATEST of the first start, not of the second: nothing in between is lost."""
+    stream.put("before")
+    query = make_query(stream.options(startingPosition="LATEST")).start().wait_started().stop()
+    assert query.lose_last_commit() == 0
+    stream.put("between")
+    query.start().wait_for_rows(1)
+    stream.put("after")
+    assert query.wait_for_rows(2).payloads == [b"between", b"after"]
+
+
+def test_replay_of_a_first_batch_with_records_from_latest(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A first batch from LATEST that holds records is replayed with these, and the next one follows on."""
+    numbers = iter(range(8))
+
+    def put_before_each_read(request: Request) -> Fault | None:
+        if request.action == "GetRecords" and (number := next(numbers, None)) is not None:
+            emulator.put(stream.name, str(number))
+        return None
+
+    emulator.settings.fault = put_before_each_read
+    query = make_query(stream.options(startingPosition="LATEST")).start().wait_started().stop()
+    while query.commits()[-1] > 0:
+        query.lose_last_commit()
+    query.lose_last_commit()
+    for name in ("offsets", "commits"):
+        _keep_first(query, name)
+    query.start().wait(lambda: next(numbers, None) is None, "eighth read").process_all()
+    first, second = query.runs[0]
+    assert first
+    assert first == second
+    assert query.payloads == [r.data for r in emulator.records(stream.name)][-len(query.payloads) :]
+
+
+def _keep_first(query: Query, log: str) -> None:
+    """Take back every batch but the first."""
+    for file in (query.checkpoint / log).iterdir():
+        if file.name not in ("0", ".0.crc"):
+            file.unlink()
+
+
+def test_cycles_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """Four stop/start cycles without data make no error, no rows, and no batches after the first."""
+    query = make_query(stream.options()).start().wait_started().stop()
+    for _ in range(4):
+        query.start().process_all().stop()
+    assert (query.rows, query.offsets()) == ([], [0])

@@ -1,0 +1,136 @@
+"""A stream on any Kinesis server, as scenarios use it: put, split, merge, and what came of it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import boto3
+from attrs import define, field, frozen
+
+KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
+DEADLINE_S = 30.0
+
+
+def make_client(endpoint_url: str) -> Any:
+    return boto3.client(
+        "kinesis",
+        endpoint_url=endpoint_url,
+        region_name="us-east-1",
+        aws_access_key_id=KEY_ID,
+        aws_secret_access_key=SECRET,
+    )
+
+
+@frozen
+class Put:
+    """One record as the server acknowledged it."""
+
+    data: bytes
+    partition_key: str
+    shard_id: str
+    sequence_number: str
+
+
+@define
+class StreamUnderTest:
+    """One stream; a context manager that deletes nothing, since every server is thrown away."""
+
+    endpoint_url: str
+    name: str = "orders"
+    shards: int = 1
+    client: Any = field(init=False)
+    sent: list[Put] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.client = make_client(self.endpoint_url)
+        self.create()
+
+    def create(self) -> None:
+        self.client.create_stream(StreamName=self.name, ShardCount=self.shards)
+        self._wait_until_active()
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Return the options of a reader of this stream from its oldest record, quick enough for a test."""
+        return {
+            "streamName": self.name,
+            "endpointUrl": self.endpoint_url,
+            "region": "us-east-1",
+            "awsAccessKeyId": KEY_ID,
+            "awsSecretKey": SECRET,
+            "startingPosition": "TRIM_HORIZON",
+            "minFetchPeriod": "20 ms",
+            "shardDiscoveryInterval": "200 ms",
+            **more,
+        }
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """Everything that was put, in the order of putting."""
+        return [put.data for put in self.sent]
+
+    def put(self, *payloads: str | bytes, key: str | None = None) -> list[Put]:
+        """Put records, in requests of at most 500; each gets *key*, or one of its own."""
+        first = len(self.sent)
+        for chunk in _chunks(payloads, 500):
+            self.sent += self._put_chunk(chunk, key)
+        return self.sent[first:]
+
+    def put_numbers(self, count: int, prefix: str = "") -> list[Put]:
+        """Put *count* records more, numbered on from those that are there."""
+        first = len(self.sent)
+        return self.put(*(f"{prefix}{number}" for number in range(first, first + count)))
+
+    def _put_chunk(self, payloads: Iterable[str | bytes], key: str | None) -> list[Put]:
+        raw = [p.encode() if isinstance(p, str) else p for p in payloads]
+        keys = [key or f"key-{len(self.sent) + place}" for place in range(len(raw))]
+        records = [{"Data": data, "PartitionKey": k} for data, k in zip(raw, keys, strict=True)]
+        answer = self.client.put_records(StreamName=self.name, Records=records)
+        assert answer["FailedRecordCount"] == 0, answer
+        return [
+            Put(data, k, done["ShardId"], done["SequenceNumber"])
+            for data, k, done in zip(raw, keys, answer["Records"], strict=True)
+        ]
+
+    def open_shards(self) -> list[dict[str, Any]]:
+        """Return the open shards by hash key."""
+        shards = self.client.list_shards(StreamName=self.name)["Shards"]
+        found = [s for s in shards if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
+        return sorted(found, key=lambda s: int(s["HashKeyRange"]["StartingHashKey"]))
+
+    def split(self, place: int = 0) -> None:
+        """Split the open shard at *place*, in the middle of its hash keys."""
+        shard = self.open_shards()[place]
+        low, high = (int(shard["HashKeyRange"][end]) for end in ("StartingHashKey", "EndingHashKey"))
+        self.client.split_shard(
+            StreamName=self.name, ShardToSplit=shard["ShardId"], NewStartingHashKey=str((low + high) // 2 + 1)
+        )
+        self._wait_until_active()
+
+    def merge(self, place: int = 0) -> None:
+        """Merge the open shard at *place* and its neighbour."""
+        first, second = self.open_shards()[place : place + 2]
+        self.client.merge_shards(
+            StreamName=self.name, ShardToMerge=first["ShardId"], AdjacentShardToMerge=second["ShardId"]
+        )
+        self._wait_until_active()
+
+    def delete(self) -> None:
+        self.client.delete_stream(StreamName=self.name)
+
+    def _wait_until_active(self) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while self._status() != "ACTIVE":
+            assert time.monotonic() < deadline, f"{self.name} is not active after {DEADLINE_S:.0f} s"
+
+    def _status(self) -> str:
+        summary = self.client.describe_stream_summary(StreamName=self.name)
+        return str(summary["StreamDescriptionSummary"]["StreamStatus"])
+
+
+def _chunks(items: Iterable[Any], size: int) -> Iterable[list[Any]]:
+    rest = iter(items)
+    while chunk := list(itertools.islice(rest, size)):
+        yield chunk

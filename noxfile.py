@@ -1,0 +1,240 @@
+"""
+The one list of checks. It needs Python and, for everything with Spark in it, Java 17; the rest it fetches itself:
+
+    python3 noxfile.py -s demo
+    python3 noxfile.py -s tests
+
+`python3 noxfile.py --list` names the other sessions; where nox is installed, `nox -s tests` is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent
+BOOTSTRAP = ROOT / ".nox" / "bootstrap"
+
+
+def _stop(message: str) -> NoReturn:
+    sys.stderr.write(f"\n{message}\n")
+    sys.exit(2)
+
+
+def _run_in_bootstrap() -> NoReturn:
+    """Run this file again in a virtual environment of its own that has nox and uv, made on first use."""
+    if find_spec("venv") is None or find_spec("ensurepip") is None:
+        _stop(
+            f"{sys.executable} cannot make virtual environments: venv or ensurepip is missing. Install it, then run "
+            "this again:\n  Debian, Ubuntu   sudo apt-get install python3-venv"
+        )
+    python = BOOTSTRAP / "bin" / "python"
+    if (
+        not python.exists()
+        or subprocess.run([python, "-c", "import nox, uv"], capture_output=True).returncode
+    ):
+        sys.stderr.write("Installing nox and uv into .nox/bootstrap (once) ...\n")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", BOOTSTRAP], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "nox>=2025.5.1", "uv"],
+            check=True,
+        )
+    os.execv(python, [str(python), __file__, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 10):  # noqa: UP036 # whoever has an older one shall read why it does not work
+        _stop(f"This needs Python 3.10 or later; {sys.executable} is {sys.version.split()[0]}.")
+    if find_spec("nox") is None or not (find_spec("uv") or shutil.which("uv")):
+        _run_in_bootstrap()
+
+import nox  # noqa: E402 # there from here on
+
+nox.needs_version = ">=2025.5.1"
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "tests"]
+
+PACKAGES = {
+    "kinesis-credentials": (),
+    "kinesis-emulator": (),
+    "kinesis-core": ("kinesis-credentials",),
+    "spark-kinesis-source": ("kinesis-credentials", "kinesis-core"),
+    "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
+}
+"""What is published, each with those of ours that it stands on."""
+FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
+SPARKS = ("4.0", "4.1", "4.2", "4.3")
+NEWEST_SPARK = SPARKS[-1]
+SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
+"""Other interpreters than the one in use, each with one Spark: together they see what versions can do to us."""
+NEEDS_SPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
+PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+RESULTS = ROOT / ".nox" / "results"
+JAVA = """\
+Spark needs Java 17 or later; {found}. Install it, then run this again:
+  Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
+  Fedora           sudo dnf install java-21-openjdk-headless
+  macOS            brew install openjdk@17 && export JAVA_HOME="$(brew --prefix openjdk@17)"
+"""
+
+
+# Checks ------------------------------------------------------------------------------------------------------
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format and types of everything."""
+    _install(session, "test", "lint", "demo")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run(
+        "mypy", *(f"{folder}/src" for folder in FOLDERS.values()), "demo", "docs", "noxfile.py", "tests/bench"
+    )
+    folders = [str(path) for path in sorted(Path("tests").iterdir()) if path.name not in {"bench", "golden"}]
+    session.run(
+        "mypy", *folders, env={"MYPYPATH": "tests"}
+    )  # they say support.x, where benchmarks say tests.support.x
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests, on the newest Spark; arguments after -- go to pytest."""
+    _require_java(session)
+    _install(session, "test", "demo")
+    _pytest(session, *(session.posargs or ["tests"]))
+
+
+@nox.session
+@nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS])
+def spark(session: nox.Session, spark: str) -> None:
+    """The scenarios of tests/spark: all of them on the newest Spark, on the others those that versions can break."""
+    _require_java(session)
+    _install(session, "test", spark=spark)
+    _pytest_spark(session, spark)
+
+
+@nox.session(python=list(SPARK_OF_PYTHON))
+def pythons(session: nox.Session) -> None:
+    """Unit tests and scenarios on the other versions of Python that are installed here."""
+    _require_java(session)
+    spark = SPARK_OF_PYTHON[str(session.python)]
+    _install(session, "test", spark=spark)
+    _pytest(session, "tests/unit", "tests/property")
+    _pytest_spark(session, spark)
+
+
+@nox.session
+@nox.parametrize("package", [nox.param(name, id=name) for name in PACKAGES])
+def alone(session: nox.Session, package: str) -> None:
+    """Each package from its wheel, with nothing but what it asks for: what it imports, and its own tests."""
+    wheels = Path(session.create_tmp()) / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    for name in (*PACKAGES[package], package):
+        session.run(
+            "uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), FOLDERS[name], external=True
+        )
+    # What an earlier run left behind would hide that something is missing.
+    session.run("uv", "venv", "--quiet", "--clear", session.virtualenv.location, external=True)
+    session.install(f"--find-links={wheels}", *(str(wheel) for wheel in sorted(wheels.glob("*.whl"))))
+    session.run("python", "-I", "tests/packaging/imports_alone.py", package)
+    unit_tests = Path("tests/unit", package.replace("-", "_"))
+    if unit_tests.exists():
+        extras = [_pyspark()] if package in NEEDS_SPARK else []
+        session.install(*_group("unit"), *extras)
+        _pytest(session, str(unit_tests))
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Unit tests with the oldest release of each direct dependency that the packages claim to work with."""
+    session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
+    session.install(*_group("unit"), _pyspark())
+    _pytest(session, "tests/unit", "tests/property")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The page of options is that of the code, and every code block of the documentation runs."""
+    _require_java(session)
+    _install(session, "test", "demo")
+    session.run("python", "docs/generate_options.py", "--check")
+    _pytest(session, "tests/docs")
+
+
+# Things to look at -------------------------------------------------------------------------------------------
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """A stream, a producer and a Spark query on this machine; ends by proving that every record was counted once."""
+    _require_java(session)
+    _install(session, "demo")
+    session.run("python", "-m", "demo", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure against boto3, aws_kinesis_agg and an empty Spark source, and write docs/benchmarks.md."""
+    _require_java(session)
+    _install(session, "test")
+    session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
+
+
+# How ---------------------------------------------------------------------------------------------------------
+
+
+def _group(*names: str) -> list[str]:
+    return list(nox.project.dependency_groups(PYPROJECT, *names))
+
+
+def _editable() -> list[str]:
+    return [f"--editable={folder}" for folder in FOLDERS.values()]
+
+
+def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
+    """Install our packages as they lie here, the groups of pyproject.toml, and a Spark: the newest, if not told."""
+    session.log("Installing (the first time, PySpark is a download of 400 MB) ...")
+    session.install(*_editable(), *_group(*groups), _pyspark(spark))
+
+
+def _pyspark(version: str | None = None) -> str:
+    """Return the requirement for the newest patch of *version*, or for the newest that this Python can have."""
+    return f"pyspark[sql]~={version}.0" if version else f"pyspark[sql]>={SPARKS[0]}.0,<={NEWEST_SPARK}.999"
+
+
+def _pytest(session: nox.Session, *arguments: str) -> None:
+    """Run pytest and leave its results where .ci/run adds them up."""
+    name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
+    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *arguments)
+
+
+def _pytest_spark(session: nox.Session, spark: str) -> None:
+    chosen = [] if spark == NEWEST_SPARK else ["-m", "all_sparks"]
+    _pytest(session, "tests/spark", *chosen, *session.posargs)
+
+
+def _require_java(session: nox.Session) -> None:
+    """Stop with what to do, rather than with Spark's own words, when there is no suitable Java."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else "java"
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        answer = ""
+    version = re.search(r'version "(?:1\.)?(\d+)', answer)
+    if version is None:
+        session.error(JAVA.format(found=f"JAVA_HOME={home} has none" if home else "there is none here"))
+    if int(version[1]) < 17:
+        session.error(JAVA.format(found=f"{java} is version {version[1]}"))
+
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["--noxfile", __file__]
+    nox.main()

@@ -15,7 +15,11 @@ TURN_S = 0.2
 
 @frozen
 class Row:
-    """One line of the benchmark report; *ours* and *theirs* are in the unit of *metric*, higher is better."""
+    """
+    One line of the benchmark report; *ours* and *theirs* are in the unit of *metric*, higher is better.
+
+    With `is_cost` lower is better, and the target is the most that the ratio may be.
+    """
 
     group: str
     case: str
@@ -24,10 +28,13 @@ class Row:
     theirs: float
     ratio: float
     target: float | None
+    is_cost: bool = False
 
     @property
     def met(self) -> bool:
-        return self.target is None or self.ratio >= self.target
+        if self.target is None:
+            return True
+        return self.ratio <= self.target if self.is_cost else self.ratio >= self.target
 
 
 @frozen

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from attrs import define, field
-from fake_stream import FakeClock, FakeStream, Mood
+from support.fake_stream import FakeClock, FakeStream, Mood
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

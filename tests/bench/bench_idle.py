@@ -10,11 +10,11 @@ from pathlib import Path
 
 import boto3
 from pyspark.sql import DataFrame, SparkSession
-
-from kinesis_emulator import Emulator
 from tests.bench.harness import Row, show
 from tests.support.handed_source import HandedSource
 from tests.support.spark_harness import start_session
+
+from kinesis_emulator import Emulator
 
 GROUP = "Idle query"
 RECORDS = 15

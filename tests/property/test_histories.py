@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 from attrs import define, field
-from support.fake_stream import FakeClock, FakeStream, Mood
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from kinesis_core.planner import Planner
 from kinesis_core.reader import RangeReader, ReadSettings
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
+from support.fake_stream import FakeClock, FakeStream, Mood
 
 LONGEST_SILENCE_S = 60
 """Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""

@@ -74,7 +74,6 @@ SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Other interpreters than the one in use, each with one Spark: together they see what versions can do to us."""
-NEEDS_SPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 RESULTS = ROOT / ".nox" / "results"
 JAVA = """\
@@ -130,24 +129,21 @@ def pythons(session: nox.Session) -> None:
     _pytest_spark(session, spark)
 
 
-@nox.session
+@nox.session(reuse_venv=False)  # what an earlier run left behind would hide that something is missing
 @nox.parametrize("package", [nox.param(name, id=name) for name in PACKAGES])
 def alone(session: nox.Session, package: str) -> None:
     """Each package from its wheel, with nothing but what it asks for: what it imports, and its own tests."""
     wheels = Path(session.create_tmp()) / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
     for name in (*PACKAGES[package], package):
         session.run(
             "uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), FOLDERS[name], external=True
         )
-    # What an earlier run left behind would hide that something is missing.
-    session.run("uv", "venv", "--quiet", "--clear", session.virtualenv.location, external=True)
     session.install(f"--find-links={wheels}", *(str(wheel) for wheel in sorted(wheels.glob("*.whl"))))
     session.run("python", "-I", "tests/packaging/imports_alone.py", package)
     unit_tests = Path("tests/unit", package.replace("-", "_"))
     if unit_tests.exists():
-        extras = [_pyspark()] if package in NEEDS_SPARK else []
-        session.install(*_group("unit"), *extras)
+        extra = "pyarrow>=14" if package == "kinesis-core" else _pyspark()
+        session.install(*_group("unit"), *([extra] if PACKAGES[package] else []))
         _pytest(session, str(unit_tests))
 
 

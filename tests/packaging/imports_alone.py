@@ -1,0 +1,73 @@
+"""
+Imports all of one package where nothing but that package is installed, and says what should not be there.
+
+    python -I tests/packaging/imports_alone.py kinesis-core
+
+The session `alone` runs it in an environment that holds the package's wheel and what that asks for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from importlib.metadata import packages_distributions
+from importlib.util import find_spec
+
+OURS = {
+    "kinesis_credentials",
+    "kinesis_core",
+    "kinesis_emulator",
+    "spark_kinesis_source",
+    "spark_kinesis_sink",
+}
+OTHERS = {"pyspark", "pyarrow", "boto3", "pytest", "rich"}
+
+INSTALLED = {
+    "kinesis-credentials": {"kinesis_credentials"},
+    "kinesis-emulator": {"kinesis_emulator"},
+    "kinesis-core": {"kinesis_core", "kinesis_credentials"},
+    "spark-kinesis-source": {"spark_kinesis_source", "kinesis_core", "kinesis_credentials", "pyarrow"},
+    "spark-kinesis-sink": {"spark_kinesis_sink", "kinesis_core", "kinesis_credentials", "pyarrow"},
+}
+"""Which of OURS and OTHERS may be there with each package. PySpark is the user's own: no package installs it."""
+
+NEEDS_EXTRA = {"kinesis_core.arrow": "pyarrow", "kinesis_emulator.pytest_plugin": "pytest"}
+"""Modules for who has the extra; importing one without it says what is missing."""
+NEEDS_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
+
+
+def modules_of(package: str) -> list[str]:
+    """Return the names of all modules of *package*, which is imported."""
+    found = importlib.import_module(package)
+    return [package, *(m.name for m in pkgutil.walk_packages(found.__path__, f"{package}."))]
+
+
+def complaints(distribution: str) -> list[str]:
+    package = distribution.replace("-", "_")
+    present = {name for name in OURS | OTHERS if find_spec(name)}
+    wrong = [f"{name} is installed" for name in sorted(present - INSTALLED[distribution])]
+    wrong += [f"{name} is not installed" for name in sorted(INSTALLED[distribution] - present)]
+    if distribution in NEEDS_PYSPARK:  # its modules are imported by its own tests, beside a PySpark
+        return wrong
+    if distribution == "kinesis-emulator":
+        wrong += [f"{name} is installed" for name in packages_distributions() if name not in {package, "pip"}]
+    for name in modules_of(package):
+        extra = NEEDS_EXTRA.get(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if extra is None or error.name != extra:
+                wrong.append(f"{name} cannot be imported: {error}")
+    return wrong
+
+
+def main(distribution: str) -> int:
+    wrong = complaints(distribution)
+    for complaint in wrong:
+        sys.stderr.write(f"{distribution} alone: {complaint}\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

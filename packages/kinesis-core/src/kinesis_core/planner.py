@@ -6,10 +6,9 @@ import random
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-import structlog
-
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
+from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset, StreamOffset
 from kinesis_core.options.positions import StartingPosition
 from kinesis_core.ranges import Chain, chains, ranges_between
@@ -18,7 +17,7 @@ from kinesis_core.starts import begin, end
 from kinesis_core.stream_api import StreamApi
 from kinesis_core.stream_planner import PlanSettings, StreamPlanner, Targets
 
-log = structlog.get_logger("kinesis_core")
+log = get_logger("kinesis_core")
 
 
 class Planner:

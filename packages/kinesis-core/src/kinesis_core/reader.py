@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-import structlog
 from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import After, At, is_before, is_behind
 from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamNotFoundError, ThrottledError
+from kinesis_core.logs import get_logger
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page, Record
 from kinesis_core.ranges import ShardRange
 from kinesis_core.stream_api import StreamApi
 
-log = structlog.get_logger("kinesis_core")
+log = get_logger("kinesis_core")
 
 PATIENCE = 50
 """Answers in a row that bring a range no further before its missing end is called data loss."""

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable
 from typing import TypeVar
 
-import structlog
 from attrs import frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, ThrottledError
+from kinesis_core.logs import get_logger
 
-log = structlog.get_logger("kinesis_core")
+log = get_logger("kinesis_core")
 T = TypeVar("T")
 
 

@@ -54,7 +54,9 @@ def translate(action: str, where: str, error: Exception) -> ServiceError:
     """
     if isinstance(error, boto.ClientError):
         return _from_answer(action, where, error.response)
-    kind = UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
+    kind = (
+        UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
+    )
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
     return kind(_message(action, where, kind, f"{type(error).__name__}: {error}"), code=type(error).__name__)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 
-import structlog
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import After, At, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecreatedError
+from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
 from kinesis_core.shard_planner import PASSING, Limits, plan_end, plan_tip
@@ -18,7 +18,7 @@ from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
 from kinesis_core.stream_api import StreamApi, StreamSummary
 
-log = structlog.get_logger("kinesis_core")
+log = get_logger("kinesis_core")
 
 Plan = Callable[[ShardView, Position], Position]
 RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]

@@ -1,0 +1,89 @@
+"""How much the emulator takes and gives: it must never be the bottleneck of a test."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.bench.harness import Row, show
+
+from kinesis_emulator import EmulatorProcess
+
+GROUP = "Emulator"
+PUTS_S = 3.0
+READS = 40
+
+
+def run() -> list[Row]:
+    with EmulatorProcess({"orders": 1}) as emulator:
+        client = _Client(emulator.endpoint_url)
+        puts = _puts_a_second(client)
+        megabytes = _megabytes_a_second(client)
+    return [
+        Row(GROUP, "PutRecords, 500 x 100 B", "records/s", puts, 20_000, puts / 20_000, 1.0),
+        Row(GROUP, "GetRecords, 1 KB records", "MB/s", megabytes, 100, megabytes / 100, 1.0),
+    ]
+
+
+class _Client:
+    """As little as possible between the clock and the server: no signing, no parsing unless asked for."""
+
+    def __init__(self, endpoint_url: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(endpoint_url).netloc)
+
+    def call(self, action: str, body: bytes) -> bytes:
+        headers = {"X-Amz-Target": f"Kinesis_20131202.{action}", "Content-Type": "application/x-amz-json-1.1"}
+        self._connection.request("POST", "/", body, headers)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{action}: {answer.status} {text[:200]!r}")
+        return text
+
+
+def _records(count: int, size: int) -> bytes:
+    data = base64.b64encode(b"x" * size).decode()
+    records = [{"Data": data, "PartitionKey": f"key-{i}"} for i in range(count)]
+    return json.dumps({"StreamName": "orders", "Records": records}).encode()
+
+
+def _puts_a_second(client: _Client) -> float:
+    body, put, begun = _records(500, 100), 0, time.perf_counter()
+    while time.perf_counter() - begun < PUTS_S:
+        client.call("PutRecords", body)
+        put += 500
+    return put / (time.perf_counter() - begun)
+
+
+def _megabytes_a_second(client: _Client) -> float:
+    body = _records(500, 1024)
+    for _ in range(20):
+        client.call("PutRecords", body)
+    iterator = _latest_page_iterator(client)
+    request = json.dumps({"ShardIterator": iterator, "Limit": 10_000}).encode()
+    records = len(json.loads(client.call("GetRecords", request))["Records"])
+    begun = time.perf_counter()
+    for _ in range(READS):
+        client.call("GetRecords", request)
+    return READS * records * 1024 / 1e6 / (time.perf_counter() - begun)
+
+
+def _latest_page_iterator(client: _Client) -> str:
+    """Return an iterator at the first page that holds larger records only."""
+    asked: dict[str, Any] = {"StreamName": "orders", "ShardId": "shardId-000000000000"}
+    iterator = json.loads(
+        client.call("GetShardIterator", json.dumps({**asked, "ShardIteratorType": "TRIM_HORIZON"}).encode())
+    )["ShardIterator"]
+    while True:
+        page = json.loads(client.call("GetRecords", json.dumps({"ShardIterator": iterator}).encode()))
+        if len(page["Records"][0]["Data"]) > 1000:
+            return str(iterator)
+        iterator = page["NextShardIterator"]
+
+
+if __name__ == "__main__":
+    show(run())

@@ -97,7 +97,7 @@ class Offset:
             OffsetError: It has another version, or is damaged; the message says where.
         """
         version = value.get("version") if isinstance(value, dict) else None
-        if version != VERSION:
+        if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
                 f"The checkpoint holds an offset of version {version!r}; this release reads version {VERSION}. "
                 "Use the release that wrote it, or a new checkpoint directory."
@@ -143,7 +143,7 @@ def _cut_from_json(value: dict[str, Any]) -> Cut:
     match value:
         case {"TRIM_HORIZON": True, **rest} if not rest:
             return TrimHorizon()
-        case {"AT_TIMESTAMP": int(epoch_ms), **rest} if not rest:
+        case {"AT_TIMESTAMP": epoch_ms, **rest} if not rest and type(epoch_ms) is int:
             return AtTimestamp(epoch_ms)
         case {"AT": str(number), **rest} if not rest:
             return At(_number(number))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, EndCut, ShardEnd, TrimHorizon, is_before
-from kinesis_core.errors import OffsetError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.shards import Listing, ancestors, parents_first
 
@@ -28,12 +27,7 @@ Chain = tuple[ShardRange, ...]
 
 
 def ranges_between(start: Offset, end: Offset) -> list[ShardRange]:
-    """
-    Return what lies between two offsets, by stream and shard.
-
-    Raises:
-        OffsetError: A position in *end* cannot be reached from *start*.
-    """
+    """Return what lies between two offsets, by stream and shard: from the first record that *end* names to its cut."""
     return [
         found
         for name, stream in sorted(end.streams.items())
@@ -51,18 +45,10 @@ def _ranges_of_stream(name: str, start: StreamOffset | None, end: StreamOffset) 
 
 def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) -> ShardRange | None:
     end = ended.cut
-    if isinstance(end, (TrimHorizon, AtTimestamp)) or begun == ended:
+    if ended.first is None or begun == ended or isinstance(end, (TrimHorizon, AtTimestamp)):
         return None
-    if ended.first is not None:  # outweighs `begun`: LATEST of a replayed first batch has moved on
-        return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
-    if isinstance(end, ShardEnd) or (begun and begun.cut == end):
-        return None  # it ended, or stayed, without a record behind the start
-    if begun and isinstance(begun.cut, (At, After)):
-        return ShardRange(stream, shard_id, begun.cut, end)
-    raise OffsetError(
-        f"The offset names no first record for its end in {shard_id}, and the offset before it knows no place there. "
-        f"Restore the checkpoint directory, or start with a new one. [stream={stream} shard={shard_id}]"
-    )
+    # What `begun` says does not count: LATEST of a replayed first batch has moved on.
+    return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
 
 
 def chains(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[Chain]:

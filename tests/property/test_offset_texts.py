@@ -1,0 +1,63 @@
+"""Offsets through their text, and whatever else may stand where a text should be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.errors import OffsetError
+from kinesis_core.offsets import Offset, Position, StreamOffset
+
+numbers = st.integers(0, 10**129 - 1)
+cuts = st.one_of(
+    st.just(TrimHorizon()),
+    st.just(ShardEnd()),
+    st.builds(AtTimestamp, st.integers(0, 10**13)),
+    st.builds(At, numbers),
+    st.builds(After, numbers),
+)
+positions = st.builds(Position, cuts, st.none() | st.integers(0, 10**13), st.none() | numbers)
+streams = st.builds(StreamOffset, st.integers(0, 10**13), st.dictionaries(st.text(), positions, max_size=4))
+offsets = st.builds(Offset, st.dictionaries(st.text(), streams, max_size=3))
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+words = st.sampled_from(["AFTER", "AT", "AT_TIMESTAMP", "SHARD_END", "TRIM_HORIZON", "first", "arrived"])
+scalars = st.sampled_from(["5", "x", "", 5, True, False, None, 1.5]) | values
+almost_positions = st.dictionaries(words, scalars, max_size=3) | values
+almost_streams = (
+    st.fixed_dictionaries(
+        {}, optional={"created": scalars, "shards": st.dictionaries(st.text(), almost_positions)}
+    )
+    | values
+)
+almost_offsets = st.fixed_dictionaries(
+    {"version": st.sampled_from([1, 1, 1, 2, "1", None])},
+    optional={"streams": st.dictionaries(st.text(), almost_streams) | values},
+)
+
+
+@given(offsets)
+def test_offsets_go_through_text_unharmed(offset: Offset) -> None:
+    """An offset read from its text is the same and gives the same text again."""
+    text = json.dumps(offset.to_json())
+    again = Offset.from_json(json.loads(text))
+    assert again == offset
+    assert json.dumps(again.to_json()) == text
+
+
+@given(values | almost_offsets)
+def test_any_json_is_an_offset_or_refused(value: Any) -> None:
+    """Any JSON at all is either an offset that round-trips or an OffsetError, never another exception."""
+    try:
+        offset = Offset.from_json(value)
+    except OffsetError:
+        return
+    assert Offset.from_json(json.loads(json.dumps(offset.to_json()))) == offset

@@ -1,0 +1,111 @@
+"""A stream in memory that is unhelpful at places named beforehand, and keeps a list of what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from kinesis_core.cuts import Cut
+from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
+from kinesis_core.pages import Page, Record
+from support.fake_stream import FakeClock, FakeStream
+
+ITERATOR_LIFE_S = 300.0
+
+
+def throttle() -> ThrottledError:
+    return ThrottledError("Rate exceeded", "ProvisionedThroughputExceededException")
+
+
+@define
+class Call:
+    """One call that the stream was asked for."""
+
+    at_s: float
+    action: str
+    shard_id: str
+    cut: Cut | None = None
+
+
+@define
+class ScriptedStream(FakeStream):
+    """A `FakeStream` with gaps, faults and trimming where a test wants them."""
+
+    log: list[Call] = field(factory=list)
+    gaps: dict[tuple[str, int], int] = field(factory=dict)
+    """How many empty pages come before the record at an index of a shard; behind the last one: before the tip."""
+    is_stuck_when_trimmed: bool = False
+    """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
+    _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
+    _passed: dict[str, int] = field(factory=dict, init=False)
+    """Empty pages that lie behind an iterator."""
+    _made_s: dict[str, float] = field(factory=dict, init=False)
+    _stuck: set[str] = field(factory=set, init=False)
+
+    def fail(self, action: str, shard_id: str, errors: Iterable[ServiceError]) -> None:
+        """Let the next calls of *action* on a shard raise *errors*, one each."""
+        self._faults.setdefault((action, shard_id), []).extend(errors)
+
+    def put_many(self, shard_id: str, count: int, every_s: float = 0.0, data: bytes = b"x") -> list[Record]:
+        """Put records; each lets the clock go on by *every_s*."""
+        put = []
+        for _ in range(count):
+            put.append(self.put(shard_id, data))
+            self.clock.sleep(every_s)
+        return put
+
+    def calls_of(self, action: str, shard_id: str | None = None) -> list[Call]:
+        return [c for c in self.log if c.action == action and shard_id in (None, c.shard_id)]
+
+    # What the core calls
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        self.log.append(Call(self.clock.now, "GetShardIterator", shard_id, cut))
+        self._maybe_fail("GetShardIterator", shard_id)
+        iterator = super().get_iterator(shard_id, cut)
+        shard = self.shards[shard_id]
+        if self.is_stuck_when_trimmed and hasattr(cut, "number") and self._index(shard, cut) < shard.trimmed:
+            self._stuck.add(iterator)
+        return iterator
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+        shard_id, index = self._iterators[int(iterator)]
+        self.log.append(Call(self.clock.now, "GetRecords", shard_id))
+        self._maybe_fail("GetRecords", shard_id)
+        if self.clock.now - self._made_s[iterator] > ITERATOR_LIFE_S:
+            raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+        if iterator in self._stuck:
+            return Page([], self.retention_hours * 3_600_000, iterator)
+        if self._passed.get(iterator, 0) < self.gaps.get((shard_id, index), 0):
+            return self._gap_page(iterator)
+        return super().get_records(iterator, self._up_to_next_gap(shard_id, index, limit), with_data)
+
+    def _gap_page(self, iterator: str) -> Page:
+        shard_id, index = self._iterators[int(iterator)]
+        passed = self._passed.get(iterator, 0) + 1
+        further = self._iterator(shard_id, index)
+        self._passed[further] = passed
+        left = self.gaps[shard_id, index] - passed
+        return Page([], 1000 * left + 1, further)
+
+    def _up_to_next_gap(self, shard_id: str, index: int, limit: int) -> int:
+        ahead = [place - index for shard, place in self.gaps if shard == shard_id and place > index]
+        return min([limit, *ahead])
+
+    def _iterator(self, shard_id: str, index: int) -> str:
+        iterator = super()._iterator(shard_id, index)
+        self._made_s[iterator] = self.clock.now
+        return iterator
+
+    def _maybe_fail(self, action: str, shard_id: str) -> None:
+        waiting = self._faults.get((action, shard_id))
+        if waiting:
+            raise waiting.pop(0)
+
+
+def scripted_stream(shards: int = 1, name: str = "orders", clock: FakeClock | None = None) -> ScriptedStream:
+    """Return a new stream, helpful until told otherwise."""
+    stream = ScriptedStream(clock or FakeClock(), name=name)
+    stream.create(shards)
+    return stream

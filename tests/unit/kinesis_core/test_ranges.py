@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.errors import OffsetError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.ranges import Chain, ShardRange, chains, ranges_between
 from kinesis_core.shards import Shard
@@ -27,7 +26,7 @@ def shard(shard_id: str, *parents: str) -> Shard:
     return Shard(shard_id, one, two, 0, 1, 0, None)
 
 
-def listing_of(**parents: str) -> dict[str, Shard]:
+def listing_of(**parents: tuple[str, ...]) -> dict[str, Shard]:
     return {name: shard(name, *mine) for name, mine in parents.items()}
 
 

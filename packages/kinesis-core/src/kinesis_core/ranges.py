@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kinesis_core.cuts import After, At, AtTimestamp, EndCut, ShardEnd, TrimHorizon, is_before
+from kinesis_core.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.shards import Listing, ancestors, parents_first
 

@@ -1,0 +1,71 @@
+"""The stream's shards: who came from whom, and how to split and merge them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from attrs import frozen
+
+HASH_KEYS = 2**128
+
+
+@frozen
+class ShownShard:
+    """A shard as the screen shows it."""
+
+    shard_id: str
+    parents: tuple[str, ...]
+    hash_start: int
+    hash_end: int
+    is_open: bool
+
+    @property
+    def width(self) -> int:
+        return self.hash_end - self.hash_start + 1
+
+
+class Shards:
+    """Reads and changes the shards of one stream by plain boto3."""
+
+    def __init__(self, client: Any, stream: str) -> None:
+        self._client = client
+        self._stream = stream
+        self.changes = 0
+
+    def show(self) -> list[ShownShard]:
+        """Return all shards, oldest first."""
+        answer = self._client.list_shards(StreamName=self._stream)
+        return sorted((_shown(facts) for facts in answer["Shards"]), key=lambda shard: shard.shard_id)
+
+    def split_widest(self) -> None:
+        """Split the open shard that takes the most hash keys into halves."""
+        shard = max(self._open(), key=lambda shard: shard.width)
+        middle = shard.hash_start + shard.width // 2
+        self._client.split_shard(
+            StreamName=self._stream, ShardToSplit=shard.shard_id, NewStartingHashKey=str(middle)
+        )
+        self.changes += 1
+
+    def merge_narrowest(self) -> None:
+        """Merge the two open neighbours that take the fewest hash keys together."""
+        by_hash_key = sorted(self._open(), key=lambda shard: shard.hash_start)
+        left, right = min(pairwise(by_hash_key), key=lambda pair: pair[0].width + pair[1].width)
+        self._client.merge_shards(
+            StreamName=self._stream, ShardToMerge=left.shard_id, AdjacentShardToMerge=right.shard_id
+        )
+        self.changes += 1
+
+    def _open(self) -> list[ShownShard]:
+        return [shard for shard in self.show() if shard.is_open]
+
+
+def _shown(facts: dict[str, Any]) -> ShownShard:
+    parents = (facts.get("ParentShardId"), facts.get("AdjacentParentShardId"))
+    return ShownShard(
+        facts["ShardId"],
+        tuple(parent for parent in parents if parent),
+        int(facts["HashKeyRange"]["StartingHashKey"]),
+        int(facts["HashKeyRange"]["EndingHashKey"]),
+        "EndingSequenceNumber" not in facts["SequenceNumberRange"],
+    )

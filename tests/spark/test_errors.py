@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ Fails = Callable[[dict[str, Any]], str]
 
 
 @pytest.fixture
-def load_fails(spark: SparkSession) -> Iterator[Fails]:
+def load_fails(spark: SparkSession) -> Fails:
     """Return a function that loads with some options and returns the error's text."""
 
     def load_fails(options: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
     """Without a region anywhere, load() says where one can come from."""
     options = stream.options()
     del options["region"], options["endpointUrl"]
-    assert "Set option 'region'" in load_fails(options)
+    assert "Set the option 'region'" in load_fails(options)
 
 
 def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> None:

@@ -34,7 +34,6 @@ def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: Ma
     planned, calls = query.offsets(), emulator.calls.count("GetRecords")
     query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 20, "20 further looks")
     assert query.offsets() == planned
-    assert query.query.lastProgress["batchId"] in (planned[-1], planned[-1] + 1)
 
 
 def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery) -> None:
@@ -80,9 +79,10 @@ def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery) -> None:
         def attempts(batches):  # type: ignore[no-untyped-def] # Spark cannot ship names that only type checkers know
             from pyspark import TaskContext
 
-            attempt = TaskContext.get().attemptNumber()
+            context = TaskContext.get()
+            assert context is not None
             batches = list(batches)
-            if attempt == 0:
+            if context.attemptNumber() == 0:
                 raise ValueError("the first attempt fails on purpose")
             yield from batches
 

@@ -88,7 +88,7 @@ else:
     class RecordingReader(_Recorder):  # type: ignore[no-redef]
         """For Spark 4.0 and 4.1."""
 
-        def latestOffset(self) -> dict[str, int]:
+        def latestOffset(self) -> dict[str, int]:  # type: ignore[override] # newer versions hand more over
             end = self.tip()
             self.record("latestOffset", end)
             return {"n": end}

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-DEADLINE_S = 60.0
+DEADLINE_S = 60
 AWS_VARIABLES = (
     "AWS_REGION",
     "AWS_DEFAULT_REGION",
@@ -25,6 +25,7 @@ AWS_VARIABLES = (
 
 CONFIG = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
@@ -124,15 +125,13 @@ class Query:
     def wait(self, is_done: Callable[[], object], what: str) -> Query:
         deadline = time.monotonic() + DEADLINE_S
         while not is_done():
-            assert time.monotonic() < deadline, (
-                f"no {what} within {DEADLINE_S:.0f} s, but {len(self.rows)} rows"
-            )
-            self.query.awaitTermination(0.05)  # raises the query's error, if it has failed
+            assert time.monotonic() < deadline, f"no {what} within {DEADLINE_S} s, but {len(self.rows)} rows"
+            self.query.awaitTermination(0.05)  # type: ignore[arg-type] # raises the query's error, if it has failed
         return self
 
     def finish(self) -> Query:
         """Wait until a query ends that ends by itself (AvailableNow, Once)."""
-        assert self.query.awaitTermination(DEADLINE_S), f"still running after {DEADLINE_S:.0f} s"
+        assert self.query.awaitTermination(DEADLINE_S), f"still running after {DEADLINE_S} s"
         return self
 
     def stop(self) -> Query:

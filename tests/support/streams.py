@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import boto3
+import botocore.session
 from attrs import define, field, frozen
 
 KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
@@ -15,7 +15,8 @@ DEADLINE_S = 30.0
 
 
 def make_client(endpoint_url: str) -> Any:
-    return boto3.client(
+    session = botocore.session.get_session()
+    return session.create_client(
         "kinesis",
         endpoint_url=endpoint_url,
         region_name="us-east-1",

@@ -1,0 +1,80 @@
+"""What a Spark task costs: ours against an empty source in Python, 64 tasks with one record each."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from tests.bench.harness import Row, show
+from tests.support.empty_source import EmptySource
+from tests.support.spark_harness import start_session
+from tests.support.streams import StreamUnderTest
+
+from kinesis_emulator import Emulator, Limits, Settings
+
+TASKS = 64
+TURNS = 7
+WARM_UP = 2
+SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
+"""Undoes what makes sessions start fast in tests."""
+WAYS = {"TCP": {}, "Unix sockets": {"spark.python.unix.domain.socket.enabled": "true"}}
+"""How Spark talks to its Python workers; Unix sockets are there from 4.1 on, for the asking."""
+Load = Callable[[SparkSession], DataFrame]
+
+
+def run() -> list[Row]:
+    with Emulator(settings=Settings(limits=Limits.unlimited())) as emulator:
+        stream = StreamUnderTest(emulator.endpoint_url, shards=TASKS)
+        for place, shard in enumerate(stream.open_shards()):
+            hash_key = int(shard["HashKeyRange"]["StartingHashKey"])
+            emulator.put(stream.name, f"record {place}", explicit_hash_key=hash_key)
+        return [row for way in WAYS for row in _compare(stream, way)]
+
+
+def _compare(stream: StreamUnderTest, way: str) -> Iterator[Row]:
+    empty_s = _time(_load_empty, WAYS[way])
+    for freezes in (True, False):
+        ours_s = _time(_loader(stream, freezes), WAYS[way])
+        case = f"{way}, heap {'frozen' if freezes else 'not frozen'}"
+        yield Row("Spark task", case, "tasks/s", TASKS / ours_s, TASKS / empty_s, empty_s / ours_s, None)
+
+
+def _load_empty(spark: SparkSession) -> DataFrame:
+    spark.dataSource.register(EmptySource)
+    return spark.read.format("empty").option("tasks", TASKS).load()
+
+
+def _loader(stream: StreamUnderTest, freezes: bool) -> Load:
+    options = stream.options(shardsPerTask="1", freezeWorkerHeap=str(freezes).lower())
+    return lambda spark: spark.read.format("kinesis").options(**options).load()
+
+
+def _time(load: Load, config: dict[str, str]) -> float:
+    """
+    Return the median seconds of all tasks of one stage, in a session of its own.
+
+    Workers are shared by all queries of a session, and a frozen heap stays frozen.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        spark = start_session(Path(directory), config={**SESSION, **config})
+        try:
+            frame = load(spark)
+            return statistics.median([_run_tasks(frame) for _ in range(WARM_UP + TURNS)][WARM_UP:])
+        finally:
+            spark.stop()
+
+
+def _run_tasks(frame: DataFrame) -> float:
+    """Return the seconds that the tasks take; the plan, which calls Kinesis, is made once and kept by the frame."""
+    tasks = frame._jdf.queryExecution().toRdd()
+    begun_s = time.monotonic()
+    assert tasks.count() == TASKS
+    return time.monotonic() - begun_s
+
+
+if __name__ == "__main__":
+    show(run())

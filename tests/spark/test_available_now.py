@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kinesis_emulator import Emulator
-from spark_kinesis_source.stream_reader import HAS_ADMISSION_CONTROL
+from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 

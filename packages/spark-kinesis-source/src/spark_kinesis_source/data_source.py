@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
@@ -10,8 +12,22 @@ from spark_kinesis_source.batch_reader import KinesisBatchReader
 from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.schemas import column_names, default_schema
-from spark_kinesis_source.stream_reader import KinesisStreamReader
+from spark_kinesis_source.stream_reader import StreamReader
 from spark_kinesis_source.streams import check_streams
+
+HAS_ADMISSION_CONTROL = find_spec("pyspark.sql.streaming.datasource") is not None
+"""Whether this Spark, 4.2 or later, says where a batch starts and how large it may be."""
+
+
+def stream_reader_class() -> type[StreamReader]:
+    """Return the reader for this version of Spark."""
+    if HAS_ADMISSION_CONTROL:
+        from spark_kinesis_source.stream_reader_42 import StreamReader42
+
+        return StreamReader42
+    from spark_kinesis_source.stream_reader_40 import StreamReader40
+
+    return StreamReader40
 
 
 class KinesisDataSource(DataSource):
@@ -36,8 +52,8 @@ class KinesisDataSource(DataSource):
         return KinesisBatchReader(SourceOptions.parse(self.options), column_names(schema))
 
     @plain_errors()
-    def streamReader(self, schema: StructType) -> KinesisStreamReader:
-        return KinesisStreamReader(SourceOptions.parse(self.options), column_names(schema))
+    def streamReader(self, schema: StructType) -> StreamReader:
+        return stream_reader_class()(SourceOptions.parse(self.options), column_names(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         return self._sink().writer(schema, overwrite)

@@ -1,0 +1,40 @@
+"""The streaming reader for Spark 4.2 and later."""
+
+from __future__ import annotations
+
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from kinesis_core.offsets import Offset
+from spark_kinesis_source.failures import plain_errors
+from spark_kinesis_source.lag import describe_lag
+from spark_kinesis_source.stream_reader import Json, StreamReader
+
+
+class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
+    """Spark says where a batch starts and whether it may be limited."""
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """
+        Return the limit per shard.
+
+        Spark only hands it back, or ReadAllAvailable in its place when the trigger wants everything.
+        """
+        return ReadMaxRows(self.options.max_records_per_shard)
+
+    @plain_errors()
+    def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
+        is_bounded = not isinstance(limit, ReadAllAvailable)
+        return self.planner.next_offset(Offset.from_json(start), bounded=is_bounded).to_json()
+
+    @plain_errors()
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.planner.fix_targets()
+
+    def reportLatestOffset(self) -> Json | None:
+        """Return how far the query is behind: it ends up as `latestOffset` in the query's progress."""
+        return describe_lag(self.planner.lag_ms())

@@ -1,0 +1,109 @@
+"""How the reader for Spark 4.0 and 4.1 knows where a batch starts."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from kinesis_core.cuts import After
+from kinesis_core.errors import OffsetError
+from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.ranges import Chain
+from spark_kinesis_source.options import SourceOptions
+from spark_kinesis_source.stream_reader_40 import StreamReader40
+
+OPTIONS = {"streamName": "orders", "region": "eu-west-1"}
+
+
+def at(number: int) -> Offset:
+    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": Position(After(number))})})
+
+
+class ScriptedPlanner:
+    """Begins at 0; every plan ends ten records further, and is noted."""
+
+    def __init__(self) -> None:
+        self.plans: list[tuple[Offset, bool]] = []
+        self.closed = False
+
+    def initial_offset(self, position: object) -> Offset:  # noqa: ARG002 - the planner's signature
+        return at(0)
+
+    def next_offset(self, start: Offset, *, bounded: bool) -> Offset:
+        self.plans.append((start, bounded))
+        cut = start.streams["orders"].shards["shardId-000000000000"].cut
+        assert isinstance(cut, After)
+        return at(cut.number + 10)
+
+    def chains(self, start: Offset, end: Offset) -> list[Chain]:  # noqa: ARG002 - the planner's signature
+        return []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def planner() -> ScriptedPlanner:
+    return ScriptedPlanner()
+
+
+@pytest.fixture
+def make_reader(planner: ScriptedPlanner) -> Any:
+    def make_reader(**options: str) -> StreamReader40:
+        reader = StreamReader40(SourceOptions.parse({**OPTIONS, **options}), ("data",))
+        reader._opened = planner  # type: ignore[assignment] # plans by script
+        return reader
+
+    return make_reader
+
+
+def test_new_query(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """A query that names no batch before it asks for the latest offset is new, and starts at its initial offset."""
+    reader = make_reader()
+    assert reader.latestOffset() == at(10).to_json()
+    assert reader.initialOffset() == at(0).to_json()
+    reader.partitions(at(0).to_json(), at(10).to_json())
+    reader.latestOffset()
+    assert [start for start, _ in planner.plans] == [at(0), at(10)]
+
+
+def test_restarted_query(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """A restarted query goes on from the end of the last batch that it names, whether replayed or not."""
+    reader = make_reader()
+    reader.partitions(at(40).to_json(), at(40).to_json())
+    reader.partitions(at(30).to_json(), at(40).to_json())
+    assert reader.latestOffset() == at(50).to_json()
+    assert [start for start, _ in planner.plans] == [at(40)]
+
+
+def test_batch_that_begins_elsewhere(make_reader: Any) -> None:
+    """A batch that Spark begins elsewhere than it was planned from is refused."""
+    reader = make_reader()
+    end = reader.latestOffset()
+    with pytest.raises(OffsetError, match="begins this batch elsewhere"):
+        reader.partitions(at(5).to_json(), end)
+
+
+@pytest.mark.parametrize(
+    ("options", "bounded"),
+    [({}, False), ({"maxRecordsPerShard": "5"}, True), ({"maxBytesPerShard": "5mb"}, True)],
+)
+def test_bound(planner: ScriptedPlanner, make_reader: Any, options: dict[str, str], bounded: bool) -> None:
+    """A batch holds all there is, for AvailableNow is one batch, unless the user sets a limit."""
+    make_reader(**options).latestOffset()
+    assert [plan[1] for plan in planner.plans] == [bounded]
+
+
+def test_making_one_calls_nobody() -> None:
+    """A reader is made without a call, pickles before it is used, and stays small; stopping it then is nothing."""
+    reader = StreamReader40(SourceOptions.parse(OPTIONS), ("data",))
+    assert len(pickle.dumps(reader)) < 4000
+    reader.stop()
+
+
+def test_stop(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """Stopping a reader closes its planner."""
+    make_reader().stop()
+    assert planner.closed

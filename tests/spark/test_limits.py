@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame, Row
@@ -34,6 +35,20 @@ def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: Ma
     planned, calls = query.offsets(), emulator.calls.count("GetRecords")
     query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 20, "20 further looks")
     assert query.offsets() == planned
+
+
+def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """From Spark 4.2 on, a query's progress says how far behind each shard it is; this makes no batches."""
+    stream.put_numbers(3)
+    query = make_query(stream.options()).start().wait_for_rows(3)
+    reports = [json.loads(p.json)["sources"][0]["latestOffset"] for p in query.query.recentProgress]
+    shard_id = stream.sent[0].shard_id
+    assert {
+        "msBehindLatest": {stream.name: {shard_id: 0}},
+        "maxMsBehindLatest": 0,
+        "avgMsBehindLatest": 0,
+        "minMsBehindLatest": 0,
+    } in reports
 
 
 def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from kinesis_emulator import Emulator
 from spark_kinesis_source import all_columns, default_schema
 from support.spark_harness import Query
-from support.streams import StreamUnderTest
+from support.streams import SECRET, StreamUnderTest
 
 Load = Callable[..., DataFrame]
 MakeStream = Callable[..., StreamUnderTest]
@@ -79,6 +79,16 @@ def test_subset_of_columns(stream: StreamUnderTest, load: Load, columns: tuple[s
     assert frame.schema == chosen
     (row,) = frame.collect()
     assert row.asDict().keys() == set(columns)
+
+
+def test_no_secret_in_plans(stream: StreamUnderTest, load: Load, make_query: MakeQuery) -> None:
+    """Neither a plan nor a checkpoint nor a query's progress shows the secret key."""
+    stream.put("hello")
+    query = make_query(stream.options()).start().wait_for_rows(1)
+    files = [file.read_text(errors="replace") for file in query.checkpoint.rglob("*") if file.is_file()]
+    plan = load(stream.options())._jdf.queryExecution().toString()
+    assert files
+    assert SECRET not in "\n".join([plan, str(query.query.lastProgress), *files])
 
 
 def test_out_of_the_ordinary(emulator: Emulator, load: Load) -> None:

@@ -37,7 +37,10 @@ class ScriptedStream(FakeStream):
     """How many empty pages come before the record at an index of a shard; behind the last one: before the tip."""
     is_stuck_when_trimmed: bool = False
     """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
+    served: int = 0
+    """Records that GetRecords has returned."""
     _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
+    _later: list[tuple[str, str, str, ServiceError]] = field(factory=list, init=False)
     _passed: dict[str, int] = field(factory=dict, init=False)
     """Empty pages that lie behind an iterator."""
     _made_s: dict[str, float] = field(factory=dict, init=False)
@@ -46,6 +49,10 @@ class ScriptedStream(FakeStream):
     def fail(self, action: str, shard_id: str, errors: Iterable[ServiceError]) -> None:
         """Let the next calls of *action* on a shard raise *errors*, one each."""
         self._faults.setdefault((action, shard_id), []).extend(errors)
+
+    def fail_after_next(self, first: str, shard_id: str, then: str, error: ServiceError) -> None:
+        """Let *error* come at the first call of *then* behind the next call of *first*."""
+        self._later.append((first, shard_id, then, error))
 
     def put_many(self, shard_id: str, count: int, every_s: float = 0.0, data: bytes = b"x") -> list[Record]:
         """Put records; each lets the clock go on by *every_s*."""
@@ -79,7 +86,9 @@ class ScriptedStream(FakeStream):
             return Page([], self.retention_hours * 3_600_000, iterator)
         if self._passed.get(iterator, 0) < self.gaps.get((shard_id, index), 0):
             return self._gap_page(iterator)
-        return super().get_records(iterator, self._up_to_next_gap(shard_id, index, limit), with_data)
+        page = super().get_records(iterator, self._up_to_next_gap(shard_id, index, limit), with_data)
+        self.served += len(page.records)
+        return page
 
     def _gap_page(self, iterator: str) -> Page:
         shard_id, index = self._iterators[int(iterator)]
@@ -102,6 +111,9 @@ class ScriptedStream(FakeStream):
         waiting = self._faults.get((action, shard_id))
         if waiting:
             raise waiting.pop(0)
+        for fault in [f for f in self._later if f[:2] == (action, shard_id)]:
+            self._later.remove(fault)
+            self.fail(fault[2], shard_id, [fault[3]])
 
 
 def scripted_stream(shards: int = 1, name: str = "orders", clock: FakeClock | None = None) -> ScriptedStream:

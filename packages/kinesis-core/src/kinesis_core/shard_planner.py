@@ -8,7 +8,7 @@ to look; nothing rests on their being right.
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, is_before
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
@@ -19,7 +19,11 @@ from kinesis_core.shard_view import MAX_PAGE_RECORDS, ShardView
 TIP_LAG_MS = 200
 """How far behind the service's clock the first look is taken: close to the tip, yet rarely beyond it."""
 LOOKS_BACK = 5
-"""Looks further back, each 4 times as far, before the remainder is read instead: 200 ms to 3 minutes."""
+"""Looks further back, each 4 times as far, in one plan: 200 ms to 3 minutes."""
+LOOKS_NEARER = 5
+"""Looks half as far ahead as the one before, where that found nothing, before the remainder is read instead."""
+NEAR_MS = 1000
+"""So close to the tip, reading on to it takes no longer than looking for a place that is closer still."""
 GAP_CALLS = 4
 """Empty pages followed in one plan, so that one long gap never holds up the other shards."""
 READ_ON_BYTES = 1024 * 1024
@@ -34,7 +38,7 @@ WIDEST = 32
 
 @frozen
 class Limits:
-    """What a batch may hold of one shard. Soft where arrival times mislead, never below one record."""
+    """What a batch may hold of one shard. Soft where arrival times mislead, and by one record in bytes; never below one."""
 
     max_records: int | None = None
     max_bytes: int | None = None
@@ -107,7 +111,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
         return found.up_to_shard_end()
     if found.at_tip:
         return found.up_to(found.last)
-    near = _look_back(view, found, view.now_ms() - TIP_LAG_MS)
+    near = _nearest(view, found)
     if near is not None and near.cut == ShardEnd():
         return near
     return _read_to_tip(view, found, near)
@@ -118,6 +122,8 @@ def plan_until(view: ShardView, start: Position, until_ms: int) -> Position:
     found = _look(view, start, 1, None)
     if not found.records:
         return start
+    if until_ms > view.now_ms():
+        return plan_tip(view, start)  # Kinesis refuses to look for records of the future
     page = view.page_at(AtTimestamp(until_ms), 1, None)
     if not page.records:
         return plan_tip(view, start)
@@ -184,23 +190,57 @@ def _beyond(view: ShardView, found: Found, limits: Limits) -> Position:
     if first_ms is None or last_ms is None:
         return _read_on(view, found, limits)
     tip_ms = view.now_ms() - TIP_LAG_MS
-    behind_ms = first_ms + limits.span_ms
-    if behind_ms >= tip_ms:
-        return _look_back(view, found, tip_ms) or _read_on(view, found, limits)
-    return _catch_up(view, found, first_ms, limits) or _read_on(view, found, limits)
+    if first_ms + limits.span_ms > tip_ms:
+        end = _look_back(view, found, last_ms, tip_ms)
+    else:
+        end = _catch_up(view, found, first_ms, limits)
+    return end or _read_on(view, found, limits)
 
 
-def _look_back(view: ShardView, found: Found, tip_ms: int) -> Position | None:
+def _look_back(view: ShardView, found: Found, last_ms: int, tip_ms: int) -> Position | None:
     """Look near the tip, then further and further back, for a record behind the found ones."""
-    last_ms = found.last.arrived_ms
-    for attempt in range(LOOKS_BACK + 1):
-        at_ms = tip_ms - TIP_LAG_MS * (4**attempt - 1)
-        if last_ms is None or at_ms <= last_ms:
-            return None
+    empty_ms = tip_ms
+    for at_ms in _times_back(tip_ms, last_ms):
         position = _end_at(view, found, at_ms)
         if position is not None:
             return position
+        empty_ms = at_ms
+    return _nearer(view, found, last_ms, empty_ms)
+
+
+def _times_back(tip_ms: int, last_ms: int) -> list[int]:
+    times = (tip_ms - TIP_LAG_MS * (4**attempt - 1) for attempt in range(LOOKS_BACK + 1))
+    return [at_ms for at_ms in times if at_ms > last_ms]
+
+
+def _nearer(view: ShardView, found: Found, last_ms: int, empty_ms: int) -> Position | None:
+    """Look half way, a quarter of the way, ... from the found records to a time from which on nothing came."""
+    for attempt in range(1, LOOKS_NEARER + 1):
+        at_ms = last_ms + (empty_ms - last_ms) // 2**attempt
+        position = _end_at(view, found, at_ms) if at_ms > last_ms else None
+        if position is not None:
+            return position
     return None
+
+
+def _nearest(view: ShardView, found: Found) -> Position | None:
+    """Return an end not far before the tip: by looking back from now, then between the two closest times."""
+    since_ms, near = found.last.arrived_ms, None
+    if since_ms is None:
+        return None
+    empty_ms = tip_ms = view.now_ms() - TIP_LAG_MS
+    for at_ms in _times_back(tip_ms, since_ms):
+        near = _end_at(view, found, at_ms)
+        if near is not None:
+            since_ms = at_ms
+            break
+        empty_ms = at_ms
+    while empty_ms - since_ms > NEAR_MS:
+        at_ms = (since_ms + empty_ms) // 2
+        nearer = _end_at(view, found, at_ms)
+        since_ms, empty_ms = (since_ms, at_ms) if nearer is None else (at_ms, empty_ms)
+        near = nearer or near
+    return near
 
 
 def _end_at(view: ShardView, found: Found, at_ms: int) -> Position | None:
@@ -223,7 +263,8 @@ def _catch_up(view: ShardView, found: Found, first_ms: int, limits: Limits) -> P
         far = view.page_at(AtTimestamp(int(first_ms + wide)), view.sample_records(), GAP_CALLS).records
         if far and far[0].number > found.last.number and _sparse_span_ms(far, limits) >= wide:
             return found.up_to(far[0])
-    return _end_at(view, found, int(first_ms + span))
+    until_ms = int(first_ms + span) - 1  # both milliseconds may have a record
+    return _end_at(view, found, until_ms) or _nearer(view, found, found.last.arrived_ms or first_ms, until_ms)
 
 
 def _sparse_span_ms(records: list[Record], limits: Limits) -> float:
@@ -243,16 +284,19 @@ def _read_on(view: ShardView, found: Found, limits: Limits) -> Position:
     limit = view.records_for(min(READ_ON_BYTES, limits.max_bytes or READ_ON_BYTES))
     if limits.max_records is not None:
         limit = min(limit, limits.max_records - len(found.records))
-    page = (
-        view.read(found.iterator, limit)
-        if found.iterator
-        else view.next_page(After(found.last.number), limit)
-    )
+    if found.iterator:
+        page = view.read(found.iterator, limit)
+    else:
+        page = view.next_page(After(found.last.number), limit)
+    found = evolve(found, records=[*found.records, *page.records])
+    bounded = _within(found, limits)
+    if bounded is not None:
+        view.keep(bounded.cut, None)
+        return bounded
     if page.is_shard_end:
         return found.up_to_shard_end()
-    last = page.records[-1] if page.records else found.last
-    view.keep(After(last.number), page.next_iterator)
-    return found.up_to(last)
+    view.keep(After(found.last.number), page.next_iterator)
+    return found.up_to(found.last)
 
 
 def _read_to_tip(view: ShardView, found: Found, near: Position | None) -> Position:

@@ -1,0 +1,58 @@
+"""One shard of a scripted stream as the planner sees it, with what tests ask of it."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field
+
+from kinesis_core.cuts import After, At, Cut, ShardEnd, is_before, is_behind
+from kinesis_core.offsets import Position
+from kinesis_core.pace import Pace
+from kinesis_core.pages import Record
+from kinesis_core.shard_view import ShardView
+from support.fake_stream import FakeClock, Mood
+from support.scripted_stream import ScriptedStream
+
+
+@define
+class OneShard:
+    """A stream of one shard, its view, and the calls made since the last look at them."""
+
+    mood: Mood = field(factory=Mood)
+    stream: ScriptedStream = field(init=False)
+    view: ShardView = field(init=False)
+    _seen: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        clock = FakeClock()
+        self.stream = ScriptedStream(clock, mood=self.mood)
+        self.stream.create(1)
+        self.view = ShardView(self.stream, self.shard_id, clock, Pace(0.2, 3), random.Random(0))
+
+    @property
+    def shard_id(self) -> str:
+        return next(iter(self.stream.shards))
+
+    @property
+    def records(self) -> list[Record]:
+        return self.stream.shards[self.shard_id].records
+
+    def put(self, count: int, every_s: float = 0.0, data: bytes = b"x") -> list[Record]:
+        return self.stream.put_many(self.shard_id, count, every_s, data)
+
+    def calls(self) -> list[str]:
+        """Return the actions called since the last time this was asked."""
+        fresh = self.stream.log[self._seen :]
+        self._seen = len(self.stream.log)
+        return [call.action for call in fresh]
+
+    def between(self, start: Cut, end: Position) -> list[Record]:
+        """Return the records of a batch that ends at *end*."""
+        assert isinstance(end.cut, (At, After, ShardEnd))
+        return [r for r in self.records if is_behind(r.number, start) and is_before(r.number, end.cut)]
+
+
+def behind(record: Record, first: Record) -> Position:
+    """Return the end behind *record* of a batch that begins with *first*."""
+    return Position(After(record.number), record.arrived_ms, first.number)

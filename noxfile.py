@@ -69,6 +69,8 @@ PACKAGES = {
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }
 """What is published, each with those of ours that it stands on."""
+EXTRAS = {"kinesis-credentials": [], "kinesis-emulator": [], "kinesis-core": ["pyarrow>=14"]}
+"""What the unit tests of a package need beside it and a test runner; those of the others need PySpark."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
@@ -142,8 +144,7 @@ def alone(session: nox.Session, package: str) -> None:
     session.run("python", "-I", "tests/packaging/imports_alone.py", package)
     unit_tests = Path("tests/unit", package.replace("-", "_"))
     if unit_tests.exists():
-        extra = "pyarrow>=14" if package == "kinesis-core" else _pyspark()
-        session.install(*_group("unit"), *([extra] if PACKAGES[package] else []))
+        session.install(*_group("unit"), *EXTRAS.get(package, _pyspark()))
         _pytest(session, str(unit_tests))
 
 
@@ -151,7 +152,7 @@ def alone(session: nox.Session, package: str) -> None:
 def lowest(session: nox.Session) -> None:
     """Unit tests with the oldest release of each direct dependency that the packages claim to work with."""
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
-    session.install(*_group("unit"), _pyspark())
+    session.install(*_group("unit"), *_pyspark())
     _pytest(session, "tests/unit", "tests/property")
 
 
@@ -197,12 +198,13 @@ def _editable() -> list[str]:
 def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
     """Install our packages as they lie here, the groups of pyproject.toml, and a Spark: the newest, if not told."""
     session.log("Installing (the first time, PySpark is a download of 400 MB) ...")
-    session.install(*_editable(), *_group(*groups), _pyspark(spark))
+    session.install(*_editable(), *_group(*groups), *_pyspark(spark))
 
 
-def _pyspark(version: str | None = None) -> str:
-    """Return the requirement for the newest patch of *version*, or for the newest that this Python can have."""
-    return f"pyspark[sql]~={version}.0" if version else f"pyspark[sql]>={SPARKS[0]}.0,<={NEWEST_SPARK}.999"
+def _pyspark(version: str | None = None) -> list[str]:
+    """Return what to install for the newest patch of *version*, or for the newest that this Python can have."""
+    patches = f"~={version}.0" if version else f">={SPARKS[0]}.0,<={NEWEST_SPARK}.999"
+    return [f"pyspark[sql]{patches}", *_group("spark")]
 
 
 def _pytest(session: nox.Session, *arguments: str) -> None:

@@ -1,0 +1,56 @@
+"""A place to run documentation in: a Kinesis with the streams it talks of, and a Spark that keeps to itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+
+from kinesis_emulator import EmulatorProcess
+
+REGION = "eu-west-1"
+"""The region that the documentation names."""
+SPARK_DEFAULTS = """\
+spark.driver.bindAddress 127.0.0.1
+spark.driver.host 127.0.0.1
+spark.sql.shuffle.partitions 2
+spark.ui.enabled false
+spark.ui.showConsoleProgress false
+"""
+
+
+@pytest.fixture(scope="session")
+def endpoint_url() -> Iterator[str]:
+    with EmulatorProcess({"orders": 2}, region=REGION) as emulator:
+        client = boto3.client(
+            "kinesis",
+            endpoint_url=emulator.endpoint_url,
+            region_name=REGION,
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
+        records = [{"Data": b"tea", "PartitionKey": f"customer-{n}"} for n in range(20)]
+        client.put_records(StreamName="orders", Records=records)
+        yield emulator.endpoint_url
+
+
+@pytest.fixture
+def environment(endpoint_url: str, tmp_path: Path) -> dict[str, str]:
+    """Return variables under which what is written for AWS talks to the emulator, and nothing of the machine's leaks in."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {
+        **kept,
+        "AWS_ENDPOINT_URL_KINESIS": endpoint_url,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": str(tmp_path / "conf"),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }

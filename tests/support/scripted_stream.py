@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from kinesis_core.cuts import Cut
-from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
+from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
 from kinesis_core.pages import Page, Record
+from kinesis_core.shards import Shard
 from support.fake_stream import FakeClock, FakeStream
 
 ITERATOR_LIFE_S = 300.0
@@ -37,6 +38,8 @@ class ScriptedStream(FakeStream):
     """How many empty pages come before the record at an index of a shard; behind the last one: before the tip."""
     is_stuck_when_trimmed: bool = False
     """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
+    stale_listings: list[list[Shard]] = field(factory=list)
+    """What ListShards answers first, before it tells the truth."""
     served: int = 0
     """Records that GetRecords has returned."""
     _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
@@ -67,6 +70,10 @@ class ScriptedStream(FakeStream):
 
     # What the core calls
 
+    def list_shards(self) -> list[Shard]:
+        listed = super().list_shards()
+        return self.stale_listings.pop(0) if self.stale_listings else listed
+
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         self.log.append(Call(self.clock.now, "GetShardIterator", shard_id, cut))
         self._maybe_fail("GetShardIterator", shard_id)
@@ -80,6 +87,8 @@ class ScriptedStream(FakeStream):
         shard_id, index = self._iterators[int(iterator)]
         self.log.append(Call(self.clock.now, "GetRecords", shard_id))
         self._maybe_fail("GetRecords", shard_id)
+        if shard_id not in self.shards:
+            raise StreamNotFoundError(f"Shard {shard_id} does not exist", "ResourceNotFoundException")
         if self.clock.now - self._made_s[iterator] > ITERATOR_LIFE_S:
             raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
         if iterator in self._stuck:

@@ -90,7 +90,12 @@ class Planner:
     def chains(self, start: Offset, end: Offset) -> list[Chain]:
         """Return the ranges between two offsets, those of related shards in the order in which to read them."""
         self._check(end)
-        return chains(ranges_between(start, end), {name: p.listing for name, p in self._streams.items()})
+        ranges = ranges_between(start, end)
+        for name in {r.stream for r in ranges}:
+            # A restarted query replays its last batch before it has planned anything.
+            if not self._streams[name].listing:
+                self._streams[name].refresh(end.streams[name])
+        return chains(ranges, {name: p.listing for name, p in self._streams.items()})
 
     def lag_ms(self) -> dict[str, dict[str, int]]:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""

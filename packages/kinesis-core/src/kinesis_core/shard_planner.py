@@ -109,9 +109,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
         return start
     if found.ended:
         return found.up_to_shard_end()
-    if found.at_tip:
-        return found.up_to(found.last)
-    near = _nearest(view, found)
+    near = None if found.at_tip else _nearest(view, found)
     if near is not None and near.cut == ShardEnd():
         return near
     return _read_to_tip(view, found, near)
@@ -156,7 +154,7 @@ def _look(view: ShardView, start: Position, limit: int, max_empty: int | None) -
         if page.records or page.is_shard_end or page.millis_behind == 0:
             break
         empty += 1
-        if empty == max_empty:
+        if empty == max_empty or view.is_stuck:
             break
     if page.records and page.next_iterator is not None:
         view.keep(After(page.records[-1].number), page.next_iterator)
@@ -300,16 +298,16 @@ def _read_on(view: ShardView, found: Found, limits: Limits) -> Position:
 
 
 def _read_to_tip(view: ShardView, found: Found, near: Position | None) -> Position:
-    last: Record | None = None
+    """Read on to the tip, and a page further: a closed shard's end may come on a page of its own."""
+    last, at_tip = found.last if near is None else None, found.at_tip
     iterator = found.iterator if near is None else view.iterator_at(near.cut)
     while iterator is not None:
         page = view.read(iterator, MAX_PAGE_RECORDS)
         iterator = page.next_iterator
         last = page.records[-1] if page.records else last
-        if _is_tip(page, MAX_PAGE_RECORDS) and iterator is not None:
-            break
-    if iterator is None:
-        return found.up_to_shard_end()
-    position = found.up_to(last) if last else near or found.up_to(found.last)
-    view.keep(position.cut, iterator)
-    return position
+        was_at_tip, at_tip = at_tip, _is_tip(page, MAX_PAGE_RECORDS)
+        if at_tip and iterator is not None and (was_at_tip or not page.records):
+            position = near if near and last is None else found.up_to(last or found.last)
+            view.keep(position.cut, iterator)
+            return position
+    return found.up_to_shard_end()

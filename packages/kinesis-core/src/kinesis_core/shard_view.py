@@ -7,7 +7,7 @@ import random
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import Cut, is_behind
+from kinesis_core.cuts import Cut, TrimHorizon, is_behind
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page
@@ -17,6 +17,8 @@ MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
 """What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
 MAX_SAMPLE_RECORDS = 1000
+STUCK_PAGES = 50
+"""Empty pages in a row, none of them closer to the tip, that show a position from which nothing can be read."""
 FIRST_SAMPLE_RECORDS = 25
 """How many records are read of a shard whose record size is not known yet."""
 
@@ -31,9 +33,12 @@ class ShardView:
     pace: Pace
     rng: random.Random
     millis_behind: int | None = None
+    lost_behind: Cut | None = None
+    """A cut from which there is no way on but the oldest record."""
     _ended_behind: Cut | None = field(default=None, init=False)
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
+    _no_progress: int = field(default=0, init=False)
     _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
 
     @property
@@ -41,9 +46,14 @@ class ShardView:
         """Whether no plan has looked into this shard yet."""
         return self._cut is None
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether reading on from the last position brings neither records nor progress."""
+        return self._no_progress >= STUCK_PAGES
+
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard was found closed with nothing behind *cut*."""
-        return self._ended_behind == cut
+        return self._ended_behind == (TrimHorizon() if cut == self.lost_behind else cut)
 
     def now_ms(self) -> int:
         return self.api.now_ms()
@@ -70,16 +80,21 @@ class ShardView:
 
         While pages are empty the iterator moves on through the gap and the cut stays.
         """
-        kept = self._iterator if self._cut == cut else None
+        kept, behind_ms = (self._iterator, self.millis_behind) if self._cut == cut else (None, None)
         try:
             page = self.read(kept or self.iterator_at(cut), limit)
         except IteratorExpiredError:
             page = self.read(self.iterator_at(cut), limit)
         page.records = [record for record in page.records if is_behind(record.number, cut)]
+        self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
         if page.is_shard_end and not page.records:
             self._ended_behind = cut
         return page
+
+    def _note_progress(self, page: Page, behind_ms: int | None) -> None:
+        stays = not page.records and behind_ms is not None and page.millis_behind >= behind_ms > 0
+        self._no_progress = self._no_progress + 1 if stays else 0
 
     def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
         """Return the first page behind *cut* that has records or is the last, after *max_empty* empty ones at most."""

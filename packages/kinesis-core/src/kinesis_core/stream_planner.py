@@ -77,6 +77,21 @@ class StreamPlanner:
         self._listed_s = self.clock.now_s()
         return listing
 
+    def refresh(self, start: StreamOffset) -> None:
+        """See that *start* is of this very stream, and that the listing is recent enough."""
+        created_ms = self.summary().created_ms
+        if start.created_ms != created_ms:
+            raise StreamRecreatedError(
+                f"The checkpoint is of a stream created at {start.created_ms} (ms since the epoch), this one was created at "
+                f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
+                f"Start with a new checkpoint directory. [stream={self.name}]"
+            )
+        age_s = self.clock.now_s() - self._listed_s
+        if age_s >= self.settings.shard_discovery_interval_s or without_children(
+            self._finished(start), self.listing
+        ):
+            self.discover()
+
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
             pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
@@ -92,7 +107,7 @@ class StreamPlanner:
 
         def plan(view: ShardView, begun: Position) -> Position:
             try:
-                end = plan_end(view, begun, limits)
+                end = plan_end(view, self._still_there(view, begun), limits)
             except PASSING:
                 return begun  # left for the next plan, so that it holds up no other shard
             return end if targets is None else _no_further(begun, end, targets[view.shard_id])
@@ -110,7 +125,7 @@ class StreamPlanner:
         def plan(view: ShardView, begun: Position) -> Position:
             while True:
                 try:
-                    return plan_shard(view, begun)
+                    return plan_shard(view, self._still_there(view, begun))
                 except PASSING as error:
                     log.info("call.retried", stream=self.name, shard=view.shard_id, reason=error.code)
 
@@ -149,7 +164,7 @@ class StreamPlanner:
 
         With *chained*, children of shards that end in this very batch are planned as well.
         """
-        self._refresh(start)
+        self.refresh(start)
         ends: dict[str, Position] = {}
         tried: set[str] = set()
         while True:
@@ -169,21 +184,31 @@ class StreamPlanner:
     def _plan_shard(self, shard_id: str, begun: Position, plan: Plan) -> Position:
         view = self.view(shard_id)
         try:
-            left = self._still_there(view, begun)
-            end = plan(view, left)
+            end = plan(view, begun)
+            if view.is_stuck:  # and the next attempt says what is wrong
+                end = plan(view, begun)
         except StreamNotFoundError:
             self.api.describe()  # says so if it is the stream that is gone
             self._report_loss(shard_id, begun, "Kinesis no longer knows the shard")
+            view.millis_behind = None
             return Position(ShardEnd())
         now = self.clock.now_s()
-        if end.cut == left.cut:
+        if end.cut in (begun.cut, TrimHorizon()):
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
         return end
 
     def _still_there(self, view: ShardView, begun: Position) -> Position:
-        """Check once per run that a position older than the retention has nothing lost behind it."""
+        """
+        Return where to go on: *begun*, or the oldest record where those behind *begun* are lost.
+
+        A position older than the retention is checked once per run, and one that brings nothing but empty pages.
+        """
+        if view.lost_behind == begun.cut:
+            return Position(TrimHorizon())
+        if view.is_stuck:
+            return self._lost(view, begun, "Kinesis finds no way on from the position")
         if not view.is_fresh or begun.arrived_ms is None or not isinstance(begun.cut, (At, After)):
             return begun
         hours = self.summary().retention_hours
@@ -193,7 +218,11 @@ class StreamPlanner:
         if not oldest or oldest[0].number <= begun.cut.number:
             return begun
         what = f"the position is older than the retention of {hours} h, the oldest record is {oldest[0].sequence_number}"
+        return self._lost(view, begun, what)
+
+    def _lost(self, view: ShardView, begun: Position, what: str) -> Position:
         self._report_loss(view.shard_id, begun, what)
+        view.lost_behind = begun.cut
         return Position(TrimHorizon())
 
     def _report_loss(self, shard_id: str, begun: Position, what: str) -> None:
@@ -205,28 +234,16 @@ class StreamPlanner:
             )
         log.warning("data.lost", reason=what, stream=self.name, shard=shard_id, position=position)
 
-    def _refresh(self, start: StreamOffset) -> None:
-        """See that *start* is of this very stream, and that the listing is recent enough."""
-        created_ms = self.summary().created_ms
-        if start.created_ms != created_ms:
-            raise StreamRecreatedError(
-                f"The checkpoint is of a stream created at {start.created_ms} (ms since the epoch), this one was created at "
-                f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
-                f"Start with a new checkpoint directory. [stream={self.name}]"
-            )
-        age_s = self.clock.now_s() - self._listed_s
-        if age_s >= self.settings.shard_discovery_interval_s or without_children(
-            self._finished(start), self.listing
-        ):
-            self.discover()
-
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
         return shard_id in self._views and self._views[shard_id].is_ended(_begun(start, shard_id).cut)
 
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
-        return target is None or _begun(start, shard_id).cut == target.cut or self._is_ended(start, shard_id)
+        if target is None or self._is_ended(start, shard_id):
+            return True
+        # A shard may be gone before its target is reached.
+        return _begun(start, shard_id).cut in (target.cut, ShardEnd())
 
     def _finished(self, start: StreamOffset) -> set[str]:
         """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""

@@ -1,0 +1,85 @@
+"""A query over streams in memory: plans, reads what was planned, and starts anew when told to."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import chain
+
+from attrs import define, field
+
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.offsets import Offset
+from kinesis_core.options.positions import StartingPosition
+from kinesis_core.planner import Planner
+from kinesis_core.reader import RangeReader, ReadSettings
+from kinesis_core.stream_planner import PlanSettings
+from support.fake_stream import FakeClock, FakeStream
+
+Read = list[tuple[str, str]]
+"""Shard and sequence number of each record, in the order of reading."""
+
+
+def through_text(offset: Offset) -> Offset:
+    """Return the offset as it comes back from Spark's offset log."""
+    return Offset.from_json(json.loads(json.dumps(offset.to_json())))
+
+
+@define
+class Planned:
+    """What Spark does with a source, without Spark."""
+
+    streams: list[FakeStream]
+    position: StartingPosition = field(factory=TrimHorizon)
+    settings: PlanSettings = field(factory=PlanSettings)
+    threads: int = 1
+    planner: Planner = field(init=False)
+    start: Offset = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.restart()
+        self.start = self.planner.initial_offset(self.position)
+
+    @property
+    def clock(self) -> FakeClock:
+        return self.streams[0].clock
+
+    def restart(self) -> None:
+        """Forget everything but the offset."""
+        apis = {stream.name: stream for stream in self.streams}
+        self.planner = Planner(
+            apis, self.settings, threads=self.threads, clock=self.clock, rng=random.Random(0)
+        )
+
+    def batch(self, *, bounded: bool = True) -> Read:
+        """Plan a batch, read it and go on behind it; nothing when nothing is new."""
+        end = self.planner.next_offset(through_text(self.start), bounded=bounded)
+        read = self.read(self.start, end)
+        self.start = end
+        return read
+
+    def batches(self, count: int, *, bounded: bool = True) -> Read:
+        """Return what so many plans in a row bring."""
+        return [record for _ in range(count) for record in self.batch(bounded=bounded)]
+
+    def read(self, start: Offset, end: Offset) -> Read:
+        """Read a batch through offsets that went through text, chain after chain."""
+        ranges = chain.from_iterable(self.planner.chains(through_text(start), through_text(end)))
+        by_name = {stream.name: stream for stream in self.streams}
+        settings = ReadSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
+        return [
+            (r.shard_id, record.sequence_number)
+            for r in ranges
+            for page in RangeReader(by_name[r.stream], r, settings, self.clock, random.Random(0)).pages()
+            for record in page.records
+        ]
+
+
+def everything(stream: FakeStream, *shard_ids: str) -> Read:
+    """Return all records of the stream, or of some of its shards, by shard."""
+    return [
+        (shard.shard_id, record.sequence_number)
+        for shard in stream.shards.values()
+        if not shard_ids or shard.shard_id in shard_ids
+        for record in shard.records
+    ]

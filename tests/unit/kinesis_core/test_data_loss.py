@@ -1,0 +1,189 @@
+"""What happens when records leave the stream before they were read, as the planner sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.cuts import After, ShardEnd
+from kinesis_core.errors import DataLossError
+from kinesis_core.offsets import Position
+from kinesis_core.options.positions import PerShard
+from kinesis_core.shard_planner import Limits
+from kinesis_core.stream_planner import PlanSettings
+from support.planned import Planned, everything
+from support.scripted_stream import ScriptedStream, scripted_stream, throttle
+
+A, B = "shardId-000000000000", "shardId-000000000001"
+HOUR_S = 3600
+
+
+def query_on(stream: ScriptedStream, *, fails: bool) -> Planned:
+    return Planned([stream], settings=PlanSettings(fail_on_data_loss=fails))
+
+
+def trimmed_while_down(*, fails: bool, is_stuck: bool = False) -> tuple[ScriptedStream, Planned]:
+    """Return a query that was down for longer than the retention, and its stream with 2 of 4 new records left."""
+    stream = scripted_stream(1)
+    stream.is_stuck_when_trimmed = is_stuck
+    query = query_on(stream, fails=fails)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.put_many(A, 2)
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put_many(A, 2)
+    stream.trim(A, 7)
+    query.restart()
+    return stream, query
+
+
+@pytest.mark.parametrize("is_stuck", [False, True])
+def test_a_position_out_of_retention_stops_the_query(is_stuck: bool) -> None:
+    """Records that left while the query was down are an error naming shard, position, retention and the option."""
+    stream, query = trimmed_while_down(fails=True, is_stuck=is_stuck)
+    read, oldest = (stream.shards[A].records[i].sequence_number for i in (4, 7))
+    said = rf"retention of 24 h.*{oldest}.*failOnDataLoss=false.*stream=orders shard={A} position=.*{read}"
+    for _ in range(2):
+        with pytest.raises(DataLossError, match=said):
+            query.batch()
+
+
+@pytest.mark.parametrize("is_stuck", [False, True])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_going_on_with_the_oldest_record(is_stuck: bool, bounded: bool) -> None:
+    """With failOnDataLoss off the query goes on with the oldest record that is left."""
+    stream, query = trimmed_while_down(fails=False, is_stuck=is_stuck)
+    assert query.batch(bounded=bounded) == everything(stream)[7:]
+    assert query.batch(bounded=bounded) == []
+
+
+def test_the_oldest_record_behind_a_gap(caplog: pytest.LogCaptureFixture) -> None:
+    """The loss is reported once, and the oldest record reached, when a gap takes several plans to cross."""
+    stream, query = trimmed_while_down(fails=False, is_stuck=True)
+    stream.gaps[A, 7] = 11
+    assert query.batches(4) == everything(stream)[7:]
+    assert caplog.text.count("data.lost") == 1
+
+
+def test_a_throttle_during_the_check_passes() -> None:
+    """A throttle while the retention is being checked leaves the shard for the next plan, and the check is made then."""
+    stream, query = trimmed_while_down(fails=False)
+    stream.fail("GetRecords", A, [throttle()])
+    assert query.batches(2) == everything(stream)[7:]
+    stream, query = trimmed_while_down(fails=True)
+    stream.fail("GetShardIterator", A, [throttle()])
+    assert query.batch() == []
+    with pytest.raises(DataLossError):
+        query.batch()
+
+
+def test_an_old_position_with_nothing_behind_it_is_no_loss() -> None:
+    """A shard that has been silent for longer than the retention has lost nothing."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.clock.sleep(50 * HOUR_S)
+    stream.trim(A, 5)
+    query.restart()
+    assert query.batches(3) == []
+    record = stream.put(A, b"x")
+    assert query.batches(2) == [(A, record.sequence_number)]
+
+
+def test_an_old_position_whose_record_is_still_there_is_no_loss() -> None:
+    """Kinesis trims late: while the position's own record is the oldest, nothing behind it is gone."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put(A, b"x")
+    stream.trim(A, 4)
+    query.restart()
+    assert query.batch() == everything(stream)[5:]
+
+
+def test_the_retention_is_checked_once_per_run() -> None:
+    """A position that proved to be good is not checked again, however long the shard stays silent."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 5)
+    query.batch()
+    query.batch()
+    stream.clock.sleep(50 * HOUR_S)
+    stream.trim(A, 5)
+    stream.calls.clear()
+    query.batches(3)
+    assert stream.calls["GetRecords"] == 3
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_a_position_from_which_nothing_comes_is_a_loss(bounded: bool) -> None:
+    """Empty pages without progress are not waited for for ever, also where no arrival time tells of the loss."""
+    stream = scripted_stream(1)
+    stream.is_stuck_when_trimmed = True
+    stream.put_many(A, 5)
+    stream.trim(A, 3)
+    start = PerShard({A: After(stream.shards[A].records[0].number)})
+    query = Planned([stream], start)
+    with pytest.raises(DataLossError, match=f"no way on.*shard={A}"):
+        query.batches(50, bounded=bounded)
+    query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
+    assert query.batches(50, bounded=bounded) == everything(stream)[3:]
+
+
+def test_a_long_gap_is_no_loss() -> None:
+    """However long a gap is, empty pages that come closer to the tip are progress."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 2)
+    stream.gaps[A, 0] = 500
+    query = query_on(stream, fails=True)
+    assert query.batches(130) == everything(stream)
+
+
+def gone_while_down(*, fails: bool) -> tuple[ScriptedStream, Planned]:
+    """Return a query whose half-read shard is gone, and its stream."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=fails)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.put_many(A, 2)
+    left, _ = stream.split(A)
+    stream.put_many(left, 3)
+    del stream.shards[A]
+    query.restart()
+    return stream, query
+
+
+def test_a_shard_that_is_gone_stops_the_query() -> None:
+    """An unfinished shard that Kinesis no longer knows is an error that names it."""
+    _, query = gone_while_down(fails=True)
+    with pytest.raises(DataLossError, match=f"no longer knows the shard.*failOnDataLoss.*shard={A}"):
+        query.batch()
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_going_on_without_a_shard_that_is_gone(bounded: bool) -> None:
+    """With failOnDataLoss off the shard counts as finished, its children are read, and its lag is forgotten."""
+    stream, query = gone_while_down(fails=False)
+    read = query.batch(bounded=bounded) + query.batch(bounded=bounded)
+    assert read == everything(stream)
+    assert query.start.streams["orders"].shards.get(A, Position(ShardEnd())) == Position(ShardEnd())
+    assert A not in query.planner.lag_ms()["orders"]
+
+
+def test_available_now_ends_though_a_shard_is_gone() -> None:
+    """A shard that leaves the stream behind its fixed target does not keep AvailableNow waiting."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 3)
+    stream.put_many(B, 3)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=1), fail_on_data_loss=False))
+    query.planner.fix_targets()
+    assert query.batch() == everything(stream, A)[:1] + everything(stream, B)[:1]
+    children = stream.split(A)
+    stream.put_many(children[0], 2)
+    del stream.shards[A]
+    read = []
+    while batch := query.batch():
+        read += batch
+    assert read == everything(stream, B)[1:]

@@ -44,6 +44,26 @@ def read_chains(
         crew.stop()
 
 
+class _StoppedError(Exception):
+    """The consumer has gone."""
+
+
+@define
+class _StoppableClock:
+    """Lets a reader notice in a gap, or while it is throttled, that nobody waits for its pages any more."""
+
+    clock: Clock
+    stopped: threading.Event
+
+    def now_s(self) -> float:
+        return self.clock.now_s()
+
+    def sleep(self, seconds: float) -> None:
+        if self.stopped.is_set():
+            raise _StoppedError
+        self.clock.sleep(seconds)
+
+
 @define
 class _Failed:
     error: BaseException
@@ -107,6 +127,7 @@ class _Crew:
             self._hand_over(_Done())
 
     def _pages_of_waiting(self) -> Iterator[tuple[ShardRange, Page]]:
+        clock = _StoppableClock(self.clock, self._stopped)
         while True:
             try:
                 chain = self._waiting.get_nowait()
@@ -114,7 +135,7 @@ class _Crew:
                 return
             for shard_range in chain:
                 api = self.api_for(shard_range.stream)
-                reader = RangeReader(api, shard_range, self.settings, self.clock, self.rng, self.with_data)
+                reader = RangeReader(api, shard_range, self.settings, clock, self.rng, self.with_data)
                 for page in reader.pages():
                     yield shard_range, page
 

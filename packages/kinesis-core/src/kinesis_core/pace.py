@@ -6,6 +6,11 @@ import random
 
 from attrs import define, field
 
+LEAST_BACKOFF_S = 0.2
+"""Backing off starts from here where no period is kept: Kinesis allows 5 calls a second."""
+MAX_DOUBLINGS = 10
+"""Of the wait between throttles in a row."""
+
 
 @define
 class Pace:
@@ -39,6 +44,6 @@ class Pace:
 
     def throttled(self, now_s: float, rng: random.Random, longest_s: float = 5.0) -> None:
         """Back off with jitter, twice as long after each throttle in a row, *longest_s* at most."""
-        self._throttles += 1
-        longest = min(longest_s, self.period_s * 2**self._throttles)
+        self._throttles = min(self._throttles + 1, MAX_DOUBLINGS)
+        longest = min(longest_s, max(self.period_s, LEAST_BACKOFF_S) * 2**self._throttles)
         self.rest(now_s + rng.uniform(longest / 2, longest))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import After, At, is_before, is_behind
+from kinesis_core.cuts import After, At, TrimHorizon, is_before, is_behind
 from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamNotFoundError, ThrottledError
 from kinesis_core.logs import get_logger
 from kinesis_core.pace import Pace
@@ -50,6 +50,9 @@ class RangeReader:
     _iterator: str | None = field(default=None, init=False)
     _idle: int = field(default=0, init=False)
     _behind_ms: int = field(default=-1, init=False)
+    _is_lost: bool = field(default=False, init=False)
+    """Whether there is no way on from `_reached`, so that reading goes on at the oldest record."""
+    _is_given_up: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._pace = Pace(self.settings.min_fetch_period_s, burst=2)
@@ -64,7 +67,7 @@ class RangeReader:
             ServiceError: Kinesis said no for good.
         """
         is_last = False
-        while not is_last:
+        while not (is_last or self._is_given_up):
             page = self._fetch()
             is_last = page.is_shard_end or self._is_end_in(page)
             self._check(page, is_last)
@@ -78,7 +81,8 @@ class RangeReader:
             self.clock.sleep(self._pace.wait_s(self.clock.now_s()))
             self._pace.spend(self.clock.now_s())
             try:
-                self._iterator = self._iterator or self.api.get_iterator(self.range.shard_id, self._reached)
+                cut = TrimHorizon() if self._is_lost else self._reached
+                self._iterator = self._iterator or self.api.get_iterator(self.range.shard_id, cut)
                 page = self.api.get_records(
                     self._iterator, self.settings.max_records_per_fetch, self.with_data
                 )
@@ -107,6 +111,7 @@ class RangeReader:
         """See that the records which the range names are really there, and that reading gets on."""
         end = self.range.end
         if page.records:
+            self._idle, self._behind_ms = 0, -1
             self._check_first(page.records[0])
         if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
             self._lost(f"record {end.number}, which ends the range, is not there")
@@ -125,7 +130,9 @@ class RangeReader:
         self._idle = 0 if moves else self._idle + 1
         self._behind_ms = page.millis_behind
         if self._idle > PATIENCE:
-            self._lost(f"{PATIENCE} answers in a row brought no record and no progress", always=True)
+            self._lost(f"{PATIENCE} answers in a row brought no record and no progress")
+            self._is_given_up = self._is_lost  # the oldest record is not to be had either
+            self._is_lost, self._iterator, self._idle = True, None, 0
 
     def _trimmed(self, records: list[Record]) -> list[Record]:
         """Return what lies in the range and was not delivered before."""
@@ -140,12 +147,12 @@ class RangeReader:
                 if is_behind(r.number, self._reached) and is_before(r.number, self.range.end)
             ]
         if records:
-            self._reached = After(records[-1].number)
+            self._reached, self._is_lost = After(records[-1].number), False
         return records
 
-    def _lost(self, what: str, always: bool = False) -> None:
+    def _lost(self, what: str) -> None:
         stream, shard = self.range.stream, self.range.shard_id
-        if self.settings.fail_on_data_loss or always:
+        if self.settings.fail_on_data_loss:
             raise DataLossError(
                 f"Records of this batch are lost: {what}. Set failOnDataLoss=false to go on with what is left. "
                 f"[stream={stream} shard={shard} range={self.range.start}..{self.range.end}]"

@@ -25,7 +25,7 @@ class RetryPolicy:
     max_interval_s: float = 10.0
 
     def longest_s(self, attempt: int) -> float:
-        return min(self.max_interval_s, self.interval_s * 2.0**attempt)
+        return min(self.max_interval_s, self.interval_s * 2.0 ** min(attempt, 64))
 
 
 def call_with_retries(

@@ -114,7 +114,7 @@ def test_an_error_of_one_chain_is_raised() -> None:
     stream = filled(2, 1000)
     bad, good = stream.open_shards()
     stream.fail("GetRecords", bad, [AccessDeniedError("not allowed", "AccessDeniedException")])
-    chains = [(whole(stream, bad),), (whole(stream, good),)]
+    chains: list[Chain] = [(whole(stream, bad),), (whole(stream, good),)]
     with pytest.raises(AccessDeniedError, match="not allowed"):
         list(pages_of(stream, chains, 2))
     assert len(stream.calls_of("GetRecords", good)) < 100

@@ -11,6 +11,8 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 
 _REMEMBERED = 64
+_STEP_MS = 3000
+"""An answer that says so much less than earlier ones was very slow, or our own clock was set forward since."""
 _DOUBT_MS = 2000
 """How far behind our own clock the service's is assumed to be before its first answer."""
 
@@ -35,7 +37,10 @@ class ServiceClock:
         except (TypeError, ValueError):
             return
         with self._lock:
-            self._ahead_ms.append((service_s - self._clock.now_s()) * 1000)
+            ahead_ms = (service_s - self._clock.now_s()) * 1000
+            if max(self._ahead_ms, default=ahead_ms) > ahead_ms + _STEP_MS:
+                self._ahead_ms.clear()
+            self._ahead_ms.append(ahead_ms)
 
     def now_ms(self) -> int:
         with self._lock:

@@ -1,0 +1,35 @@
+"""The service's clock as its answers tell it: behind, never ahead."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.service_clock import ServiceClock
+from support.fake_stream import FakeClock
+
+seconds = st.floats(0, 30, allow_nan=False)
+
+
+@given(
+    st.floats(-600, 600),
+    st.lists(st.tuples(seconds, st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=100),
+    seconds,
+)
+def test_it_is_never_ahead_of_the_service(
+    skew_s: float, answers: list[tuple[float, float, float]], idle_s: float
+) -> None:
+    """However wrong our clock is and however slow answers are, the bound stays behind the service, by a call's length at most."""
+    clock = FakeClock()
+    service = ServiceClock(clock)
+    for pause_s, there_s, back_s in answers:
+        clock.sleep(pause_s + there_s)
+        date = formatdate(clock.now + skew_s, usegmt=True)
+        clock.sleep(back_s)
+        service.note(date)
+        behind_ms = (clock.now + skew_s) * 1000 - service.now_ms()
+        assert 0 <= behind_ms <= 1000 * back_s + 1001
+    clock.sleep(idle_s)
+    assert service.now_ms() <= (clock.now + skew_s) * 1000

@@ -1,0 +1,94 @@
+"""Retries and pace: how often a call is made at most, and when."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
+from kinesis_core.pace import Pace
+from kinesis_core.retry import RetryPolicy, call_with_retries
+from support.fake_stream import FakeClock
+
+policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.floats(0, 120))
+
+
+class CountingClock(FakeClock):
+    """Remembers how long it slept each time."""
+
+    slept: list[float]
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        super().sleep(seconds)
+
+
+@given(policies, st.lists(st.sampled_from([UnavailableError, ThrottledError]), max_size=30), st.integers())
+def test_attempts_and_waits_stay_within_the_policy(
+    policy: RetryPolicy, errors: list[type[ServiceError]], seed: int
+) -> None:
+    """There is one attempt more than retries at most, and the n-th wait is at most interval * 2**n and the longest."""
+    clock = CountingClock()
+    clock.slept = []
+    calls = 0
+
+    def call() -> bool:
+        nonlocal calls
+        calls += 1
+        if calls <= len(errors):
+            raise errors[calls - 1]("no")
+        return True
+
+    try:
+        assert call_with_retries("Test", call, policy, clock, random.Random(seed))
+    except ServiceError:
+        assert len(errors) > policy.max_retries
+    assert calls == min(len(errors), policy.max_retries) + 1
+    for attempt, waited_s in enumerate(clock.slept):
+        assert 0 <= waited_s <= min(policy.max_interval_s, policy.interval_s * 2**attempt)
+
+
+@given(st.floats(0.01, 10), st.integers(1, 5), st.lists(st.floats(0, 30), max_size=60))
+def test_the_rate_holds_over_every_window(period_s: float, burst: int, pauses: list[float]) -> None:
+    """Over any stretch of time there are no more calls than its periods, and the burst."""
+    clock = FakeClock(0.0)
+    pace = Pace(period_s, burst)
+    times = []
+    for pause_s in pauses:
+        clock.sleep(pause_s)
+        clock.sleep(pace.wait_s(clock.now))
+        pace.spend(clock.now)
+        times.append(clock.now)
+    for i, begun in enumerate(times):
+        for j in range(i, len(times)):
+            calls = j - i + 1
+            # a call may come a millisecond early, which counts as due
+            assert calls <= (times[j] - begun + 0.0011 * calls) / period_s + burst
+
+
+@given(st.floats(0.01, 10), st.integers(1, 5))
+def test_a_rested_shard_allows_its_burst_at_once(period_s: float, burst: int) -> None:
+    """After a rest exactly as many calls as the burst need not wait."""
+    pace = Pace(period_s, burst)
+    now_s = 1000.0
+    for _ in range(burst):
+        assert pace.wait_s(now_s) == 0
+        pace.spend(now_s)
+    assert pace.wait_s(now_s) > 0
+
+
+@given(st.sampled_from([0.0, 0.02, 0.2, 1.0]), st.integers(1, 3000), st.integers())
+def test_backing_off_is_bounded_and_never_nothing(period_s: float, throttles: int, seed: int) -> None:
+    """Any number of throttles in a row wait at least a little and at most 5 s each, also where no period is kept."""
+    pace, rng = Pace(period_s), random.Random(seed)
+    now_s, waits = 1000.0, []
+    for _ in range(throttles):
+        pace.throttled(now_s, rng)
+        waits.append(pace.wait_s(now_s))
+        now_s += waits[-1]
+    assert min(waits) >= 0.1
+    assert max(waits) <= 5.0 + 1e-6
+    if throttles >= 10:
+        assert waits[-1] >= 2.5 - 1e-6

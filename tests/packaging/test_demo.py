@@ -1,0 +1,24 @@
+"""The demo proves what it is there to prove."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 280  # below the one that pytest sets, so that the child is ended and its output shown
+
+
+def test_short_demo() -> None:
+    """The short form of the demo runs without a terminal, and every record put is counted exactly once."""
+    done = subprocess.run(
+        [sys.executable, "-m", "demo", "--short"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    assert "records were counted exactly once" in " ".join(done.stdout.split())

@@ -1,0 +1,100 @@
+"""Imports point one way. The session `alone` proves the same by installing each package by itself."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+OURS = {
+    "kinesis_credentials",
+    "kinesis_core",
+    "kinesis_emulator",
+    "spark_kinesis_source",
+    "spark_kinesis_sink",
+}
+MAY_IMPORT = {
+    "kinesis-credentials": {"attrs", "botocore"},
+    "kinesis-emulator": {"pytest"},
+    "kinesis-core": {"attrs", "botocore", "kinesis_credentials", "msgspec", "pyarrow", "structlog"},
+    "spark-kinesis-source": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
+    "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
+}
+"""Beside the standard library and itself."""
+MAY_ONLY = {
+    "pyarrow": {"kinesis_core/arrow.py"},
+    "pytest": {"kinesis_emulator/pytest_plugin.py"},
+}
+"""Of packages that can do without: the modules that need what only some users have."""
+DELEGATING = {"data_source.py"}
+"""Where each Spark package hands on to the other, should that be there."""
+
+
+def top_level_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield what is imported when the module is: not in functions, not for type checkers."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.Import(names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                pass
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                pass
+            case _:
+                yield from top_level_imports(node)
+
+
+def all_imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module
+
+
+def modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((folder / "src").rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def foreign(names: Iterator[str], package: str) -> set[str]:
+    """Return the top-level packages among *names* that are neither Python's nor *package* itself."""
+    found = {name.partition(".")[0] for name in names}
+    return found - set(sys.stdlib_module_names) - {package.replace("-", "_")}
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_imports(folders: dict[str, Path], package: str) -> None:
+    """A package imports what it asks for, and of ours only what stands below it."""
+    for path, tree in modules(folders[package]):
+        wrong = foreign(all_imports(tree), package) - MAY_IMPORT[package]
+        if path.name in DELEGATING:
+            wrong -= {"spark_kinesis_source", "spark_kinesis_sink"}
+        assert not wrong, path
+
+
+@pytest.mark.parametrize("extra", sorted(MAY_ONLY))
+def test_extras_are_optional(folders: dict[str, Path], extra: str) -> None:
+    """What only some users have is imported by the modules for them, and by no other when it is imported itself."""
+    package = "kinesis-core" if extra == "pyarrow" else "kinesis-emulator"
+    source = folders[package] / "src"
+    users = {
+        str(path.relative_to(source))
+        for path, tree in modules(folders[package])
+        if extra in foreign(top_level_imports(tree), package)
+    }
+    assert users == MAY_ONLY[extra]
+
+
+@pytest.mark.parametrize("package", ["spark-kinesis-source", "spark-kinesis-sink"])
+def test_other_half_is_optional(folders: dict[str, Path], package: str) -> None:
+    """Neither half needs the other to be imported."""
+    for path, tree in modules(folders[package]):
+        others = {"spark_kinesis_source", "spark_kinesis_sink"} - {package.replace("-", "_")}
+        assert not foreign(top_level_imports(tree), package) & others, path

@@ -17,7 +17,7 @@ from tests.support.streams import StreamUnderTest
 from kinesis_emulator import Emulator, Limits, Settings
 
 TASKS = 64
-TURNS = 7
+TURNS = 5
 WARM_UP = 2
 SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
 """Undoes what makes sessions start fast in tests."""

@@ -27,6 +27,8 @@ from kinesis_core.stream_api import StreamSummary
 
 _BODY = "KinesisCoreBody"
 _SHARDS_A_PAGE = 10_000
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError)
+"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
 T = TypeVar("T")
 
 
@@ -60,10 +62,11 @@ class BotoStreamApi:
         return self._service.now_ms()
 
     def describe(self) -> StreamSummary:
-        answer = self._retried(
-            "DescribeStreamSummary", lambda: self.client.describe_stream_summary(**self._stream)
+        return self._ask(
+            "DescribeStreamSummary",
+            lambda: self.client.describe_stream_summary(**self._stream),
+            lambda answer: _summary(answer["StreamDescriptionSummary"]),
         )
-        return _required("DescribeStreamSummary", lambda: _summary(answer["StreamDescriptionSummary"]))
 
     def list_shards(self) -> list[Shard]:
         shards, token = self._list_shards(**self._stream, MaxResults=_SHARDS_A_PAGE)
@@ -73,15 +76,20 @@ class BotoStreamApi:
         return shards
 
     def _list_shards(self, **request: Any) -> tuple[list[Shard], str | None]:
-        answer = self._retried("ListShards", lambda: self.client.list_shards(**request))
-        return _required("ListShards", lambda: [_shard(s) for s in answer["Shards"]]), answer.get("NextToken")
+        return self._ask(
+            "ListShards",
+            lambda: self.client.list_shards(**request),
+            lambda answer: ([_shard(s) for s in answer["Shards"]], answer.get("NextToken")),
+        )
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         request = {**self._stream, "ShardId": shard_id, **_iterator_request(cut)}
-        answer = self._retried(
-            "GetShardIterator", lambda: self.client.get_shard_iterator(**request), f"shard={shard_id}"
+        return self._ask(
+            "GetShardIterator",
+            lambda: self.client.get_shard_iterator(**request),
+            lambda answer: str(answer["ShardIterator"]),
+            f"shard={shard_id}",
         )
-        return _required("GetShardIterator", lambda: str(answer["ShardIterator"]))
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
         arn = {"StreamARN": self.arn} if self.arn else {}
@@ -98,10 +106,25 @@ class BotoStreamApi:
     def _stream(self) -> dict[str, str]:
         return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
 
-    def _retried(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
-        return call_with_retries(
-            action, lambda: self._call(action, call, where), self.policy, self.clock, self.rng
-        )
+    def _ask(
+        self,
+        action: str,
+        call: Callable[[], dict[str, Any]],
+        parse: Callable[[dict[str, Any]], T],
+        where: str = "",
+    ) -> T:
+        """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
+
+        def attempt() -> T:
+            try:
+                return parse(self._call(action, call, where))
+            except _GARBLED as error:
+                raise MalformedAnswerError(
+                    f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
+                    code="MalformedAnswer",
+                ) from error
+
+        return call_with_retries(action, attempt, self.policy, self.clock, self.rng)
 
     def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
         try:
@@ -110,17 +133,6 @@ class BotoStreamApi:
             raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
         self._service.note(answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
         return answer
-
-
-def _required(action: str, parse: Callable[[], T]) -> T:
-    """Return what *parse* finds in an answer; botocore leaves out what a broken body does not have."""
-    try:
-        return parse()
-    except (KeyError, TypeError, ValueError) as error:
-        raise MalformedAnswerError(
-            f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
-            code="MalformedAnswer",
-        ) from error
 
 
 def _iterator_request(cut: Cut) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""Kinesis as a list of ready answers behind a real botocore client: everything but the network is the real thing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+REQUEST_ID = "0f1e2d3c-request"
+
+
+@define
+class Canned:
+    """Answers a client's requests in order, and keeps what was asked."""
+
+    answers: list[AWSResponse | Exception] = field(factory=list)
+    asked: list[tuple[str, dict[str, Any]]] = field(factory=list)
+    """Action and parameters of each request, as they went over the wire."""
+
+    def serve(self, client: Any) -> None:
+        client.meta.events.register("before-send.kinesis", self._answer)
+
+    def answer(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
+        """Add an answer; *body* is bytes, or something to be made JSON of."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = HTTPHeaders()
+        headers.add_header("x-amzn-requestid", REQUEST_ID)
+        headers.add_header("date", date)
+        self.answers.append(AWSResponse("http://127.0.0.1", status, headers, _Raw(raw)))
+
+    def refuse(self, code: str, message: str = "The service says no.", status: int = 400) -> None:
+        """Add an error as Kinesis words it."""
+        self.answer({"__type": code, "message": message}, status)
+
+    def fail(self, error: Exception) -> None:
+        """Let the way to the service fail with botocore's *error*."""
+        self.answers.append(error)
+
+    def _answer(self, request: Any, **_: Any) -> AWSResponse:
+        action = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
+        self.asked.append((action, json.loads(request.body)))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@define
+class _Raw:
+    """A body as urllib3 hands it over."""
+
+    body: bytes
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.body

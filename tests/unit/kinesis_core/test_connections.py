@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import NoCredentialsError
+
+from kinesis_core.connections import open_stream
+from kinesis_core.errors import UnavailableError
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.service_errors import translate
+from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, forget_sessions
+
+KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
+ORDERS = StreamRef("orders")
+
+
+def connection(port: int = 9, **more: Any) -> ConnectionOptions:
+    return ConnectionOptions(
+        (ORDERS,), "us-east-1", f"http://127.0.0.1:{port}", **{"credentials": KEYS, **more}
+    )
+
+
+def test_opening_a_stream_again_costs_nothing() -> None:
+    """The same stream by the same options is the same door; other streams share the client and its connections."""
+    opened = open_stream(connection(), ORDERS)
+    assert open_stream(pickle.loads(pickle.dumps(connection())), StreamRef("orders")) is opened  # noqa: S301 # our own
+    other = open_stream(connection(), StreamRef("returns"))
+    assert other is not opened
+    assert other.client is opened.client
+    assert open_stream(connection(port=10), ORDERS).client is not opened.client
+
+
+def test_the_client_leaves_retries_to_us() -> None:
+    """botocore makes one attempt, so that each retry is ours: counted, logged, with the user's waits."""
+    config = open_stream(connection(), ORDERS).client.meta.config
+    assert config.retries["total_max_attempts"] == 1
+    assert config.max_pool_connections >= 32
+
+
+def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
+    """A refused connection is an error of ours within the retries, and says what to check."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    api = open_stream(connection(port, max_retries=1, retry_interval_s=0.0), ORDERS)
+    with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
+        api.describe()
+
+
+def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no credentials are found, opening a stream says so before any call is made."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    forget_sessions()
+    with pytest.raises(CredentialsError):
+        open_stream(connection(port=11, credentials=DefaultChain()), ORDERS)
+    forget_sessions()
+
+
+def test_credentials_that_vanish_are_no_passing_trouble() -> None:
+    """Credentials that can no longer be found are an error of the service's kind, not tried again."""
+    error = translate("GetRecords", "stream=orders", NoCredentialsError())
+    assert not error.retryable
+    assert "credentials" in str(error)

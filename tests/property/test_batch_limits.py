@@ -1,0 +1,65 @@
+"""Generated shards that take in at most 1,000 records and 1 MiB a second: what a batch of them holds."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.offsets import Position
+from kinesis_core.pages import Record
+from kinesis_core.shard_planner import WIDEST, Limits, plan_end
+from support.one_shard import OneShard
+
+BYTES_A_MS = 1024 * 1024 / 1000
+spells = st.lists(
+    st.tuples(st.integers(1, 120), st.sampled_from([1, 1, 3, 50, 2000]), st.sampled_from([0, 100, 20_000])),
+    min_size=1,
+    max_size=6,
+)
+"""Spells of so many records, each so many milliseconds and bytes after the one before."""
+
+
+def filled(history: list[tuple[int, int, int]]) -> OneShard:
+    """Return a shard with these records, all of them some time ago."""
+    one = OneShard()
+    at_ms = one.stream.now_ms()
+    for count, every_ms, size in history:
+        for record in one.put(count, data=b"x" * size):
+            record.arrived_s = at_ms / 1000
+            at_ms += max(every_ms, -int(-size // BYTES_A_MS))
+    one.stream.clock.now = at_ms / 1000 + 10
+    return one
+
+
+def drain(one: OneShard, limits: Limits) -> list[list[Record]]:
+    start, batches = Position(TrimHorizon()), list[list[Record]]()
+    while True:
+        end = plan_end(one.view, start, limits)
+        if end is start:
+            return batches
+        batches.append(one.between(start.cut, end))
+        start = end
+
+
+@settings(max_examples=200, deadline=None)
+@given(spells, st.sampled_from([1, 2, 10, 26, 60, 200]))
+def test_records_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> None:
+    """A batch holds as many records as it may at most; where sparse spells surround a dense one, so many times that."""
+    one = filled(history)
+    batches = drain(one, Limits(max_records=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    largest = max(map(len, batches))
+    assert largest <= (limit if len({every_ms for _, every_ms, _ in history}) == 1 else WIDEST * limit)
+
+
+@settings(max_examples=200, deadline=None)
+@given(spells, st.sampled_from([1, 500, 30_000, 300_000]))
+def test_bytes_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> None:
+    """A batch holds as many bytes as it may and one record more at most, or so many times that between sparse spells."""
+    one = filled(history)
+    batches = drain(one, Limits(max_bytes=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    record = max(len(r.data) for r in one.records)
+    largest = max(sum(len(r.data) for r in batch) for batch in batches)
+    assert largest <= (limit if len(history) == 1 else WIDEST * limit) + record

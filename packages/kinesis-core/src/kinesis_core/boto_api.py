@@ -6,6 +6,7 @@ botocore's parser is by far the most expensive part of reading, so GetRecords' b
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
@@ -26,6 +27,7 @@ from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
 
 _BODY = "KinesisCoreBody"
+_TIME = "KinesisCoreTime"
 _SHARDS_A_PAGE = 10_000
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError)
 """What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
@@ -35,6 +37,23 @@ T = TypeVar("T")
 def take_body(client: BaseClient) -> None:
     """Make *client* hand GetRecords' body over unparsed; errors stay botocore's."""
     client.meta.events.register("before-parse.kinesis.GetRecords", _take_body)
+
+
+def send_milliseconds(client: BaseClient) -> None:
+    """Make *client* send times to the millisecond; botocore before 1.44 cuts them to the second."""
+    events = client.meta.events
+    events.register("provide-client-params.kinesis.GetShardIterator", _set_time_aside)
+    events.register("before-call.kinesis.GetShardIterator", _send_time)
+
+
+def _set_time_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    context[_TIME] = params.get("Timestamp")
+
+
+def _send_time(params: dict[str, Any], **_: Any) -> None:
+    when = params["context"][_TIME]
+    if when is not None:
+        params["body"] = json.dumps({**json.loads(params["body"]), "Timestamp": when.timestamp()}).encode()
 
 
 def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.config import Config
 
-from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.boto_api import BotoStreamApi, send_milliseconds, take_body
 from kinesis_core.clock import SystemClock
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy
@@ -63,4 +63,5 @@ def _client(connection: ConnectionOptions, _process: int) -> Any:
             "kinesis", region_name=connection.region, endpoint_url=connection.endpoint_url, config=config
         )
     take_body(client)
+    send_milliseconds(client)
     return client

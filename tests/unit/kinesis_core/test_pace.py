@@ -32,3 +32,12 @@ def test_success_ends_backing_off() -> None:
     now_s = NOW_S + 100
     pace.throttled(now_s, rng)
     assert pace.wait_s(now_s) <= 0.4
+
+
+def test_a_clock_that_is_set_back_holds_nobody_up() -> None:
+    """A wait is as long as before when the clock is set back by an hour while it lasts."""
+    pace = Pace(0.2)
+    pace.rest(NOW_S + 5)
+    assert pace.wait_s(NOW_S + 1) == 4
+    assert abs(pace.wait_s(NOW_S + 1 - 3600) - 4) < 1e-6
+    assert pace.wait_s(NOW_S + 5 - 3600) == 0

@@ -66,6 +66,20 @@ def test_a_record_in_an_idle_stream_is_planned_at_the_next_plan() -> None:
     assert query.batch() == [(B, record.sequence_number)]
 
 
+def test_a_clock_that_is_set_back_holds_no_plan_up() -> None:
+    """After the driver's clock was set back by an hour, shards are asked and listed as before."""
+    stream = scripted_stream(1)
+    query = Planned([stream])
+    query.batches(3)
+    stream.clock.now -= 3600
+    begun = stream.clock.now
+    stream.calls.clear()
+    record = stream.put(A, b"x")
+    assert query.batch() == [(A, record.sequence_number)]
+    assert stream.calls["ListShards"] == 1
+    assert stream.clock.now - begun < 1
+
+
 # One shard does not hold up another
 
 

@@ -23,10 +23,14 @@ class Pace:
     period_s: float
     burst: int = 1
     _due_s: float = field(default=0.0, init=False)
+    _asked_s: float = field(default=0.0, init=False)
     _throttles: int = field(default=0, init=False)
 
     def wait_s(self, now_s: float) -> float:
         """Return how long to wait before the next call; 0 when it is due, to the millisecond."""
+        if now_s < self._asked_s:  # the clock was set back, and the wait must not grow by as much
+            self._due_s -= self._asked_s - now_s
+        self._asked_s = now_s
         left_s = self._due_s - now_s
         return left_s if left_s > 0.001 else 0.0
 

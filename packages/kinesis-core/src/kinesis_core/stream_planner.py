@@ -87,9 +87,8 @@ class StreamPlanner:
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )
         age_s = self.clock.now_s() - self._listed_s
-        if age_s >= self.settings.shard_discovery_interval_s or without_children(
-            self._finished(start), self.listing
-        ):
+        is_recent = 0 <= age_s < self.settings.shard_discovery_interval_s
+        if not is_recent or without_children(self._finished(start), self.listing):
             self.discover()
 
     def view(self, shard_id: str) -> ShardView:

@@ -4,10 +4,9 @@ import threading
 
 import pytest
 
-from kinesis_core.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.errors import AccessDeniedError, OffsetError, OptionError, StreamRecreatedError
+from kinesis_core.cuts import ShardEnd
+from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.offsets import Offset, Position, StreamOffset
-from kinesis_core.options.positions import Latest, PerShard
 from kinesis_core.planner import Planner
 from kinesis_core.shard_planner import GAP_CALLS, Limits
 from kinesis_core.stream_planner import PlanSettings
@@ -257,85 +256,6 @@ def test_a_replay_after_a_restart_reads_generations_in_order() -> None:
         [A, C, grandchildren[0]]
     ]
     assert query.read(start, end) == read
-
-
-# Positions
-
-
-def test_latest_skips_what_is_there() -> None:
-    """LATEST begins behind the last record of a busy shard, and at the margin before now in an idle one."""
-    stream = scripted_stream(2)
-    stream.put_many(B, 10)
-    stream.clock.sleep(3600)
-    last = stream.put_many(A, 100, 0.05)[-1]
-    query = Planned([stream], Latest())
-    begun = positions(query.start)
-    assert begun[A] == Position(After(last.number), last.arrived_ms)
-    assert isinstance(begun[B].cut, AtTimestamp)
-    fresh = [(s, stream.put(s, b"x").sequence_number) for s in (A, B)]
-    assert sorted(query.batches(2)) == fresh
-
-
-def test_latest_does_not_begin_with_closed_shards() -> None:
-    """LATEST counts closed shards as finished, whatever they hold."""
-    stream = scripted_stream(1)
-    stream.put_many(A, 10)
-    left, _ = stream.split(A)
-    stream.clock.sleep(60)
-    query = Planned([stream], Latest())
-    assert positions(query.start)[A] == Position(ShardEnd())
-    record = stream.put(left, b"x")
-    assert query.batch() == [(left, record.sequence_number)]
-
-
-def test_latest_of_shards_resharded_meanwhile() -> None:
-    """Shards that are split while LATEST is being looked for lose nothing that is put from then on."""
-    stream = scripted_stream(1)
-    stream.put_many(A, 10, 0.01)
-    listed = stream.list_shards()
-    children = stream.split(A)
-    stream.stale_listings.append(listed)
-    query = Planned([stream], Latest())
-    fresh = [(s, stream.put(s, b"x").sequence_number) for s in children]
-    assert query.batches(3) == fresh
-
-
-def test_a_position_in_time_reads_parents_and_children_from_then_on() -> None:
-    """AT_TIMESTAMP applies to every shard of now, closed ones included."""
-    stream = scripted_stream(1)
-    stream.put_many(A, 10, 1.0)
-    left, _ = stream.split(A)
-    stream.put_many(left, 3, 1.0)
-    then = stream.shards[A].records[7].arrived_ms or 0
-    query = Planned([stream], AtTimestamp(then))
-    assert query.batches(3) == everything(stream, A)[7:] + everything(stream, left)
-
-
-def test_a_position_in_the_future_is_refused() -> None:
-    """A start in the future is refused with both times, before Kinesis refuses it without them."""
-    stream = scripted_stream(1)
-    future = stream.now_ms() + 60_000
-    with pytest.raises(OptionError, match=rf"'startingPosition'.*{future}.*{stream.now_ms()}.*stream=orders"):
-        Planned([stream], AtTimestamp(future))
-
-
-def test_a_position_per_shard() -> None:
-    """Each shard begins where it is told; an ancestor of a named one counts as read, any other begins at its oldest."""
-    stream = scripted_stream(2)
-    stream.put_many(A, 4)
-    stream.put_many(B, 4)
-    left, right = stream.split(A)
-    stream.put_many(left, 4)
-    stream.put_many(right, 4)
-    second = stream.shards[left].records[1]
-    query = Planned([stream], PerShard({left: After(second.number), right: Latest()}))
-    assert query.batches(3) == everything(stream, B) + everything(stream, left)[2:]
-
-
-def test_a_position_of_an_unknown_shard_is_refused() -> None:
-    """A shard that the stream does not have is refused by name, with those that it has."""
-    with pytest.raises(OptionError, match=f"does not have: {D}. It has {A}, {B}"):
-        Planned([scripted_stream(2)], PerShard({D: TrimHorizon()}))
 
 
 # Several streams, and offsets of others

@@ -78,6 +78,7 @@ SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Other interpreters than the one in use, each with one Spark: together they see what versions can do to us."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 RESULTS = ROOT / ".nox" / "results"
+WHEELS = ROOT / ".nox" / "wheels"
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
   Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
@@ -144,7 +145,7 @@ def alone(session: nox.Session, package: str) -> None:
     session.run("python", "-I", "tests/packaging/imports_alone.py", package)
     unit_tests = Path("tests/unit", package.replace("-", "_"))
     if unit_tests.exists():
-        session.install(*_group("unit"), *EXTRAS.get(package, _pyspark()))
+        session.install(*_group("unit"), *(EXTRAS[package] if package in EXTRAS else _pyspark(session)))
         _pytest(session, str(unit_tests))
 
 
@@ -152,7 +153,7 @@ def alone(session: nox.Session, package: str) -> None:
 def lowest(session: nox.Session) -> None:
     """Unit tests with the oldest release of each direct dependency that the packages claim to work with."""
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
-    session.install(*_group("unit"), *_pyspark())
+    session.install(*_group("unit"), *_pyspark(session))
     _pytest(session, "tests/unit", "tests/property")
 
 
@@ -197,14 +198,21 @@ def _editable() -> list[str]:
 
 def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
     """Install our packages as they lie here, the groups of pyproject.toml, and a Spark: the newest, if not told."""
-    session.log("Installing (the first time, PySpark is a download of 400 MB) ...")
-    session.install(*_editable(), *_group(*groups), *_pyspark(spark))
+    session.install(*_pyspark(session, spark), *_editable(), *_group(*groups))
 
 
-def _pyspark(version: str | None = None) -> list[str]:
-    """Return what to install for the newest patch of *version*, or for the newest that this Python can have."""
-    patches = f"~={version}.0" if version else f">={SPARKS[0]}.0,<={NEWEST_SPARK}.999"
-    return [f"pyspark[sql]{patches}", *_group("spark")]
+def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
+    """
+    Return what to install for the newest patch of *version*, or of the newest that this Python can have.
+
+    PySpark comes as source only, and not every index lets uv keep what it made of that: it is built here, once.
+    """
+    version = version or (NEWEST_SPARK if sys.version_info >= (3, 11) else "4.2")
+    if not list(WHEELS.glob(f"pyspark-{version}.*.whl")):
+        session.log(f"Fetching PySpark {version} (400 MB, once) ...")
+        wheel = ("pip", "wheel", "--quiet", "--no-deps", f"--wheel-dir={WHEELS}", f"pyspark~={version}.0")
+        session.run("uv", "tool", "run", *wheel, external=True)
+    return [f"--find-links={WHEELS}", f"pyspark[sql]~={version}.0", *_group("spark")]
 
 
 def _pytest(session: nox.Session, *arguments: str) -> None:
@@ -215,7 +223,7 @@ def _pytest(session: nox.Session, *arguments: str) -> None:
 
 def _pytest_spark(session: nox.Session, spark: str) -> None:
     chosen = [] if spark == NEWEST_SPARK else ["-m", "all_sparks"]
-    _pytest(session, "tests/spark", *chosen, *session.posargs)
+    _pytest(session, *(session.posargs or ["tests/spark"]), *chosen)
 
 
 def _require_java(session: nox.Session) -> None:

@@ -151,7 +151,10 @@ class FakeStream:
             Record(r.sequence_number, r.data if with_data else b"", r.partition_key, r.arrived_s)
             for r in records
         ]
-        return Page(copies, behind_ms, None if at_end else self._iterator(shard.shard_id, index))
+        size = sum(len(r.data) for r in records) * 4 // 3
+        return Page(
+            copies, behind_ms, None if at_end else self._iterator(shard.shard_id, index), body_bytes=size
+        )
 
     def _be_moody(self) -> None:
         if self._happens(self.mood.throttles):

@@ -336,3 +336,13 @@ def test_wrong_parameters_are_an_invalid_request(api: BotoStreamApi) -> None:
     """What botocore itself refuses to send is an invalid request, raised without a retry."""
     with pytest.raises(InvalidRequestError, match="ParamValidationError"):
         api.get_records(json, 10)  # type: ignore[arg-type]
+
+
+def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canned) -> None:
+    """Where our clock was set forward, the refusal's Date header says how far, and the call is made once more."""
+    canned.refuse("InvalidArgumentException", "timestampInMillis is in the future")
+    canned.answer(ITERATOR)
+    assert api.get_iterator("shardId-000000000000", AtTimestamp(4_000_000_000_000)) == "iterator"
+    (_, refused), (_, accepted) = canned.asked
+    assert refused["Timestamp"] == 4_000_000_000
+    assert accepted["Timestamp"] == parsedate_to_datetime("Sat, 21 Nov 2026 01:13:43 GMT").timestamp()

@@ -31,6 +31,7 @@ def test_decodes_what_get_records_returns() -> None:
         records=[Record(NUMBER, b"payload", "key", 1790000012.345, "KMS")],
         millis_behind=7,
         next_iterator="next",
+        body_bytes=len(body(RECORD)),
     )
 
 

@@ -165,16 +165,17 @@ def test_calls_keep_their_period(one: OneShard) -> None:
     assert gaps[1:] == pytest.approx([0.2] * 8, abs=0.002)
 
 
-def test_large_pages_keep_the_rate() -> None:
-    """Bytes come at the rate that is set, whatever the period would allow."""
+@pytest.mark.parametrize("with_data", [True, False])
+def test_large_pages_keep_the_rate(with_data: bool) -> None:
+    """Bytes come at the rate that is set, whatever the period would allow, and decoded or not."""
     one = OneShard()
     one.put(40, 0.1, b"x" * 100_000)
     settings = ReadSettings(max_records_per_fetch=10, max_fetch_rate_bytes=500_000.0)
     begun = one.stream.clock.now
-    read(one, At(number(one, 0)), After(number(one, 39)), settings)
-    assert one.stream.clock.now - begun == pytest.approx(
-        3 * 2.0, abs=0.01
-    )  # nobody waits behind the last page
+    reader = reader_of(one, At(number(one, 0)), After(number(one, 39)), settings, with_data=with_data)
+    assert len(list(reader.pages())) == 4
+    waited_s = one.stream.clock.now - begun
+    assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # nobody waits behind the last page
 
 
 def test_without_data_payloads_are_left_out(one: OneShard) -> None:

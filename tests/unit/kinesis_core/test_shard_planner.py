@@ -8,7 +8,8 @@ from kinesis_core.cuts import AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Record
-from kinesis_core.shard_planner import GAP_CALLS, Limits, plan_end
+from kinesis_core.shard_looks import GAP_CALLS
+from kinesis_core.shard_planner import Limits, plan_end
 from kinesis_core.shard_view import FIRST_SAMPLE_RECORDS
 from support.fake_stream import Mood
 from support.one_shard import OneShard, behind

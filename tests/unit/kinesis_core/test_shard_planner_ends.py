@@ -7,7 +7,8 @@ import pytest
 from kinesis_core.cuts import After, At, ShardEnd, TrimHorizon
 from kinesis_core.errors import ThrottledError
 from kinesis_core.offsets import Position
-from kinesis_core.shard_planner import Limits, plan_tip, plan_until, plan_up_to
+from kinesis_core.shard_planner import Limits
+from kinesis_core.shard_tip import plan_tip, plan_until, plan_up_to
 from support.one_shard import OneShard, behind
 from support.scripted_stream import throttle
 

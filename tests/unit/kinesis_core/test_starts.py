@@ -94,6 +94,13 @@ def test_a_position_of_an_unknown_shard_is_refused() -> None:
         Planned([scripted_stream(2)], PerShard({D: TrimHorizon()}))
 
 
+def test_an_end_in_an_unknown_shard_is_refused() -> None:
+    """A shard that the stream does not have is refused as an end as well."""
+    query = Planned([scripted_stream(2)])
+    with pytest.raises(OptionError, match=f"'endingPosition' names shards .* does not have: {D}"):
+        query.planner.end_offset(query.start, PerShard({D: Latest()}))
+
+
 @pytest.mark.parametrize(
     ("end", "count"),
     [

@@ -56,6 +56,9 @@ class Page(msgspec.Struct):
     next_iterator: str | None = msgspec.field(name="NextShardIterator", default=None)
     """None only when a closed shard has been read to its end."""
     child_shards: list[Any] | None = msgspec.field(name="ChildShards", default=None)
+    # No answer has a member of this name; it is filled in after decoding.
+    body_bytes: int = msgspec.field(name="", default=0)
+    """The length of the answer's body; 0 for a page that came in none."""
 
     @property
     def is_shard_end(self) -> bool:
@@ -93,6 +96,7 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
         raise _malformed(str(error)) from error
     if not _are_decimal(page.records):
         raise _malformed("a sequence number is not a decimal number")
+    page.body_bytes = len(body)
     return page
 
 

@@ -99,9 +99,17 @@ class RangeReader:
                 return Page([], 0, None)
             else:
                 self._pace.succeeded()
-                self._pace.rest(self.clock.now_s() + _size_bytes(page) / self.settings.max_fetch_rate_bytes)
+                self._pace.rest(
+                    self.clock.now_s() + self._size_bytes(page) / self.settings.max_fetch_rate_bytes
+                )
                 self._iterator = page.next_iterator
                 return page
+
+    def _size_bytes(self, page: Page) -> int:
+        """Return what counts against the shard's rate: the data, or about as much where it was left undecoded."""
+        if self.with_data:
+            return sum(len(record.data) for record in page.records)
+        return page.body_bytes * 3 // 4  # data is base64
 
     def _is_end_in(self, page: Page) -> bool:
         end = self.range.end
@@ -162,7 +170,3 @@ class RangeReader:
 
 def _contains(records: list[Record], number: int) -> bool:
     return any(record.number == number for record in reversed(records))
-
-
-def _size_bytes(page: Page) -> int:
-    return sum(len(record.data) for record in page.records)

@@ -10,7 +10,7 @@ from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import OptionError
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.options.positions import Latest, PerShard, StartingPosition
-from kinesis_core.shard_planner import plan_tip, plan_until, plan_up_to
+from kinesis_core.shard_tip import plan_tip, plan_until, plan_up_to
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import ancestors
 from kinesis_core.stream_planner import StreamPlanner
@@ -43,6 +43,9 @@ def begin(planner: StreamPlanner, position: StartingPosition) -> StreamOffset:
 def end(planner: StreamPlanner, start: StreamOffset, position: StartingPosition) -> StreamOffset:
     """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
 
+    if isinstance(position, PerShard):
+        _check_known("endingPosition", position.cuts, planner.discover(), planner.name)
+
     def plan(view: ShardView, begun: Position) -> Position:
         cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
         match cut:
@@ -64,7 +67,7 @@ def _cuts(planner: StreamPlanner, position: StartingPosition) -> dict[str, Cut |
         case Latest():
             return {s.shard_id: Latest() if s.is_open else ShardEnd() for s in listing.values()}
         case PerShard(cuts):
-            _check_known(cuts, listing, planner.name)
+            _check_known("startingPosition", cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
@@ -76,11 +79,11 @@ def _cuts(planner: StreamPlanner, position: StartingPosition) -> dict[str, Cut |
             return dict.fromkeys(listing, position)
 
 
-def _check_known(named: Collection[str], listing: Collection[str], stream: str) -> None:
+def _check_known(option: str, named: Collection[str], listing: Collection[str], stream: str) -> None:
     unknown = sorted(set(named) - set(listing))
     if unknown:
         raise OptionError(
-            f"Option 'startingPosition' names shards that the stream does not have: {', '.join(unknown)}. "
+            f"Option '{option}' names shards that the stream does not have: {', '.join(unknown)}. "
             f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
         )
 

@@ -13,7 +13,8 @@ from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecrea
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
-from kinesis_core.shard_planner import PASSING, Limits, plan_end, plan_tip
+from kinesis_core.shard_planner import PASSING, Limits, plan_end
+from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
 from kinesis_core.stream_api import StreamApi, StreamSummary

@@ -1,0 +1,78 @@
+"""Looks into one shard: at the first records behind a place, and at one record of a certain time."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kinesis_core.cuts import After, AtTimestamp, ShardEnd
+from kinesis_core.offsets import Position
+from kinesis_core.pages import Page, Record
+from kinesis_core.shard_view import ShardView
+
+TIP_LAG_MS = 200
+"""How far behind the service's clock the first look is taken: close to the tip, yet rarely beyond it."""
+LOOKS_BACK = 5
+"""Looks further back, each 4 times as far, in one plan: 200 ms to 3 minutes."""
+GAP_CALLS = 4
+"""Empty pages followed in one plan, so that one long gap never holds up the other shards."""
+READ_ON_BYTES = 1024 * 1024
+"""What a plan may read twice to find the last record of a burst."""
+
+
+@frozen
+class Found:
+    """The first records behind a start, and what is known of what follows them."""
+
+    records: list[Record]
+    at_tip: bool
+    ended: bool
+    iterator: str | None
+    """Reads on behind the records."""
+
+    @property
+    def last(self) -> Record:
+        return self.records[-1]
+
+    def up_to(self, record: Record) -> Position:
+        """Return the end behind *record*."""
+        return Position(After(record.number), record.arrived_ms, first=self.records[0].number)
+
+    def up_to_shard_end(self) -> Position:
+        return Position(ShardEnd(), first=self.records[0].number)
+
+
+def look(view: ShardView, start: Position, limit: int, max_empty: int | None) -> Found:
+    """Return the first records behind *start*, walking at most *max_empty* pages of a gap (None: all of it)."""
+    empty = 0
+    while True:
+        page = view.next_page(start.cut, limit)
+        if page.records or page.is_shard_end or page.millis_behind == 0:
+            break
+        empty += 1
+        if empty == max_empty or view.is_stuck:
+            break
+    if page.records and page.next_iterator is not None:
+        view.keep(After(page.records[-1].number), page.next_iterator)
+    return Found(page.records, is_tip(page, limit), page.is_shard_end, page.next_iterator)
+
+
+def is_tip(page: Page, limit: int) -> bool:
+    """A full page may have more behind it even where the server says that it is not behind."""
+    return page.millis_behind == 0 and len(page.records) < limit
+
+
+def end_at(view: ShardView, found: Found, at_ms: int) -> Position | None:
+    """Return the end behind the first record that arrived at *at_ms* or later, if there is one behind the found."""
+    page = view.page_at(AtTimestamp(at_ms), 1, GAP_CALLS)
+    if not page.records:
+        return found.up_to_shard_end() if page.is_shard_end else None
+    record = page.records[0]
+    if record.number <= found.last.number:
+        return None
+    view.keep(After(record.number), page.next_iterator)
+    return found.up_to(record)
+
+
+def times_back(tip_ms: int, last_ms: int) -> list[int]:
+    times = (tip_ms - TIP_LAG_MS * (4**attempt - 1) for attempt in range(LOOKS_BACK + 1))
+    return [at_ms for at_ms in times if at_ms > last_ms]

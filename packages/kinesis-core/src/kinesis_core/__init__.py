@@ -1,20 +1,23 @@
-"""Amazon Kinesis Data Streams for plain Python: shards, exact ranges, fast decoding. No Spark needed."""
+"""Amazon Kinesis Data Streams for plain Python: shards, exact ranges, fast decoding, producing. No Spark needed."""
 
 from kinesis_core.columns import UserRecord
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
+    InvalidRecordError,
     InvalidRequestError,
     KinesisError,
     OffsetError,
     OptionError,
+    PutError,
     ServiceError,
     StreamNotFoundError,
     StreamRecreatedError,
     UnavailableError,
 )
 from kinesis_core.options.positions import Latest, PerShard
+from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.stream import Batch, ListedShard, Stream
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "AtTimestamp",
     "Batch",
     "DataLossError",
+    "InvalidRecordError",
     "InvalidRequestError",
     "KinesisError",
     "Latest",
@@ -31,11 +35,15 @@ __all__ = [
     "OffsetError",
     "OptionError",
     "PerShard",
+    "Producer",
+    "ProducerSettings",
+    "PutError",
     "ServiceError",
     "ShardEnd",
     "Stream",
     "StreamNotFoundError",
     "StreamRecreatedError",
+    "Totals",
     "TrimHorizon",
     "UnavailableError",
     "UserRecord",

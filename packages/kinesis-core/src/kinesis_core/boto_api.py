@@ -1,14 +1,15 @@
 """
-The door to AWS by botocore: signing, endpoints, credentials and errors are its own, decoding pages is ours.
+The door to AWS by botocore: signing, endpoints, credentials and errors are its own, the large bodies are ours.
 
-botocore's parser is by far the most expensive part of reading, so GetRecords' body is taken from it before it parses.
+botocore's parser is by far the most expensive part of reading, so GetRecords' body is taken from it before it parses;
+its serializer and parser are that of writing, so PutRecords is given its body before it is signed.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -18,8 +19,9 @@ from botocore.client import BaseClient
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.errors import InvalidRequestError, MalformedAnswerError
 from kinesis_core.pages import Page, decode_page
+from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer, encode_put
 from kinesis_core.retry import RetryPolicy, call_with_retries
 from kinesis_core.service_clock import ServiceClock
 from kinesis_core.service_errors import translate
@@ -28,7 +30,10 @@ from kinesis_core.stream_api import StreamSummary
 
 _BODY = "KinesisCoreBody"
 _TIME = "KinesisCoreTime"
+_PLACEHOLDER = ({"Data": b"", "PartitionKey": "-"},)
+"""Stands for the records of a PutRecords body that is given; botocore checks and serializes it for nothing."""
 _SHARDS_A_PAGE = 10_000
+_DEFAULT_MAX_RECORD_KIB = 1024
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError)
 """What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
 T = TypeVar("T")
@@ -37,6 +42,22 @@ T = TypeVar("T")
 def take_body(client: BaseClient) -> None:
     """Make *client* hand GetRecords' body over unparsed; errors stay botocore's."""
     client.meta.events.register("before-parse.kinesis.GetRecords", _take_body)
+
+
+def give_body(client: BaseClient) -> None:
+    """Let *client*'s PutRecords take its body ready-made, and hand the answer's over; the rest stays botocore's."""
+    events = client.meta.events
+    events.register("provide-client-params.kinesis.PutRecords", _set_body_aside)
+    events.register("before-call.kinesis.PutRecords", _give_body)
+    events.register("before-parse.kinesis.PutRecords", _take_body)
+
+
+def _set_body_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    context[_BODY] = params.pop(_BODY)  # botocore knows no such parameter
+
+
+def _give_body(params: dict[str, Any], **_: Any) -> None:
+    params["body"] = params["context"][_BODY]
 
 
 def send_milliseconds(client: BaseClient) -> None:
@@ -64,7 +85,7 @@ def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str
 
 @define
 class BotoStreamApi:
-    """One stream, by name or ARN, through a botocore client that `take_body` was called with."""
+    """One stream, by name or ARN, through a botocore client that `take_body` and `give_body` were called with."""
 
     client: Any
     name: str
@@ -102,6 +123,15 @@ class BotoStreamApi:
         )
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        try:
+            return self._get_iterator(shard_id, cut)
+        except InvalidRequestError:
+            now_ms = self.now_ms()  # the refusal said what time it is, should our own clock have been moved
+            if not isinstance(cut, AtTimestamp) or cut.epoch_ms <= now_ms:
+                raise
+            return self._get_iterator(shard_id, AtTimestamp(now_ms))
+
+    def _get_iterator(self, shard_id: str, cut: Cut) -> str:
         request = {**self._stream, "ShardId": shard_id, **_iterator_request(cut)}
         return self._ask(
             "GetShardIterator",
@@ -120,6 +150,12 @@ class BotoStreamApi:
             return decode_page(answer[_BODY], with_data)
 
         return call_with_retries("GetRecords", call, self.policy, self.clock, self.rng, retry_throttles=False)
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        body = encode_put(entries, self.name, self.arn)
+        request = {**self._stream, "Records": _PLACEHOLDER, _BODY: body}
+        answer = self._call("PutRecords", lambda: self.client.put_records(**request))
+        return decode_put_answer(answer[_BODY], len(entries), with_results)
 
     @property
     def _stream(self) -> dict[str, str]:
@@ -149,9 +185,14 @@ class BotoStreamApi:
         try:
             answer = call()
         except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+            if isinstance(error, botocore.exceptions.ClientError):
+                self._note_time(error.response)
             raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
-        self._service.note(answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
+        self._note_time(answer)
         return answer
+
+    def _note_time(self, answer: Mapping[str, Any]) -> None:
+        self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))
 
 
 def _iterator_request(cut: Cut) -> dict[str, Any]:
@@ -176,6 +217,7 @@ def _summary(facts: Mapping[str, Any]) -> StreamSummary:
         status=facts["StreamStatus"],
         created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
         retention_hours=int(facts["RetentionPeriodHours"]),
+        max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
     )
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from botocore.config import Config
 
-from kinesis_core.boto_api import BotoStreamApi, send_milliseconds, take_body
+from kinesis_core.boto_api import BotoStreamApi, give_body, send_milliseconds, take_body
 from kinesis_core.clock import SystemClock
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy
-from kinesis_core.stream_api import StreamApi
 from kinesis_credentials import cached_session, check
 
 CONNECT_TIMEOUT_S = 5
@@ -26,7 +25,7 @@ CONNECTIONS = 32
 _lock = threading.Lock()
 
 
-def open_stream(connection: ConnectionOptions, stream: StreamRef) -> StreamApi:
+def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamApi:
     """
     Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
 
@@ -39,7 +38,7 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> StreamApi:
 
 
 @lru_cache(maxsize=64)
-def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> StreamApi:
+def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> BotoStreamApi:
     policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     return BotoStreamApi(
@@ -64,4 +63,5 @@ def _client(connection: ConnectionOptions, _process: int) -> Any:
         )
     take_body(client)
     send_milliseconds(client)
+    give_body(client)
     return client

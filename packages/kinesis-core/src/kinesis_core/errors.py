@@ -6,6 +6,8 @@ Every error of the core, one class per situation that a caller can act on.
     ├── OffsetError (ValueError)        an offset that cannot be read or is not ours
     ├── DataLossError                   records left the stream before they were read
     ├── StreamRecreatedError            the stream was deleted and created anew
+    ├── InvalidRecordError (ValueError) a record that Kinesis would not take, found before it was sent
+    ├── PutError                        records could not be written
     └── ServiceError                    AWS, or the way to it, said no
         ├── StreamNotFoundError
         ├── AccessDeniedError
@@ -20,6 +22,8 @@ message carries everything: Spark drops `__cause__` on the way from an executor 
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 
 class KinesisError(Exception):
@@ -40,6 +44,44 @@ class DataLossError(KinesisError):
 
 class StreamRecreatedError(KinesisError):
     """The stream has another creation time than the one the offset was made with."""
+
+
+class InvalidRecordError(KinesisError, ValueError):
+    """
+    A record is too large, or its key or explicit hash key is outside its domain.
+
+    Attributes:
+        row: Its place in what was to be put at once, from 0. Nothing of that was put.
+    """
+
+    def __init__(self, message: str, row: int = 0) -> None:
+        super().__init__(message, row)
+        self.row = row
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class PutError(KinesisError):
+    """
+    Records that were put could not be written: not in time, or not at all.
+
+    Attributes:
+        counts: How many user records, by AWS's error code or the name of what went wrong.
+        shard_id: The shard that the first of them belongs to, as far as it is known.
+        key_sha256: The first digits of the SHA-256 of that one's partition key, for finding it; never the key.
+    """
+
+    def __init__(
+        self, message: str, counts: Mapping[str, int], shard_id: str | None = None, key_sha256: str = ""
+    ) -> None:
+        super().__init__(message, dict(counts), shard_id, key_sha256)
+        self.counts = dict(counts)
+        self.shard_id = shard_id
+        self.key_sha256 = key_sha256
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class ServiceError(KinesisError):

@@ -46,6 +46,11 @@ _ADVICE: Mapping[type[ServiceError], str] = {
 }
 
 
+def is_retryable(code: str) -> bool:
+    """Return whether a record that PutRecords refused with *code* may be taken later."""
+    return _BY_CODE.get(code, UnavailableError).retryable
+
+
 def translate(action: str, where: str, error: Exception) -> ServiceError:
     """
     Return the error of ours for one that botocore raised while calling *action*.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from attrs import frozen
 
 from kinesis_core.cuts import Cut
 from kinesis_core.pages import Page
+from kinesis_core.puts import PutAnswer, PutEntry
 from kinesis_core.shards import Shard
 
 
@@ -20,6 +22,8 @@ class StreamSummary:
     status: str
     created_ms: int
     retention_hours: int
+    max_record_bytes: int = 1024 * 1024
+    """Data and partition key of one record."""
 
 
 class StreamApi(Protocol):
@@ -52,5 +56,27 @@ class StreamApi(Protocol):
         Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard.
 
         Without *with_data* the records' data is left b"", which saves its decoding.
+        """
+        ...
+
+
+class PutApi(Protocol):
+    """The calls that writing to one stream takes. Every one raises `ServiceError`s only."""
+
+    def describe(self) -> StreamSummary:
+        """Return the stream's facts. 20 calls/s per account."""
+        ...
+
+    def list_shards(self) -> list[Shard]:
+        """Return all shards that Kinesis still knows, open and closed, in no particular order."""
+        ...
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        """
+        Write *entries*, at most 500 and 10 MiB, in one attempt: what failed is the caller's to send again.
+
+        Without *with_results* an answer without failures does not say which shards the records went to.
+
+        Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
         """
         ...

@@ -1,5 +1,6 @@
 """Many user records in one Kinesis record, in the format of the Kinesis Producer Library (KPL)."""
 
 from kinesis_core.aggregation.decode import MAGIC, UserRecords, unpack
+from kinesis_core.aggregation.encode import AggregateBuilder
 
-__all__ = ["MAGIC", "UserRecords", "unpack"]
+__all__ = ["MAGIC", "AggregateBuilder", "UserRecords", "unpack"]

@@ -1,0 +1,39 @@
+"""What is said when records could not be written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from kinesis_core.errors import PutError
+from kinesis_core.producing.parcels import Parcel
+
+NOT_SENT = "NotSentInTime"
+THROTTLED = "ProvisionedThroughputExceededException"
+_HASH_DIGITS = 16
+_TOO_SLOW = (
+    "Give the stream more shards, write from fewer places at once, or raise recordTtlMs (record_ttl_s)."
+)
+
+
+def put_error(stream: str, why: str, lost: Sequence[Parcel], given_up: int) -> PutError:
+    """Return the error for *lost*; so many other user records were *given_up* with them."""
+    counts: Counter[str] = Counter()
+    for parcel in lost:
+        counts[parcel.label.reason or NOT_SENT] += parcel.user_records
+    first = lost[0]
+    key_sha256 = hashlib.sha256(first.rows().keys[0].encode()).hexdigest()[:_HASH_DIGITS]
+    codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
+    others = f" {given_up} more were given up with them." if given_up else ""
+    message = (
+        f"{sum(counts.values())} user records could not be written: {why}: {codes}.{others} {_advice(first)} "
+        f"[stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
+    )
+    return PutError(message, counts, first.shard_id, key_sha256)
+
+
+def _advice(parcel: Parcel) -> str:
+    if parcel.label.reason in (THROTTLED, ""):
+        return _TOO_SLOW
+    return parcel.label.detail

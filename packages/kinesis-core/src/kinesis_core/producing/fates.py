@@ -1,0 +1,50 @@
+"""What an answer of PutRecords says about each parcel of its request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import evolve, frozen
+
+from kinesis_core.producing.parcels import Parcel
+from kinesis_core.puts import PutAnswer, PutResult
+
+
+@frozen
+class Fate:
+    """A parcel may be written in part."""
+
+    written: Parcel | None
+    refused: Parcel | None = None
+    """With the reason on its label."""
+    elsewhere: str | None = None
+    """The shard that an aggregate came to, if that is another than it was made for."""
+
+
+def fates(request: Sequence[Parcel], answer: PutAnswer) -> Iterator[Fate]:
+    """Yield the fate of each parcel. An answer without results says that all were written."""
+    start = 0
+    for parcel in request:
+        stop = start + len(parcel.entries)
+        yield _fate(parcel, answer.results[start:stop])
+        start = stop
+
+
+def _fate(parcel: Parcel, results: Sequence[PutResult]) -> Fate:
+    first = next((result for result in results if result.error_code is not None), None)
+    if first is None:
+        return Fate(parcel, elsewhere=_elsewhere(parcel, results))
+    outcomes = list(zip(parcel.entries, results, strict=True))
+    written = [entry for entry, result in outcomes if result.error_code is None]
+    refused = [entry for entry, result in outcomes if result.error_code is not None]
+    label = parcel.label.again(first.error_code or "", first.error_message or "", is_unsure=False)
+    return Fate(
+        parcel.with_entries(written) if written else None, evolve(parcel.with_entries(refused), label=label)
+    )
+
+
+def _elsewhere(parcel: Parcel, results: Sequence[PutResult]) -> str | None:
+    if not parcel.is_aggregate or not results:
+        return None
+    landed = results[0].shard_id
+    return None if landed == parcel.shard_id else landed

@@ -1,0 +1,114 @@
+"""Records on their way to one shard: gathered in a box, sent as a parcel."""
+
+from __future__ import annotations
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_core.aggregation import AggregateBuilder, unpack
+from kinesis_core.producing.routing import hash_of
+from kinesis_core.producing.rows import Rows
+from kinesis_core.puts import PutEntry
+
+AGGREGATE_KEY = "a"
+"""The partition key of every aggregate, as the KPL has it; its explicit hash key routes it."""
+
+
+@frozen
+class Label:
+    """What is written on a parcel: what the oldest of its user records demands, and what happened to it."""
+
+    due_s: float
+    """When they are sent even if there is room for more."""
+    deadline_s: float
+    """When they must be written."""
+    generation: int
+    """Which flush waits for them."""
+    reason: str = ""
+    """Why they are not written yet: AWS's error code."""
+    detail: str = ""
+    is_unsure: bool = False
+    """Whether they were sent and nobody knows what became of them."""
+
+    def again(self, reason: str, detail: str, *, is_unsure: bool) -> Label:
+        """Return the label for sending it once more, as soon as its shard may be asked again."""
+        return evolve(self, due_s=0.0, reason=reason, detail=detail, is_unsure=is_unsure)
+
+
+@define(eq=False)
+class Parcel:
+    """Records for one shard that are sent, and sent again, together. An aggregate is a parcel of its own."""
+
+    shard_id: str
+    entries: list[PutEntry]
+    user_records: int
+    size_bytes: int
+    label: Label
+    is_aggregate: bool = False
+
+    def rows(self) -> Rows:
+        """Return its user records."""
+        if self.is_aggregate:
+            found = unpack(self.entries[0].data)
+            if found is None:
+                raise AssertionError("an aggregate of ours does not unpack")
+            return Rows(found.data, found.partition_keys, found.explicit_hash_keys)
+        return plain_rows(self.entries)
+
+    def with_entries(self, entries: list[PutEntry]) -> Parcel:
+        """Return a parcel with only these of its entries; an aggregate has but one."""
+        size_bytes = sum(entry.size_bytes for entry in entries)
+        user_records = self.user_records if self.is_aggregate else len(entries)
+        return evolve(self, entries=entries, user_records=user_records, size_bytes=size_bytes)
+
+
+def plain_rows(entries: list[PutEntry]) -> Rows:
+    hash_keys = [entry.explicit_hash_key for entry in entries]
+    return Rows(
+        [entry.data for entry in entries],
+        [entry.partition_key for entry in entries],
+        hash_keys if any(key is not None for key in hash_keys) else None,
+    )
+
+
+def plain_parcel(shard_id: str, rows: Rows, label: Label) -> Parcel:
+    """Return *rows* as a record each."""
+    if rows.hash_keys is None:
+        entries = list(map(PutEntry, rows.data, rows.keys))
+    else:
+        entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
+    size_bytes = sum(map(len, rows.data)) + sum(map(len, map(str.encode, rows.keys)))
+    return Parcel(shard_id, entries, len(entries), size_bytes, label)
+
+
+@define(eq=False)
+class Box:
+    """User records of one shard that wait for others to share an aggregate with."""
+
+    builder: AggregateBuilder
+    label: Label
+    _first: Rows = field(default=Rows((), ()), init=False)
+
+    @property
+    def held_bytes(self) -> int:
+        return self.builder.size_bytes if self.builder.count else 0
+
+    def extend(self, rows: Rows, start: int) -> int:
+        """Add rows from place *start* on until one does not fit; return that one's place."""
+        if not self.builder.count:
+            self._first = rows.part(start, start + 1)
+        if rows.hash_keys is None:
+            return self.builder.extend(rows.data, rows.keys, start)
+        while start < len(rows) and self.builder.add(
+            rows.data[start], rows.keys[start], rows.hash_keys[start]
+        ):
+            start += 1
+        return start
+
+    def close(self, shard_id: str) -> Parcel:
+        """Return what is in it: an aggregate, or a lone user record as it is."""
+        if self.builder.count == 1:
+            return plain_parcel(shard_id, self._first, self.label)
+        # The hash key of a user record lies in the shard, and will lie in the child that owns that user record.
+        hash_key = hash_of(self._first.keys[0], self._first.hash_key(0))
+        entry = PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))
+        return Parcel(shard_id, [entry], self.builder.count, entry.size_bytes, self.label, is_aggregate=True)

@@ -1,0 +1,202 @@
+"""
+Writes to one stream: put records, flush, and nothing is lost in between.
+
+    with Producer.open("orders", region="eu-west-1") as producer:
+        producer.put(b"data", partition_key="customer-1")
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+from types import TracebackType
+from typing import cast
+
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.connections import open_stream
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.producing.outbox import Outbox
+from kinesis_core.producing.routing import ShardMap, random_keys
+from kinesis_core.producing.rows import Rows, check_rows
+from kinesis_core.producing.sender import Sender
+from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.totals import Totals
+from kinesis_core.stream_api import PutApi
+from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
+
+_CHUNK_ROWS, _CHUNK_BYTES = 1000, 1024 * 1024
+"""How much is taken in at a time: while it is, no thread can take requests out."""
+
+
+class Producer:
+    """
+    Writes records to one stream, each at least once. Safe in threads; a context manager.
+
+    Records of one partition key may come to the stream in another order than they were put: PutRecords keeps none.
+    After a `PutError` a producer takes no more; what was put since the last flush may or may not be in the stream.
+    """
+
+    def __init__(
+        self,
+        api: PutApi,
+        settings: ProducerSettings | None = None,
+        *,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Use `open` or `connect`; this is for those who bring their own door to AWS."""
+        self._is_closed = True
+        self.settings = settings or ProducerSettings()
+        rng = rng or random.Random()  # noqa: S311 # jitter and spreading, no secret
+        summary = api.describe()
+        shards = ShardMap.of(api.list_shards())
+        outbox = Outbox.open(summary.name, shards, self.settings, summary.max_record_bytes, rng)
+        self.stream = summary.name
+        self._max_record_bytes = summary.max_record_bytes
+        self._random_keys = random_keys(rng)
+        self._random_lock = threading.Lock()
+        self._sender = Sender(api, outbox, clock or SystemClock())
+        self._is_closed = False
+
+    @classmethod
+    def open(
+        cls,
+        name_or_arn: str,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: CredentialSpec | None = None,
+        settings: ProducerSettings | None = None,
+    ) -> Producer:
+        """
+        Return a producer for the stream, once it has been found to be there.
+
+        *region* is taken from the ARN, the endpoint or botocore's chain when absent; *credentials* from botocore's
+        chain. It needs the IAM actions kinesis:DescribeStreamSummary, ListShards and PutRecords.
+
+        Raises:
+            CredentialsError: There are no credentials, or no region.
+            StreamNotFoundError: There is no such stream.
+            ServiceError: Kinesis cannot be reached, or access is denied.
+        """
+        spec = credentials or DefaultChain()
+        arn = name_or_arn if name_or_arn.startswith("arn:") else None
+        name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
+        signed_for = resolve_region(
+            spec, region=region, arns=(arn,) if arn else (), endpoint_url=endpoint_url
+        )
+        stream = StreamRef(name, arn)
+        return cls.connect(ConnectionOptions((stream,), signed_for, endpoint_url, spec), stream, settings)
+
+    @classmethod
+    def connect(
+        cls, connection: ConnectionOptions, stream: StreamRef, settings: ProducerSettings | None = None
+    ) -> Producer:
+        """Return a producer for *stream*, as `open` does."""
+        return cls(open_stream(connection, stream), settings)
+
+    def put(
+        self, data: bytes, partition_key: str | None = None, explicit_hash_key: str | None = None
+    ) -> None:
+        """
+        Put one user record; wait while the producer holds as much as it may. Without a partition key it gets a
+        random one. *explicit_hash_key* is decimal, from 0 to 2**128-1.
+
+        Raises:
+            InvalidRecordError: Kinesis would not take it: too large, or a key outside its domain.
+            PutError: Records put before could not be written.
+        """
+        keys = None if partition_key is None else (partition_key,)
+        self.put_columns((data,), keys, None if explicit_hash_key is None else (explicit_hash_key,))
+
+    def put_columns(
+        self,
+        data: Sequence[bytes],
+        partition_keys: Sequence[str | None] | None = None,
+        explicit_hash_keys: Sequence[str | None] | None = None,
+    ) -> None:
+        """
+        Put many user records, given as columns of equal length: the fast way.
+
+        Raises:
+            InvalidRecordError: Kinesis would not take one of them; none is put.
+            PutError: Records put before could not be written.
+        """
+        rows = Rows(data, self._with_random_keys(partition_keys, len(data)), explicit_hash_keys)
+        check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
+        for chunk in _chunks(rows):
+            self._sender.put(chunk)
+
+    def _with_random_keys(self, keys: Sequence[str | None] | None, count: int) -> Sequence[str]:
+        if keys is not None and None not in keys:
+            return cast(Sequence[str], keys)
+        with self._random_lock:  # a generator serves one thread at a time
+            if keys is None:
+                return list(islice(self._random_keys, count))
+            return [next(self._random_keys) if key is None else key for key in keys]
+
+    def flush(self) -> Totals:
+        """
+        Return when everything put so far is in the stream, with what happened since the last flush.
+
+        Raises:
+            PutError: Some of it could not be written.
+        """
+        return self._sender.flush()
+
+    def close(self) -> Totals:
+        """
+        Flush, and stop the threads. Closing again does nothing.
+
+        Raises:
+            PutError: Something could not be written, and nobody was told yet.
+        """
+        if self._is_closed:
+            return Totals()
+        self._is_closed = True
+        try:
+            return self._sender.finish()
+        finally:
+            self._sender.stop()
+
+    def abort(self) -> None:
+        """Stop without a flush: what was put since the last one may or may not be in the stream."""
+        self._is_closed = True
+        self._sender.stop()
+
+    def __enter__(self) -> Producer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # Also after an error: what was put before it was accepted, so it is written.
+        self.close()
+
+    def __del__(self) -> None:
+        if not self._is_closed:
+            warnings.warn(f"{self!r} was not closed: records may be lost.", ResourceWarning, stacklevel=2)
+            self._sender.cancel()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "open"
+        return f"<Producer stream={self.stream!r} {state}>"
+
+
+def _chunks(rows: Rows) -> Iterator[Rows]:
+    """Yield *rows* in pieces that are taken in at once."""
+    ends = list(accumulate(map(len, rows.data)))
+    start = 0
+    while start < len(rows):
+        before_bytes = ends[start - 1] if start else 0
+        stop = bisect_right(ends, before_bytes + _CHUNK_BYTES, lo=start)
+        stop = max(start + 1, min(stop, start + _CHUNK_ROWS))
+        yield rows if stop - start == len(rows) else rows.part(start, stop)
+        start = stop

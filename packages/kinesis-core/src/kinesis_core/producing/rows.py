@@ -1,0 +1,108 @@
+"""User records as columns, and what they must be like before any of them is put."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from attrs import frozen
+
+from kinesis_core.errors import InvalidRecordError
+from kinesis_core.producing.routing import MAX_HASH_KEY
+
+MAX_KEY_CHARS = 256
+_MOST_BYTES_A_CHAR = 4
+
+
+@frozen
+class Rows:
+    """User records, each with its partition key."""
+
+    data: Sequence[bytes]
+    keys: Sequence[str]
+    hash_keys: Sequence[str | None] | None = None
+    """Explicit hash keys; None when no row has one."""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def hash_key(self, place: int) -> str | None:
+        return None if self.hash_keys is None else self.hash_keys[place]
+
+    def part(self, start: int, stop: int) -> Rows:
+        hash_keys = None if self.hash_keys is None else self.hash_keys[start:stop]
+        return Rows(self.data[start:stop], self.keys[start:stop], hash_keys)
+
+
+def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -> None:
+    """
+    See that Kinesis would take every row; keys in *known_keys* were seen before.
+
+    Raises:
+        InvalidRecordError: It would not take one. The message has no data and no key in it.
+    """
+    _check_types(rows)
+    distinct = set(rows.keys)
+    wrong = {key: reason for key in distinct if key not in known_keys and (reason := _why_not_key(key))}
+    if wrong:
+        row, key = next((row, key) for row, key in enumerate(rows.keys) if key in wrong)
+        raise InvalidRecordError(f"The partition key of row {row} {wrong[key]}.", row)
+    if rows.hash_keys is not None:
+        _check_hash_keys(rows.hash_keys)
+    longest = max(map(len, rows.data), default=0)
+    if longest + _MOST_BYTES_A_CHAR * MAX_KEY_CHARS > max_record_bytes:
+        _check_sizes(rows, max_record_bytes)
+
+
+def _check_types(rows: Rows) -> None:
+    lengths = {len(rows.data), len(rows.keys), len(rows.keys if rows.hash_keys is None else rows.hash_keys)}
+    if len(lengths) > 1:
+        raise InvalidRecordError(
+            f"Data, partition keys and explicit hash keys are columns of equal length; got {sorted(lengths)}."
+        )
+    _check_type("data", rows.data, (bytes,))
+    _check_type("partition key", rows.keys, (str,))
+    if rows.hash_keys is not None:
+        _check_type("explicit hash key", rows.hash_keys, (str, type(None)))
+
+
+def _check_type(what: str, values: Sequence[object], kinds: tuple[type, ...]) -> None:
+    if set(map(type, values)) <= set(kinds):
+        return
+    row, value = next((row, value) for row, value in enumerate(values) if type(value) not in kinds)
+    raise InvalidRecordError(
+        f"The {what} of row {row} must be {kinds[0].__name__}; got {type(value).__name__}.", row
+    )
+
+
+def _why_not_key(key: str) -> str:
+    if not 1 <= len(key) <= MAX_KEY_CHARS:
+        return f"has {len(key)} characters; Kinesis accepts 1 to {MAX_KEY_CHARS}"
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return "is not Unicode text: it has half a surrogate pair"
+    return ""
+
+
+def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
+    wrong = {key for key in set(hash_keys) if key is not None and not _is_hash_key(key)}
+    if wrong:
+        row = next(row for row, key in enumerate(hash_keys) if key in wrong)
+        raise InvalidRecordError(
+            f"The explicit hash key of row {row} is not a decimal number from 0 to 2^128-1.", row
+        )
+
+
+def _is_hash_key(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) <= 39 and int(key) <= MAX_HASH_KEY
+
+
+def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
+    for row, (data, key) in enumerate(zip(rows.data, rows.keys, strict=True)):
+        size_bytes = len(data) + len(key.encode())
+        if size_bytes > max_record_bytes:
+            raise InvalidRecordError(
+                f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "
+                f"{max_record_bytes}. Make it smaller, or raise the stream's MaxRecordSizeInKiB (10 MiB at most).",
+                row,
+            )

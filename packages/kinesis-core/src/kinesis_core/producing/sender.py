@@ -1,0 +1,227 @@
+"""The threads of a producer: they take requests out of its outbox, send them, and note what became of them."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+
+import structlog
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+from kinesis_core.errors import KinesisError, PutError, ServiceError
+from kinesis_core.producing.outbox import REQUEST_BYTES, Landing, Outbox
+from kinesis_core.producing.parcels import Parcel
+from kinesis_core.producing.router import Groups
+from kinesis_core.producing.routing import ShardMap
+from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.totals import Totals
+from kinesis_core.puts import MAX_PUT_RECORDS
+from kinesis_core.stream_api import PutApi
+
+log = structlog.get_logger("kinesis_core")
+
+_LISTINGS, _LISTING_PAUSE_S = 5, 0.2
+"""A listing may be older than the answer that told of a new shard."""
+
+
+@define(eq=False)
+class Sender:
+    """Guards an outbox: callers put into it, threads of its own empty it."""
+
+    api: PutApi
+    outbox: Outbox
+    clock: Clock
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _work: threading.Condition = field(init=False)
+    """Something is to be sent, or will be due sooner than the threads think."""
+    _news: threading.Condition = field(init=False)
+    """Something was written, or will never be."""
+    _listing: threading.Lock = field(factory=threading.Lock, init=False)
+    _threads: list[threading.Thread] = field(factory=list, init=False)
+    _is_stopped: bool = field(default=False, init=False)
+    _is_failure_told: bool = field(default=False, init=False)
+    _alarm_s: float = field(default=math.inf, init=False)
+    """When the first of the waiting threads will wake up by itself."""
+    _fresh_records: int = field(default=0, init=False)
+    _fresh_bytes: int = field(default=0, init=False)
+    _process: int = field(factory=os.getpid, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._work = threading.Condition(self._lock)
+        self._news = threading.Condition(self._lock)
+
+    # Called by those who put
+
+    def put(self, rows: Rows) -> None:
+        """Take in *rows*; wait for room where there is none."""
+        with self._lock:
+            self._check()
+            groups = self.outbox.router.group(rows)
+            left = self.outbox.offer(groups, self.clock.now_s())
+            self._tell_threads(rows)
+            if left:
+                self._wait_for_room(left)
+
+    def _wait_for_room(self, left: Groups) -> None:
+        self.outbox.hurry += 1
+        try:
+            while left:
+                self._work.notify_all()
+                self._news.wait()
+                self._check()
+                left = self.outbox.offer(left, self.clock.now_s())
+            self._work.notify()
+        finally:
+            self.outbox.hurry -= 1
+
+    def flush(self) -> Totals:
+        """Return when everything put so far is in the stream: what happened since this was last called."""
+        with self._lock:
+            self._check()
+            generation = self.outbox.begin_generation()
+            self.outbox.hurry += 1
+            try:
+                while not self.outbox.ledger.is_written(generation):
+                    self._work.notify_all()
+                    self._news.wait()
+                    self._check()
+            finally:
+                self.outbox.hurry -= 1
+            return self.outbox.ledger.take_totals()
+
+    def finish(self) -> Totals:
+        """Flush; but if there is a failure that a caller was told of, that is enough."""
+        with self._lock:
+            if self._is_failure_told:
+                return self.outbox.ledger.take_totals()
+        return self.flush()
+
+    def cancel(self) -> None:
+        """Let the threads end when the answers that they wait for have come."""
+        with self._lock:
+            self._is_stopped = True
+            self._work.notify_all()
+            self._news.notify_all()
+
+    def stop(self) -> None:
+        """Send no more, and return when the last answer has come."""
+        self.cancel()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _check(self) -> None:
+        if self._process != os.getpid():
+            raise KinesisError("This producer belongs to another process; open one in each process.")
+        if self.outbox.failure is not None:
+            self._is_failure_told = True
+            raise PutError(*self.outbox.failure.args)
+        if self._is_stopped:
+            raise KinesisError("The producer is closed.")
+
+    def _tell_threads(self, rows: Rows) -> None:
+        """Wake a thread when there may be a request's worth, or when all would sleep too long."""
+        if not self._threads:
+            self._start()
+        self._fresh_records += len(rows)
+        self._fresh_bytes += sum(map(len, rows.data))
+        due_s = self.clock.now_s() + self.outbox.settings.record_max_buffered_time_s
+        if (
+            due_s < self._alarm_s
+            or self._fresh_records >= MAX_PUT_RECORDS
+            or self._fresh_bytes >= REQUEST_BYTES
+        ):
+            self._fresh_records = self._fresh_bytes = 0
+            self._work.notify()
+
+    def _start(self) -> None:
+        for number in range(self.outbox.settings.max_connections):
+            thread = threading.Thread(target=self._run, name=f"kinesis-put-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    # The threads
+
+    def _run(self) -> None:
+        try:
+            while request := self._wait_for_request():
+                self._send(request)
+        except BaseException as error:
+            failure = PutError(
+                f"The producer broke: {type(error).__name__}: {error}", {type(error).__name__: 0}
+            )
+            with self._lock:
+                self.outbox.give_up(failure)
+                self._news.notify_all()
+            raise
+
+    def _wait_for_request(self) -> Sequence[Parcel]:
+        """Return the next request when there is one; nothing when the producer is stopped."""
+        with self._lock:
+            while not self._is_stopped:
+                now_s = self.clock.now_s()
+                request = self.outbox.take(now_s)
+                wait_s = self.outbox.wait_s(now_s)
+                if self.outbox.failure is not None:
+                    self._news.notify_all()
+                if request:
+                    if wait_s is not None:
+                        self._work.notify()  # another thread is to look after the rest
+                    return request
+                self._sleep(now_s, wait_s)
+        return []
+
+    def _sleep(self, now_s: float, wait_s: float | None) -> None:
+        """Wait for work; the thread that is to wake first minds the time for all."""
+        wakes_s = math.inf if wait_s is None else now_s + wait_s
+        if wakes_s >= self._alarm_s:
+            self._work.wait()
+            return
+        self._alarm_s = wakes_s
+        self._work.wait(wait_s)
+        if self._alarm_s == wakes_s:
+            self._alarm_s = math.inf
+
+    def _send(self, request: Sequence[Parcel]) -> None:
+        entries = [entry for parcel in request for entry in parcel.entries]
+        needs_shards = any(parcel.is_aggregate for parcel in request)
+        landings: list[Landing] = []
+        try:
+            answer = self.api.put_records(entries, with_results=needs_shards)
+        except ServiceError as error:
+            log.info("call.retried", call="PutRecords", reason=error.code, records=len(entries))
+            with self._lock:
+                self.outbox.bounce(request, error, self.clock.now_s())
+        else:
+            with self._lock:
+                landings = self.outbox.settle(request, answer, self.clock.now_s())
+        if landings:
+            self._place(landings)
+        with self._lock:
+            self._news.notify_all()
+
+    def _place(self, landings: Sequence[Landing]) -> None:
+        """Find out why aggregates came to other shards than they were made for, and act upon it."""
+        try:
+            self._refresh(landings)
+        except ServiceError as error:
+            with self._lock:
+                self.outbox.lose(landings, error)
+            return
+        with self._lock:
+            self.outbox.place(landings)
+
+    def _refresh(self, landings: Sequence[Landing]) -> None:
+        with self._listing:  # the others wait, and then find the map that one has fetched
+            for attempt in range(_LISTINGS):
+                with self._lock:
+                    if self.outbox.knows_why(landings):
+                        return
+                self.clock.sleep(_LISTING_PAUSE_S if attempt else 0.0)
+                shards = ShardMap.of(self.api.list_shards())
+                with self._lock:
+                    self.outbox.use(shards)
+                log.info("shards.discovered", stream=self.outbox.stream, shards=len(shards.open_shards))

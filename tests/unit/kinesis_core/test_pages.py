@@ -68,7 +68,8 @@ def test_an_empty_page_is_not_the_end() -> None:
 
 def test_unknown_members_are_ignored() -> None:
     """AWS may add members to the answer and to its records."""
-    assert decode_page(body(RECORD | {"New": [1, {}]}, New={"a": None})) == decode_page(body(RECORD))
+    page, newer = decode_page(body(RECORD)), decode_page(body(RECORD | {"New": [1, {}]}, New={"a": None}))
+    assert (newer.records, newer.next_iterator) == (page.records, page.next_iterator)
 
 
 def test_data_can_be_left_alone() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,19 +63,29 @@ def is_program(block: Block) -> bool:
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    said = [line for line in done.stdout.splitlines() if not line.startswith("\tat ")]  # the JVM's frames help nobody
-    assert done.returncode == 0, "\n".join(said[-60:])
+    log = folder / "output"
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that Spark's JVM ends with it
+        )
+        try:
+            status: object = child.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            status = f"still running after {TIMEOUT_S} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    said = [
+        line for line in log.read_text().splitlines() if not line.startswith("\tat ")
+    ]  # the JVM's own frames
+    assert status == 0, "\n".join(said[-60:])
 
 
 @pages_with(is_program)

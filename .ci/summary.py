@@ -24,13 +24,13 @@ def count_tests(results: Path) -> Counter[str]:
 
 def read_sessions(reports: list[Path]) -> dict[str, str]:
     """Return every session's outcome; a report that nox did not come to write is a session that failed."""
-    outcomes = {}
+    outcomes: dict[str, str] = {}
     for report in reports:
         if not report.exists():
             outcomes[report.stem] = "failed"
             continue
         for session in json.loads(report.read_text())["sessions"]:
-            outcomes[session["signature"]] = session["result"]
+            outcomes.update(dict.fromkeys(session["signatures"] or [session["name"]], session["result"]))
     return outcomes
 
 

@@ -8,37 +8,42 @@ Write docs/reference/options.md from the declarations of the options.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from kinesis_core.options import Option, OptionTable, Origin
+from kinesis_core.options import Option, OptionTable, Origin, Unsupported
+from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 
 PAGE = Path(__file__).parent / "reference" / "options.md"
+TABLES = {"source": SOURCE_OPTIONS, "sink": SINK_OPTIONS}
 INTRODUCTION = """\
-# Options of the source
+# Options of source and sink
 
 <!-- Made by docs/generate_options.py from the declarations of the options. Change those, and run it again. -->
 
-Set them with `.option(name, value)` on `spark.readStream.format("kinesis")` or `spark.read.format("kinesis")`. Names are
-case-blind, and each may have the prefix `kinesis.`. The names that the awslabs, qubole and Databricks connectors have
-work as well. An unknown name, a value outside its domain, or two names of one option with different values stop the
-query before any call to AWS. An option given as `None` counts as not given.
+Set them with `.option(name, value)` on `spark.readStream`, `spark.read`, `df.writeStream` or `df.write` with
+`.format("kinesis")`. Names are case-blind, and each may have the prefix `kinesis.`. The names that the awslabs, qubole
+and Databricks connectors have work as well. An unknown name, a value outside its domain, or two names of one option with
+different values stop the query before any call to AWS. An option given as `None` counts as not given.
 """
 
 
-def render(table: OptionTable) -> str:
-    """Return the page for *table*."""
+def render(tables: Mapping[str, OptionTable]) -> str:
+    """Return the page for *tables*, by what each is of."""
     lines = [INTRODUCTION]
-    for group in dict.fromkeys(option.group for option in table.options):
-        options = [option for option in table.options if option.group == group]
+    every = list(dict.fromkeys(option for table in tables.values() for option in table.options))
+    for group in dict.fromkeys(option.group for option in every):
+        options = [option for option in every if option.group == group]
         lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options), ""]
     lines += ["## Not supported yet", "", "Setting one of these is refused, unless it asks for nothing:", ""]
-    lines += _render_rows(("name", "asks for", "meanwhile"), _list_unsupported(table))
-    lines += ["", "## Accepted and not needed", "", "One line in the log says why:", ""]
-    lines += _render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.unneeded))
+    unsupported = dict.fromkeys(entry for table in tables.values() for entry in table.unsupported)
+    lines += _render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
+    for half, table in tables.items():
+        lines += ["", f"## Accepted by the {half}, and not needed", "", "One line in the log says why:", ""]
+        lines += _render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.unneeded))
     return "\n".join(lines) + "\n"
 
 
@@ -64,8 +69,8 @@ def _list_aliases(option: Option[Any], origin: Origin) -> str:
     return ", ".join(found) or "-"
 
 
-def _list_unsupported(table: OptionTable) -> Iterator[tuple[str, ...]]:
-    for unsupported in table.unsupported:
+def _list_unsupported(entries: Iterable[Unsupported]) -> Iterator[tuple[str, ...]]:
+    for unsupported in entries:
         names = _code(unsupported.names)
         if unsupported.accepted:
             names += f" (but {_code(unsupported.accepted)})"
@@ -82,7 +87,7 @@ def _render_rows(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> li
 
 
 def main(arguments: list[str]) -> int:
-    page = render(SOURCE_OPTIONS)
+    page = render(TABLES)
     if arguments != ["--check"]:
         PAGE.parent.mkdir(parents=True, exist_ok=True)
         PAGE.write_text(page, encoding="utf-8")

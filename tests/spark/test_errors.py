@@ -127,10 +127,3 @@ def test_offset_of_another_stream(emulator: Emulator, stream: StreamUnderTest, m
         query.start().process_all()
     assert stream.name in str(caught.value)
     assert "another" in str(caught.value)
-
-
-def test_writing(spark: SparkSession, stream: StreamUnderTest) -> None:
-    """Writing is not in this version, and says so."""
-    frame = spark.createDataFrame([(b"hello",)], "data binary")
-    with pytest.raises(Exception, match="Writing to Kinesis is not in this version"):
-        frame.write.format("kinesis").options(**stream.options()).mode("append").save()

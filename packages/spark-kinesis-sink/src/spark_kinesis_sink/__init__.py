@@ -1,5 +1,7 @@
-"""Amazon Kinesis Data Streams as a sink for Spark."""
+"""Amazon Kinesis Data Streams as a sink for Spark: `.format("kinesis")`."""
 
-from spark_kinesis_sink.data_source import KinesisSink
+from spark_kinesis_sink.data_source import AwsKinesisSink, KinesisSink, register
+from spark_kinesis_sink.failures import ColumnError
+from spark_kinesis_sink.options import SinkOptions
 
-__all__ = ["KinesisSink"]
+__all__ = ["AwsKinesisSink", "ColumnError", "KinesisSink", "SinkOptions", "register"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
@@ -82,5 +83,10 @@ class AwsKinesisDataSource(KinesisDataSource):
 
 def register(spark: SparkSession) -> None:
     """Let *spark* know `aws-kinesis` beside `kinesis`, and `kinesis` where it does not look for data sources."""
-    spark.dataSource.register(KinesisDataSource)
     spark.dataSource.register(AwsKinesisDataSource)
+    try:
+        spark.dataSource.register(KinesisDataSource)
+    except AnalysisException as error:
+        # Spark 4.0 has found it by itself, and lets nobody register that name again.
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
+TABLES = (SOURCE_OPTIONS, SINK_OPTIONS)
 
 
 def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -40,8 +42,8 @@ def test_stale_page(tmp_path: Path) -> None:
 def test_page_names_everything() -> None:
     """Every name that is understood stands on the page."""
     page = (DOCS / "reference" / "options.md").read_text()
-    names = [option.name for option in SOURCE_OPTIONS.options]
-    names += [alias.name for option in SOURCE_OPTIONS.options for alias in option.aliases]
-    names += [name for unsupported in SOURCE_OPTIONS.unsupported for name in unsupported.names]
-    names += [name for unneeded in SOURCE_OPTIONS.unneeded for name in unneeded.names]
+    names = [option.name for table in TABLES for option in table.options]
+    names += [alias.name for table in TABLES for option in table.options for alias in option.aliases]
+    names += [name for table in TABLES for unsupported in table.unsupported for name in unsupported.names]
+    names += [name for table in TABLES for unneeded in table.unneeded for name in unneeded.names]
     assert [name for name in names if f"`{name}`" not in page] == []

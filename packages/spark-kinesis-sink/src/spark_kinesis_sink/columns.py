@@ -1,0 +1,111 @@
+"""Which column of a frame is what to the sink, found and checked before any row is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from attrs import frozen
+from pyspark.sql.types import BinaryType, CharType, DataType, StringType, StructType, VarcharType
+
+from spark_kinesis_sink.failures import ColumnError
+
+DATA, PARTITION_KEY = "data", "partitionKey"
+EXPLICIT_HASH_KEY, STREAM_NAME = "explicitHashKey", "streamName"
+
+_TEXT: tuple[type[DataType], ...] = (StringType, CharType, VarcharType)
+_ACCEPTED: dict[str, tuple[type[DataType], ...]] = {
+    DATA: (*_TEXT, BinaryType),
+    PARTITION_KEY: (*_TEXT, BinaryType),
+    EXPLICIT_HASH_KEY: _TEXT,
+    STREAM_NAME: _TEXT,
+}
+_LIKENESS = 0.9
+"""From here on a name is taken for a misspelt one: partition_key and partitionKeys are, partition and streamId are not."""
+
+
+@frozen
+class Columns:
+    """The place of each column in a row; None for a column that is absent."""
+
+    data: int
+    partition_key: int | None = None
+    explicit_hash_key: int | None = None
+    stream_name: int | None = None
+
+
+def find_columns(schema: StructType, *, routes_rows: bool) -> Columns:
+    """
+    Return where the sink's columns are in *schema*; other columns are not written.
+
+    Names are case-blind, as Spark's are. With *routes_rows* each row names its stream; without it a column
+    `streamName`, which the rows of a source have, says nothing.
+
+    Raises:
+        ColumnError: A column is missing, comes twice, has a type that cannot be written, or one that is absent has
+            a name like that of a column that is there.
+    """
+    wanted = [DATA, PARTITION_KEY, EXPLICIT_HASH_KEY, *([STREAM_NAME] if routes_rows else [])]
+    places = {name: _find(schema, name) for name in wanted}
+    for name, place in places.items():
+        if place is None:
+            _check_absent(schema, name)
+    data = places[DATA]
+    assert data is not None  # noqa: S101 - _check_absent has raised
+    return Columns(data, places[PARTITION_KEY], places[EXPLICIT_HASH_KEY], places.get(STREAM_NAME))
+
+
+def _find(schema: StructType, name: str) -> int | None:
+    found = [place for place, field in enumerate(schema.fields) if field.name.lower() == name.lower()]
+    if len(found) > 1:
+        raise ColumnError(f"Column '{name}' comes {len(found)} times. Drop or rename all but one.")
+    if not found:
+        return None
+    given = schema.fields[found[0]].dataType
+    if not isinstance(given, _ACCEPTED[name]):
+        raise ColumnError(
+            f"Column '{name}' has the type {_shown(given)}; the sink writes {_domain(name)}. {_remedy(name, given)}"
+        )
+    return found[0]
+
+
+def _domain(name: str) -> str:
+    return "string or binary" if BinaryType in _ACCEPTED[name] else "string"
+
+
+def _shown(given: DataType) -> str:
+    text = given.simpleString()
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _remedy(name: str, given: DataType) -> str:
+    if given.typeName() in ("struct", "array", "map", "variant"):
+        return f"Make text of it, for example with to_json({name})."
+    return f"Cast it: .withColumn('{name}', col('{name}').cast('string'))."
+
+
+def _check_absent(schema: StructType, name: str) -> None:
+    """Refuse a frame that lacks a column it must have, or seems to have by another name."""
+    names = schema.fieldNames()
+    if like := _find_like(name, names):
+        raise ColumnError(f"There is no column '{name}'. Is '{like}' meant? Rename it, or drop it.")
+    if name == DATA:
+        raise ColumnError(
+            f"Column '{name}' is missing: it is what is written, as {_domain(name)}. The frame has "
+            f"{', '.join(names) or 'no columns'}; rename one of them, for example with .withColumnRenamed(...)."
+        )
+    if name == STREAM_NAME:
+        raise ColumnError(
+            f"Column '{name}' is missing, and no option says where rows go. Set the option 'streamName' or 'streamARN', "
+            "or add the column."
+        )
+
+
+def _find_like(name: str, names: Iterable[str]) -> str | None:
+    plain = {_plain(other): other for other in names}
+    nearest = get_close_matches(_plain(name), plain, n=1, cutoff=_LIKENESS)
+    return plain[nearest[0]] if nearest else None
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -1,0 +1,27 @@
+"""The stream that is written to, as far as the driver cares: that it is there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kinesis_core.connections import open_stream
+from kinesis_core.logs import get_logger
+from spark_kinesis_sink.options import SinkOptions
+
+log = get_logger("spark_kinesis_sink")
+
+
+@lru_cache(maxsize=64)
+def check_stream(options: SinkOptions) -> None:
+    """
+    See once in a process that the stream of *options* is there, with one DescribeStreamSummary; streams that rows name are not.
+
+    Spark makes a writer for each micro-batch, mostly in the same process, and another one to commit it.
+
+    Raises:
+        ServiceError: The stream is missing, access is denied, or Kinesis cannot be reached.
+    """
+    for note in options.notes:
+        log.info("option.ignored", note=note)
+    if options.stream is not None:
+        open_stream(options.connection, options.stream).describe()

@@ -1,0 +1,109 @@
+"""
+What a task of the sink takes in Spark: record batches against rows, and its memory beside a slow server.
+
+    python -m tests.bench.bench_sink
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from tests.bench.harness import Row, show
+from tests.support.bench_sinks import ArrowSink, RowSink
+from tests.support.spark_harness import start_session
+
+from kinesis_emulator import Emulator, EmulatorProcess, Fault, Limits, Settings
+from kinesis_emulator.requests import Request
+
+GROUP = "Sink in Spark"
+ROWS = {100: 400_000, 1000: 100_000}
+"""Rows of a task by their size: some 40 and 100 MB."""
+REPEAT = 3
+SLOW_ROWS, SLOW_BYTES = 1_000_000, 1000
+SLOW_ANSWER_S = 0.3
+MEMORY_MB = 200
+_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test", "streamName": "orders"}
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
+        bench = _Bench(spark, Path(directory))
+        rows = [bench.compare(size, aggregated) for aggregated in (True, False) for size in ROWS]
+    # Memory in a session of its own: a worker's peak is that of all its tasks.
+    with tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
+        return [*rows, *_Bench(spark, Path(directory)).memory()]
+
+
+@contextmanager
+def _session(directory: Path) -> Iterator[SparkSession]:
+    spark = start_session(directory, master="local[1]")
+    spark.dataSource.register(ArrowSink)
+    spark.dataSource.register(RowSink)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+class _Bench:
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self._spark = spark
+        self._notes = directory / "notes"
+
+    def compare(self, size: int, aggregated: bool) -> Row:
+        arrow_s, rows_s = [], []
+        for _ in range(REPEAT):
+            with EmulatorProcess({"orders": 4}) as emulator:  # a new one, for it keeps everything
+                where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
+                arrow_s.append(self._write("arrow-sink", ROWS[size], size, where)[0])
+                rows_s.append(self._write("row-sink", ROWS[size], size, where)[0])
+        ratio = statistics.median(row_s / mine_s for mine_s, row_s in zip(arrow_s, rows_s, strict=True))
+        case = f"Arrow vs. rows, {'aggregated' if aggregated else 'plain'}, {size} B"
+        ours, theirs = (ROWS[size] / statistics.median(spent_s) for spent_s in (arrow_s, rows_s))
+        return Row(GROUP, case, "rows/s and core", ours, theirs, ratio, None)
+
+    def memory(self) -> list[Row]:
+        """A task of a million rows, beside a server that takes its time with every answer."""
+        found = []
+        for aggregated in (True, False):
+            with Emulator(settings=Settings(limits=Limits.unlimited(), fault=_take_slowly)) as emulator:
+                emulator.create_stream("orders", 1)
+                where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
+                _, peak_bytes = self._write("arrow-sink", SLOW_ROWS, SLOW_BYTES, where)
+            case = f"peak of a task, 1,000,000 x 1 KB, {'aggregated' if aggregated else 'plain'}"
+            peak_mb = peak_bytes / 1e6
+            unit = f"MB, limit {MEMORY_MB}"
+            found.append(Row(GROUP, case, unit, peak_mb, MEMORY_MB, peak_mb / MEMORY_MB, 1.0, is_cost=True))
+        return found
+
+    def _write(self, sink: str, rows: int, size: int, where: dict[str, str]) -> tuple[float, int]:
+        """Write from one task; return its CPU seconds and the peak of its worker's memory."""
+        self._notes.unlink(missing_ok=True)
+        data = f"rpad(cast(id as string), {size}, 'x') as data"
+        frame = self._spark.range(0, rows, 1, 1).selectExpr(data, "cast(id % 1000 as string) as partitionKey")
+        writer = frame.write.format(sink).options(
+            **_OPTIONS, **where, notes=str(self._notes), recordTtlMs="10 m"
+        )
+        writer.mode("append").save()
+        spent_s, peak_bytes = self._notes.read_text().split()
+        return float(spent_s), int(peak_bytes)
+
+
+def _take_slowly(request: Request) -> Fault | None:
+    """Answer PutRecords late, and forget the records: a stream's worth of memory is not what is measured."""
+    if request.action != "PutRecords":
+        return None
+    time.sleep(SLOW_ANSWER_S)
+    result = '{"ShardId":"shardId-000000000000","SequenceNumber":"1"}'
+    results = ",".join([result] * len(request.params["Records"]))
+    return Fault(status=200, body=f'{{"FailedRecordCount":0,"Records":[{results}]}}'.encode())
+
+
+if __name__ == "__main__":
+    show(run())

@@ -1,0 +1,182 @@
+"""df.write: what is in the stream afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from hashlib import md5
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from kinesis_emulator import Emulator
+from support.sinks import sink_options, write
+from support.streams import StreamUnderTest
+from support.written import user_records
+
+either = pytest.mark.parametrize("aggregated", ["true", "false"])
+MAX_HASH_KEY = 2**128 - 1
+READ_COLUMNS = "data binary, partitionKey string, explicitHashKey string, shardId string"
+MakeStream = Callable[..., StreamUnderTest]
+
+
+def read(spark: SparkSession, stream: StreamUnderTest) -> list[Row]:
+    reader = spark.read.format("kinesis").options(**stream.options()).schema(READ_COLUMNS)
+    return reader.load().collect()
+
+
+@pytest.mark.all_sparks
+@either
+def test_write_and_read_back(spark: SparkSession, make_stream: MakeStream, aggregated: str) -> None:
+    """Every row is in the stream once, and comes back with its key, by the custom endpoint and by the ARN."""
+    stream = make_stream(shards=3)
+    rows = [(f"data-{number}", f"key-{number % 50}") for number in range(2000)]
+    frame = spark.createDataFrame(rows, "data string, partitionKey string").repartition(4)
+    arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream.name}"
+    write(frame, sink_options(stream, aggregationEnabled=aggregated, streamName=None, streamARN=arn))
+    found = [(bytes(row.data).decode(), row.partitionKey) for row in read(spark, stream)]
+    assert sorted(found) == sorted(rows)
+
+
+def test_read_by_another_implementation(
+    spark: SparkSession, emulator: Emulator, make_stream: MakeStream
+) -> None:
+    """Aggregates are what aws_kinesis_agg takes apart, and hold only user records of the shard that they are in."""
+    stream = make_stream(shards=4)
+    rows = [(f"data-{number}", f"key-{number % 100}") for number in range(3000)]
+    write(spark.createDataFrame(rows, "data string, partitionKey string"), sink_options(stream))
+    found = user_records(emulator, stream.name)
+    assert sorted((record.data.decode(), record.partition_key) for record in found) == sorted(rows)
+    assert all(record.is_aggregated for record in found)
+    assert len(emulator.records(stream.name)) < len(rows) / 20
+    owners = emulator.shard_ids(stream.name)
+    assert {record.shard_id for record in found} == set(owners)
+    assert all(owners[record.hash_key * 4 >> 128] == record.shard_id for record in found)
+
+
+def test_lone_rows_are_plain(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A row that has nobody to share an aggregate with is a plain record with its own key."""
+    write(spark.createDataFrame([("alone", "k")], "data string, partitionKey string"), sink_options(stream))
+    [record] = emulator.records(stream.name)
+    assert (record.data, record.partition_key) == (b"alone", "k")
+
+
+@pytest.mark.parametrize("kind", ["string", "binary"])
+def test_types(spark: SparkSession, stream: StreamUnderTest, kind: str) -> None:
+    """Data and partition keys may be text or bytes, empty data included."""
+    rows = [("grün", "schlüssel"), ("", "k")]
+    frame = spark.createDataFrame(rows, "data string, partitionKey string")
+    frame = frame.selectExpr(
+        f"cast(partitionKey as {kind}) partitionKey", f"cast(data as {kind}) data", "1 as other"
+    )
+    write(frame, sink_options(stream))
+    assert sorted((bytes(row.data).decode(), row.partitionKey) for row in read(spark, stream)) == sorted(rows)
+
+
+@either
+def test_null_partition_keys(
+    spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
+) -> None:
+    """A row without a partition key gets a random one, so that such rows spread over the shards."""
+    stream = make_stream(shards=4)
+    rows = [(str(number), None if number % 2 else "mine") for number in range(1000)]
+    write(
+        spark.createDataFrame(rows, "data string, partitionKey string"),
+        sink_options(stream, aggregationEnabled=aggregated),
+    )
+    found = read(spark, stream)
+    assert sorted(int(row.data) for row in found) == list(range(1000))
+    assert {row.partitionKey for row in found if int(row.data) % 2 == 0} == {"mine"}
+    others = [row for row in found if int(row.data) % 2]
+    assert len({row.partitionKey for row in others}) > 50
+    assert {row.shardId for row in others} == set(emulator.shard_ids(stream.name))
+
+
+@either
+def test_no_partition_key_column(
+    spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
+) -> None:
+    """Without a column of partition keys, every row gets a random one."""
+    stream = make_stream(shards=4)
+    frame = spark.range(1000).selectExpr("cast(id as string) data")
+    write(frame, sink_options(stream, aggregationEnabled=aggregated))
+    found = read(spark, stream)
+    assert sorted(int(row.data) for row in found) == list(range(1000))
+    assert {row.shardId for row in found} == set(emulator.shard_ids(stream.name))
+
+
+@pytest.mark.all_sparks
+@either
+def test_explicit_hash_keys_route(
+    spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
+) -> None:
+    """An explicit hash key says which shard a row goes to, whatever its partition key; a null leaves it to the key."""
+    stream = make_stream(shards=2)
+    low, high = emulator.shard_ids(stream.name)
+    rows = [("low", "k", "0"), ("high", "k", str(MAX_HASH_KEY)), ("by key", "k", None)] * 10
+    frame = spark.createDataFrame(rows, "data string, partitionKey string, explicitHashKey string")
+    write(frame, sink_options(stream, aggregationEnabled=aggregated))
+    found = {(bytes(row.data).decode(), row.shardId) for row in read(spark, stream)}
+    own = (
+        low if int.from_bytes(md5(b"k", usedforsecurity=False).digest(), "big") <= MAX_HASH_KEY // 2 else high
+    )
+    assert found == {("low", low), ("high", high), ("by key", own)}
+
+
+@pytest.mark.all_sparks
+@either
+def test_rows_name_their_stream(
+    spark: SparkSession, emulator: Emulator, make_stream: MakeStream, aggregated: str
+) -> None:
+    """Without a stream in the options, the column streamName says for each row where it goes."""
+    streams = [make_stream(f"part-{number}") for number in range(20)]
+    rows = [(str(number), f"part-{number % 20}") for number in range(2000)]
+    options = sink_options(streams[0], streamName=None, aggregationEnabled=aggregated)
+    write(spark.createDataFrame(rows, "data string, streamName string"), options)
+    for place, stream in enumerate(streams):
+        found = sorted(int(record.data) for record in user_records(emulator, stream.name))
+        assert found == list(range(place, 2000, 20))
+
+
+def test_option_before_column(spark: SparkSession, emulator: Emulator, make_stream: MakeStream) -> None:
+    """Where an option names the stream, the rows' streamName, which a source's rows have, says nothing."""
+    one, other = make_stream("one"), make_stream("other")
+    write(spark.createDataFrame([("x", "other")], "data string, streamName string"), sink_options(one))
+    assert [record.data for record in emulator.records(one.name)] == [b"x"]
+    assert emulator.records(other.name) == []
+
+
+@either
+def test_large(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, aggregated: str) -> None:
+    """More than 500 records and more than 10 MiB take several requests, each within the limits."""
+    payloads = [os.urandom(25_000) for _ in range(700)]
+    frame = spark.createDataFrame([(payload,) for payload in payloads], "data binary").coalesce(1)
+    write(frame, sink_options(stream, aggregationEnabled=aggregated))
+    assert Counter(record.data for record in user_records(emulator, stream.name)) == Counter(payloads)
+    assert emulator.calls.count("PutRecords") > 1
+
+
+def test_record_of_the_largest_size(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A row as large as a record of the stream may be is written, plain, beside aggregates."""
+    rows = [(bytes(1024 * 1024 - 1), "k"), (b"small", "k"), (b"small", "k")]
+    write(spark.createDataFrame(rows, "data binary, partitionKey string"), sink_options(stream))
+    assert sorted(len(record.data) for record in user_records(emulator, stream.name)) == [
+        5,
+        5,
+        1024 * 1024 - 1,
+    ]
+
+
+def test_empty(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A frame without rows writes nothing."""
+    write(spark.createDataFrame([], "data string"), sink_options(stream))
+    assert emulator.calls.count("PutRecords") == 0
+
+
+def test_throttled(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """Rows that a shard refuses for its rate are sent again, and only those: each is in the stream once."""
+    emulator.settings.limits = type(emulator.settings.limits)(describe_stream_summary_per_s=None)
+    frame = spark.range(3000).selectExpr("cast(id as string) data")
+    write(frame, sink_options(stream, aggregationEnabled="false"))
+    assert sorted(int(record.data) for record in emulator.records(stream.name)) == list(range(3000))

@@ -1,0 +1,231 @@
+"""Bad input and permanent failures: nothing is dropped, and the error says what to do."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kinesis_emulator import Emulator, Fault
+from support.sinks import Feed, SinkQuery, sink_options, write
+from support.streams import SECRET, StreamUnderTest
+
+Fails = Callable[..., str]
+
+
+@pytest.fixture
+def write_fails(emulator: Emulator) -> Fails:
+    """Return a function that writes a frame, and returns the error's text; nothing may have been put."""
+
+    def write_fails(frame: DataFrame, options: dict[str, Any]) -> str:
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+            write(frame, options)
+        text = str(caught.value)
+        assert SECRET not in text
+        assert "botocore/" not in text
+        assert emulator.calls.count("PutRecords") == 0
+        return text
+
+    return write_fails
+
+
+def frame_of(spark: SparkSession, columns: str) -> DataFrame:
+    return spark.range(1).selectExpr(*columns.split(", "))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("'x' as value, 'k' as partitionKey", "Column 'data' is missing"),
+        ("1 as data", "Column 'data' has the type int; the sink writes string or binary"),
+        ("struct(1 as id) as data", "Make text of it, for example with to_json(data)"),
+        ("'x' as data, 1L as partitionKey", "Column 'partitionKey' has the type bigint"),
+        (
+            "'x' as data, 1 as explicitHashKey",
+            "Column 'explicitHashKey' has the type int; the sink writes string",
+        ),
+        ("'x' as data, 'k' as partition_key", "Is 'partition_key' meant? Rename it, or drop it"),
+    ],
+)
+def test_columns(
+    spark: SparkSession, stream: StreamUnderTest, write_fails: Fails, columns: str, message: str
+) -> None:
+    """A missing or mistyped column is an error with its name, before any task runs."""
+    assert message in write_fails(frame_of(spark, columns), sink_options(stream))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("'x' as data", "Column 'streamName' is missing, and no option says where rows go"),
+        ("'x' as data, 1 as streamName", "Column 'streamName' has the type int"),
+    ],
+)
+def test_columns_for_routing(
+    spark: SparkSession, stream: StreamUnderTest, write_fails: Fails, columns: str, message: str
+) -> None:
+    """Without a stream in the options, the column streamName must be there."""
+    assert message in write_fails(frame_of(spark, columns), sink_options(stream, streamName=None))
+
+
+@pytest.mark.all_sparks
+def test_columns_of_a_stream(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, tmp_path: Path
+) -> None:
+    """A streaming query with wrong columns stops before its first task."""
+    feed = Feed(spark, tmp_path / "feed", "value string")
+    feed.add([("x",)])
+    query = SinkQuery(feed.frame(), tmp_path / "checkpoint", sink_options(stream))
+    with pytest.raises(Exception, match="Column 'data' is missing"):
+        query.start().process_all()
+    assert emulator.calls.count("PutRecords") == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("agregationEnabled", "true", "Did you mean 'aggregationEnabled'?"),
+        ("maxConnections", "0", "Option 'maxConnections' accepts 1 to 256 requests; got '0'"),
+        ("streamName", "a,b", "names 2 streams, and a sink writes all rows to one"),
+        ("streamName", "absent", "Check streamName or streamARN, region and account"),
+        ("awsSecretKey", None, "needs 'awsSecretKey' beside it"),
+    ],
+)
+def test_options(
+    spark: SparkSession,
+    stream: StreamUnderTest,
+    write_fails: Fails,
+    option: str,
+    value: str | None,
+    message: str,
+) -> None:
+    """A bad option, or a stream that does not exist, is an error before any task runs."""
+    assert message in write_fails(frame_of(spark, "'x' as data"), sink_options(stream, **{option: value}))
+
+
+def test_missing_permission(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, write_fails: Fails
+) -> None:
+    """A missing permission is an error that names the IAM action."""
+    emulator.settings.deny = {"DescribeStreamSummary"}
+    text = write_fails(frame_of(spark, "'x' as data"), sink_options(stream))
+    assert "Allow the IAM action kinesis:DescribeStreamSummary" in text
+
+
+def test_unreachable_endpoint(spark: SparkSession, stream: StreamUnderTest, write_fails: Fails) -> None:
+    """An endpoint where nobody listens is an error that names it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    options = sink_options(stream, endpointUrl=url, maxRetries=1)
+    text = write_fails(frame_of(spark, "'x' as data"), options)
+    assert url in text
+    assert "Check endpointUrl, region, network and proxy" in text
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        (
+            "overwrite",
+            'A stream cannot be overwritten: Kinesis keeps its records until their time is over. Use .mode("',
+        ),
+        ("errorifexists", "Append"),
+        ("ignore", "Append"),
+    ],
+)
+def test_modes(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, mode: str, message: str
+) -> None:
+    """A batch write appends; any other mode is refused, by us or by Spark."""
+    writer = frame_of(spark, "'x' as data").write.format("kinesis").options(**sink_options(stream))
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+        writer.mode(mode).save()
+    assert message in str(caught.value)
+    assert emulator.records(stream.name) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            ["if(id = 7, null, 'x') as data"],
+            "Column 'data' is null in 1 of 10 rows, first in row 7 of the task",
+        ),
+        (["'x' as data", "if(id = 7, repeat('k', 257), 'k') as partitionKey"], "257 characters"),
+        (["'x' as data", "if(id = 7, '', 'k') as partitionKey"], "0 characters"),
+        (
+            ["'x' as data", "if(id = 7, 'one', '1') as explicitHashKey"],
+            "not a decimal number from 0 to 2^128-1",
+        ),
+        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "the stream takes records of at most 1048576"),
+    ],
+)
+def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], message: str) -> None:
+    """A row that cannot be written fails the task, and the error says which row and why."""
+    frame = spark.range(0, 10, 1, 1).selectExpr(*columns)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+        write(frame, sink_options(stream))
+    assert message in str(caught.value)
+    assert "row 7" in str(caught.value)
+
+
+@pytest.mark.all_sparks
+def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A write that is refused for good fails the batch, with counts, code, shard and a hash of an example key."""
+    emulator.settings.deny = {"PutRecords"}
+    frame = spark.createDataFrame([("x", "secret-key")] * 10, "data string, partitionKey string").coalesce(1)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+        write(frame, sink_options(stream))
+    text = str(caught.value)
+    assert "10 user records could not be written" in text
+    assert "AccessDeniedException 10" in text
+    assert "kinesis:PutRecords" in text
+    assert f"shard={emulator.shard_ids(stream.name)[0]}" in text
+    assert hashlib.sha256(b"secret-key").hexdigest()[:16] in text
+    assert "secret-key" not in text
+
+
+def test_out_of_time(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """What is not written within recordTtlMs fails the batch with the reason why it was not; it is not dropped."""
+    emulator.settings.fault = lambda request: (
+        Fault("InternalFailure", status=500) if request.action == "PutRecords" else None
+    )
+    frame = spark.createDataFrame([("x",)] * 10, "data string").coalesce(1)
+    with pytest.raises(Exception, match=r"10 user records could not be written.* InternalFailure 10"):
+        write(frame, sink_options(stream, recordTtlMs="300"))
+
+
+@pytest.mark.all_sparks
+def test_failed_batch_is_written_later(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, tmp_path: Path
+) -> None:
+    """A batch that failed is not counted as done: after a restart its rows are in the stream."""
+    feed = Feed(spark, tmp_path / "feed", "data string")
+    feed.add((str(number),) for number in range(100))
+    query = SinkQuery(feed.frame(), tmp_path / "checkpoint", sink_options(stream))
+    emulator.settings.deny = {"PutRecords"}
+    with pytest.raises(Exception, match="100 user records could not be written"):
+        query.start().process_all()
+    assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
+    emulator.settings.deny = set()
+    query.start().process_all().stop()
+    from support.written import user_records
+
+    assert {int(record.data) for record in user_records(emulator, stream.name)} == set(range(100))
+
+
+def test_partial_failures(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """Calls that fail on the way, or whose answer is lost, are made again until every row is in the stream."""
+    faults = iter([Fault("InternalFailure", status=500), Fault(drop_request=True), Fault(drop_answer=True)])
+    emulator.settings.fault = lambda request: next(faults, None) if request.action == "PutRecords" else None
+    frame = spark.range(0, 1000, 1, 1).selectExpr("cast(id as string) data")
+    write(frame, sink_options(stream, aggregationEnabled="false"))
+    found = [int(record.data) for record in emulator.records(stream.name)]
+    assert set(found) == set(range(1000))
+    lost_answer = len(found) - 1000
+    assert 0 < lost_answer <= 1000

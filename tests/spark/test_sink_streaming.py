@@ -1,0 +1,184 @@
+"""df.writeStream: micro-batch after micro-batch into a stream."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as Spark's users write it
+
+from kinesis_emulator import Emulator
+from support.sinks import Feed, SinkQuery, write
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+from support.written import user_records
+
+MakeStream = Callable[..., StreamUnderTest]
+MakeSink = Callable[..., SinkQuery]
+KEYED = "data string, partitionKey string"
+
+
+@pytest.fixture
+def feed(spark: SparkSession, tmp_path: Path) -> Feed:
+    return Feed(spark, tmp_path / "feed", KEYED)
+
+
+@pytest.fixture
+def make_sink(tmp_path: Path) -> Iterator[MakeSink]:
+    made: list[SinkQuery] = []
+
+    def make(frame: DataFrame, stream: StreamUnderTest, mode: str = "append", **more: Any) -> SinkQuery:
+        options = {**stream.options(), **more}
+        made.append(SinkQuery(frame, tmp_path / "sink-checkpoint", options, mode))
+        return made[-1]
+
+    yield make
+    for query in made:
+        query.stop()
+
+
+def numbered(first: int, count: int) -> list[tuple[str, str]]:
+    return [(str(number), f"key-{number % 7}") for number in range(first, first + count)]
+
+
+def data_of(emulator: Emulator, stream: StreamUnderTest) -> Counter[str]:
+    return Counter(record.data.decode() for record in user_records(emulator, stream.name))
+
+
+@pytest.mark.all_sparks
+def test_append_across_a_restart(
+    emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
+) -> None:
+    """Every row of every micro-batch is written once, and goes on so after a restart."""
+    stream = make_stream(shards=2)
+    query = make_sink(feed.frame(), stream).start()
+    for batch in range(3):
+        feed.add(numbered(batch * 100, 100))
+        query.process_all()
+    query.stop()
+    feed.add(numbered(300, 100))
+    query.start().process_all()
+    assert data_of(emulator, stream) == Counter({str(number): 1 for number in range(400)})
+
+
+@pytest.mark.all_sparks
+def test_stream_to_stream(
+    spark: SparkSession, make_stream: MakeStream, make_sink: MakeSink, make_query: Callable[..., Query]
+) -> None:
+    """Rows of a source are written as they come, with the same options, and a second query reads the same records."""
+    first, second = make_stream("first", shards=2), make_stream("second", shards=3)
+    first.put_numbers(500)
+    source = spark.readStream.format("kinesis").options(**first.options()).load()
+    query = make_sink(source, second).start().process_all()
+    first.split()
+    first.put_numbers(500)
+    query.process_all()
+    seen = make_query(second.options()).start().wait_for_rows(1000)
+    found = [(bytes(row.data), row.partitionKey) for row in seen.rows]
+    assert sorted(found) == sorted((put.data, put.partition_key) for put in first.sent)
+
+
+def test_order_per_key(emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink) -> None:
+    """Rows of one partition key are in the stream in the order of the micro-batches."""
+    stream = make_stream(shards=2)
+    query = make_sink(feed.frame(), stream).start()
+    for batch in range(4):
+        feed.add(numbered(batch * 50, 50))
+        query.process_all()
+    for key in {f"key-{number}" for number in range(7)}:
+        found = [int(r.data) for r in user_records(emulator, stream.name) if r.partition_key == key]
+        batches = [number // 50 for number in found]
+        assert batches == sorted(batches)
+
+
+@pytest.mark.all_sparks
+def test_complete(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
+    """In the mode complete, each micro-batch writes the whole result again: rows are events."""
+    counted = feed.frame().groupBy("partitionKey").count()
+    frame = counted.select(F.concat_ws("=", "partitionKey", "count").alias("data"))
+    query = make_sink(frame, stream, mode="complete").start()
+    feed.add([("x", "a"), ("x", "b")])
+    query.process_all()
+    feed.add([("x", "a")])
+    query.process_all()
+    assert data_of(emulator, stream) == Counter({"a=1": 1, "b=1": 2, "a=2": 1})
+
+
+@pytest.mark.all_sparks
+def test_update(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, feed: Feed, tmp_path: Path
+) -> None:
+    """In the mode update, which Spark gives to no Python sink, foreachBatch writes what changed."""
+    del spark
+    counted = feed.frame().groupBy("partitionKey").count()
+    frame = counted.select(F.concat_ws("=", "partitionKey", "count").alias("data"))
+
+    def write_batch(changed: DataFrame, _batch_id: int) -> None:
+        write(changed, stream.options())
+
+    writer = frame.writeStream.outputMode("update").foreachBatch(write_batch)
+    query = writer.option("checkpointLocation", str(tmp_path / "update")).start()
+    try:
+        feed.add([("x", "a"), ("x", "b")])
+        query.processAllAvailable()
+        feed.add([("x", "a")])
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert data_of(emulator, stream) == Counter({"a=1": 1, "b=1": 1, "a=2": 1})
+
+
+def test_update_is_refused_by_spark(stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
+    """Spark itself says that it has no mode update for Python sinks. When it has one, this test will tell."""
+    frame = feed.frame().groupBy("partitionKey").count().selectExpr("partitionKey as data")
+    feed.add([("x", "a")])
+    with pytest.raises(Exception, match="does not support Update mode"):
+        make_sink(frame, stream, mode="update").start().process_all()
+
+
+def test_reshard_between_batches(
+    emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
+) -> None:
+    """After a split, rows that came to the wrong child are sent again; each is in a shard that owns its key."""
+    stream = make_stream(shards=1)
+    query = make_sink(feed.frame(), stream).start()
+    feed.add(numbered(0, 200))
+    query.process_all()
+    stream.split()
+    feed.add(numbered(200, 200))
+    query.process_all()
+    low, high = emulator.shard_ids(stream.name)
+    found = user_records(emulator, stream.name)
+    assert {int(record.data) for record in found} == set(range(400))
+    at_home = {
+        int(record.data) for record in found if record.shard_id == (high if record.hash_key >> 127 else low)
+    }
+    assert at_home == set(range(200, 400))
+
+
+@pytest.mark.all_sparks
+def test_producers_are_kept(
+    emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
+) -> None:
+    """Workers keep their producers: the shards are listed once for each, not for each task."""
+    query = make_sink(feed.frame().repartition(2), make_stream(shards=2)).start()
+    for batch in range(5):
+        feed.add(numbered(batch * 10, 10))
+        query.process_all()
+    workers = 2
+    assert emulator.calls.count("ListShards") <= workers
+    assert emulator.calls.count("PutRecords") >= 5
+
+
+def test_replayed_batch(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
+    """A batch whose commit was lost is written again: at least once, never less."""
+    feed.add(numbered(0, 10))
+    query = make_sink(feed.frame(), stream).start().process_all().stop()
+    (query.checkpoint / "commits" / "0").unlink()
+    (query.checkpoint / "commits" / ".0.crc").unlink(missing_ok=True)
+    query.start().process_all()
+    assert data_of(emulator, stream) == Counter({str(number): 2 for number in range(10)})

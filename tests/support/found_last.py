@@ -1,0 +1,18 @@
+"""Both packages' data sources by names of their own: `kinesis` is whichever of the two Spark met last."""
+
+from __future__ import annotations
+
+from pyspark_kinesis_sink import DefaultSource as DefaultSink
+from pyspark_kinesis_source import DefaultSource
+
+
+class SourceFoundLast(DefaultSource):
+    @classmethod
+    def name(cls) -> str:
+        return "source-found-last"
+
+
+class SinkFoundLast(DefaultSink):
+    @classmethod
+    def name(cls) -> str:
+        return "sink-found-last"

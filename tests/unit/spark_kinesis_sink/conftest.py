@@ -1,0 +1,74 @@
+"""Producers that only remember what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from attrs import define, field
+
+from kinesis_core.errors import InvalidRecordError, PutError
+from kinesis_core.options import StreamRef
+from kinesis_core.producing import Totals
+from spark_kinesis_sink import SinkOptions
+
+
+@define(eq=False)
+class FakeProducer:
+    """Takes everything but data that begins with `bad`, and fails to write what begins with `unwritable`."""
+
+    stream: StreamRef
+    put: list[tuple[bytes, str | None, str | None]] = field(factory=list)
+    flushed: int = 0
+    state: str = "open"
+
+    def put_columns(
+        self,
+        data: Sequence[bytes],
+        partition_keys: Sequence[str | None] | None = None,
+        explicit_hash_keys: Sequence[str | None] | None = None,
+    ) -> None:
+        assert self.state == "open"
+        nothing = [None] * len(data)
+        for row, found in enumerate(
+            zip(data, partition_keys or nothing, explicit_hash_keys or nothing, strict=True)
+        ):
+            if found[0].startswith(b"bad"):
+                raise InvalidRecordError(f"Row {row} is bad.", row)
+            self.put.append(found)
+
+    def flush(self) -> Totals:
+        assert self.state == "open"
+        if any(data.startswith(b"unwritable") for data, _, _ in self.put):
+            raise PutError("1 user record could not be written.", {"InternalFailure": 1})
+        new, self.flushed = len(self.put) - self.flushed, len(self.put)
+        return Totals(user_records=new, records=new)
+
+    def close(self) -> None:
+        self.state = "closed"
+
+    def abort(self) -> None:
+        self.state = "aborted"
+
+
+@define
+class Made:
+    """All producers that were made, in order."""
+
+    producers: list[FakeProducer] = field(factory=list)
+
+    def open(self, options: SinkOptions, stream: StreamRef) -> FakeProducer:
+        del options
+        self.producers.append(FakeProducer(stream))
+        return self.producers[-1]
+
+    def by_stream(self, name: str) -> list[FakeProducer]:
+        return [producer for producer in self.producers if producer.stream.name == name]
+
+
+@pytest.fixture
+def made() -> Made:
+    return Made()

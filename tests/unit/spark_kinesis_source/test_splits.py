@@ -23,8 +23,8 @@ def make_chains(count: int) -> list[Chain]:
         (0, None, None, []),
         (0, None, 4, []),
         (1, None, None, [1]),
-        (8, None, None, [8]),
-        (9, None, None, [5, 4]),
+        (16, None, None, [16]),
+        (17, None, None, [9, 8]),
         (16, 1, None, [1] * 16),
         (10, 4, None, [4, 3, 3]),
         (10, None, 3, [4, 3, 3]),
@@ -32,7 +32,7 @@ def make_chains(count: int) -> list[Chain]:
     ],
 )
 def test_sizes(count: int, shards_per_task: int | None, max_partitions: int | None, sizes: list[int]) -> None:
-    """Tasks get nearly equal numbers of chains: 8 at most unless the user says how many, or how many tasks there are."""
+    """Tasks get nearly equal numbers of chains: 16 at most unless the user says how many, or how many tasks there are."""
     chains = make_chains(count)
     parts = split(chains, shards_per_task, max_partitions)
     assert [len(part.chains) for part in parts] == sizes

@@ -99,7 +99,11 @@ def lint(session: nox.Session) -> None:
     session.run(
         "mypy", *(f"{folder}/src" for folder in FOLDERS.values()), "demo", "docs", "noxfile.py", "tests/bench"
     )
-    folders = [str(path) for path in sorted(Path("tests").iterdir()) if path.name not in {"bench", "golden"}]
+    folders = [
+        str(path)
+        for path in sorted(Path("tests").iterdir())
+        if path.name not in {"bench", "golden", "__pycache__"}
+    ]
     session.run(
         "mypy", *folders, env={"MYPYPATH": "tests"}
     )  # they say support.x, where benchmarks say tests.support.x

@@ -46,7 +46,7 @@ MAX_RECORDS = 10_000
 def run() -> list[Row]:
     """Return one row per size of page."""
     with tempfile.TemporaryDirectory() as folder:
-        certificate, key = _make_certificate(Path(folder))
+        certificate, key = make_certificate(Path(folder))
         return [
             _call(10_000, 100, certificate, key, target=9),
             _call(1_000, 1_000, certificate, key, target=4),
@@ -92,7 +92,7 @@ def _stream_api(client: Any) -> BotoStreamApi:
     return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
 
 
-def _make_certificate(folder: Path) -> tuple[Path, Path]:
+def make_certificate(folder: Path) -> tuple[Path, Path]:
     """Write a certificate for this host that signs itself, and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     names = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]

@@ -25,11 +25,6 @@ class PutEntry(msgspec.Struct, gc=False, omit_defaults=True):
     partition_key: str = msgspec.field(name="PartitionKey")
     explicit_hash_key: str | None = msgspec.field(name="ExplicitHashKey", default=None)
 
-    @property
-    def size_bytes(self) -> int:
-        """What Kinesis' limits count."""
-        return len(self.data) + len(self.partition_key.encode())
-
 
 class PutResult(msgspec.Struct, gc=False):
     """What became of one record."""

@@ -13,7 +13,7 @@ from kinesis_core.aggregation.decode import DIGEST_BYTES, MAGIC
 
 _FRAME_BYTES = len(MAGIC) + DIGEST_BYTES
 _TABLED = 16384
-_MAX_HEADS = 8192
+_MAX_REMEMBERED = 8192
 
 
 def _encode_varint(value: int) -> bytes:
@@ -52,10 +52,21 @@ _heads: tuple[dict[int, _Head], ...] = ({}, {}, {}, {}, {})
 
 def _remembered_head(data_bytes: int, index_bytes: int) -> _Head:
     heads = _heads[index_bytes]
-    if len(heads) >= _MAX_HEADS:
+    if len(heads) >= _MAX_REMEMBERED:
         heads.clear()
     heads[data_bytes] = head = _head(data_bytes, index_bytes)
     return head
+
+
+_key_entries: dict[str, bytes] = {}
+"""Partition keys seen before, as they stand in an aggregate's table."""
+
+
+def _remembered_key_entry(key: str) -> bytes:
+    if len(_key_entries) >= _MAX_REMEMBERED:
+        _key_entries.clear()
+    _key_entries[key] = entry = _delimited(b"\x0a", key.encode())
+    return entry
 
 
 class AggregateBuilder:
@@ -85,28 +96,27 @@ class AggregateBuilder:
         Returns the place of that one, or the number of all. This is the inner loop of writing: it takes half
         the time of a call for each of them.
         """
-        known, records, heads = self._keys, self._records, _heads
+        known, records, heads, entries = self._keys, self._records, _heads, _key_entries
         size_bytes, max_bytes, place = self.size_bytes, self._max_bytes, start
-        for place in range(start, len(data)):  # used behind the loop
+        while place < len(data):
             payload, key = data[place], keys[place]
             index = known.get(key)
             entry = b""
             if index is None:
                 index = _varint(len(known))
-                entry = _delimited(b"\x0a", key.encode())
+                entry = entries.get(key) or _remembered_key_entry(key)
             data_bytes, index_bytes = len(payload), len(index)
-            before, behind, record_bytes = heads[index_bytes].get(data_bytes) or _remembered_head(
-                data_bytes, index_bytes
-            )
-            if size_bytes + len(entry) + record_bytes > max_bytes:
+            head = heads[index_bytes].get(data_bytes) or _remembered_head(data_bytes, index_bytes)
+            before, behind, record_bytes = head
+            grown_bytes = size_bytes + len(entry) + record_bytes
+            if grown_bytes > max_bytes:
                 break
             if entry:
                 known[key] = index
                 self._tables.append(entry)
-            size_bytes += len(entry) + record_bytes
+            size_bytes = grown_bytes
             records += (before, index, behind, payload)
-        else:
-            place = len(data)
+            place += 1
         self.count += place - start
         self.size_bytes = size_bytes
         return place

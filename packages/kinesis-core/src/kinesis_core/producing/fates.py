@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kinesis_core.producing.parcels import Parcel
 from kinesis_core.puts import PutAnswer, PutResult
@@ -34,13 +34,10 @@ def _fate(parcel: Parcel, results: Sequence[PutResult]) -> Fate:
     first = next((result for result in results if result.error_code is not None), None)
     if first is None:
         return Fate(parcel, elsewhere=_elsewhere(parcel, results))
-    outcomes = list(zip(parcel.entries, results, strict=True))
-    written = [entry for entry, result in outcomes if result.error_code is None]
-    refused = [entry for entry, result in outcomes if result.error_code is not None]
+    written = [place for place, result in enumerate(results) if result.error_code is None]
+    refused = [place for place, result in enumerate(results) if result.error_code is not None]
     label = parcel.label.again(first.error_code or "", first.error_message or "", is_unsure=False)
-    return Fate(
-        parcel.with_entries(written) if written else None, evolve(parcel.with_entries(refused), label=label)
-    )
+    return Fate(parcel.pick(written, parcel.label) if written else None, parcel.pick(refused, label))
 
 
 def _elsewhere(parcel: Parcel, results: Sequence[PutResult]) -> str | None:

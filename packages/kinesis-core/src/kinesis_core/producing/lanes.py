@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
+from itertools import accumulate
 
 from attrs import define, field
 
 from kinesis_core.producing.parcels import Box, Parcel
-from kinesis_core.producing.shard_pace import ShardPace, cost_us
+from kinesis_core.producing.shard_pace import ShardPace
+from kinesis_core.puts import MAX_PUT_BYTES
+
+_SMALL_PARCEL = 250
+"""Records. Larger parcels are not put together: requests are filled with whole ones, which costs nothing."""
 
 
 @define(eq=False)
@@ -30,12 +36,15 @@ class Lane:
     def is_full(self) -> bool:
         """Whether as much waits and flies as the shard takes in its window."""
         records = self.waiting_records + self._flying_records
-        return cost_us(records, self.waiting_bytes + self._flying_bytes) >= self.pace.window_us
+        size_bytes = self.waiting_bytes + self._flying_bytes
+        return records >= self.pace.window_records or size_bytes >= self.pace.window_bytes
 
     @property
     def can_fly(self) -> bool:
         """Whether something waits, and at least one record of it may be sent beside what is on the way."""
-        return bool(self.queue) and (not self._flying_records or self._fitting(self.queue[0], 1, None) > 0)
+        return bool(self.queue) and (
+            not self._flying_records or self._fitting(self.queue[0], 1, MAX_PUT_BYTES) > 0
+        )
 
     def next_s(self, *, hurry: bool) -> float:
         """Return when something is to be done for what waits, of which there is some."""
@@ -52,14 +61,17 @@ class Lane:
             self.queue.append(parcel)
 
     def put_or_merge(self, parcel: Parcel, now_s: float) -> None:
-        """Let *parcel* wait as a part of the last one, unless that is too old or of another flush."""
+        """Let *parcel* wait as a part of the last one, if both are small, of one flush and not due yet."""
         last = self.queue[-1] if self.queue else None
-        if last is None or last.label.generation != parcel.label.generation or last.label.due_s <= now_s:
+        if (
+            last is None
+            or len(last.entries) + len(parcel.entries) > _SMALL_PARCEL
+            or last.label.generation != parcel.label.generation
+            or last.label.due_s <= now_s
+        ):
             self.put(parcel)
             return
-        last.entries += parcel.entries
-        last.user_records += parcel.user_records
-        last.size_bytes += parcel.size_bytes
+        last.absorb(parcel)
         self.waiting_records += len(parcel.entries)
         self.waiting_bytes += parcel.size_bytes
 
@@ -105,22 +117,13 @@ class Lane:
         self.waiting_bytes -= parcel.size_bytes
         if count == len(parcel.entries):
             return parcel
-        self.put(parcel.with_entries(parcel.entries[count:]), first=True)
-        return parcel.with_entries(parcel.entries[:count])
+        self.put(parcel.part(count, len(parcel.entries)), first=True)
+        return parcel.part(0, count)
 
-    def _fitting(self, parcel: Parcel, room_records: int, room_bytes: int | None) -> int:
+    def _fitting(self, parcel: Parcel, room_records: int, room_bytes: int) -> int:
         """Return how many of the first records of *parcel* fit into the request and into the shard's window."""
-        if self._fits(len(parcel.entries), parcel.size_bytes, room_records, room_bytes):
+        room_records = min(room_records, self.pace.window_records - self._flying_records)
+        room_bytes = min(room_bytes, self.pace.window_bytes - self._flying_bytes)
+        if len(parcel.entries) <= room_records and parcel.size_bytes <= room_bytes:
             return len(parcel.entries)
-        size_bytes = 0
-        for count, entry in enumerate(parcel.entries):
-            size_bytes += entry.size_bytes
-            if not self._fits(count + 1, size_bytes, room_records, room_bytes):
-                return count
-        return len(parcel.entries)
-
-    def _fits(self, records: int, size_bytes: int, room_records: int, room_bytes: int | None) -> bool:
-        if records > room_records or (room_bytes is not None and size_bytes > room_bytes):
-            return False
-        cost = cost_us(self._flying_records + records, self._flying_bytes + size_bytes)
-        return cost <= self.pace.window_us
+        return max(0, min(room_records, bisect_right(list(accumulate(parcel.sizes)), room_bytes)))

@@ -17,6 +17,9 @@ class Ledger:
     parcel_bytes: int = field(default=0, init=False)
     boxed_bytes: int = field(default=0, init=False)
     """What is in boxes, which is no parcel yet."""
+    fresh_records: int = field(default=0, init=False)
+    fresh_bytes: int = field(default=0, init=False)
+    """What was entered since somebody was woken up for it."""
     tally: Counter[str] = field(factory=Counter, init=False)
     """What `Totals` has, by its names."""
     _unwritten: Counter[int] = field(factory=Counter, init=False)
@@ -32,6 +35,8 @@ class Ledger:
         return sum(self._unwritten.values())
 
     def enter(self, parcel: Parcel) -> None:
+        self.fresh_records += len(parcel.entries)
+        self.fresh_bytes += parcel.size_bytes
         self.parcel_bytes += parcel.size_bytes
         self._unwritten[parcel.label.generation] += parcel.user_records
 

@@ -26,7 +26,7 @@ from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.puts import MAX_PUT_RECORDS, PutAnswer
 from kinesis_core.service_errors import is_retryable
 
-REQUEST_BYTES = 2 * 1024 * 1024
+REQUEST_BYTES = 4 * 1024 * 1024
 """A request that holds so much is not filled up to the 10 MiB it may have: several at once are faster."""
 _PART_OF_TTL = 4
 """What waits for a shard shall be written in this part of the time that a record has."""
@@ -50,7 +50,6 @@ class Outbox:
     failure: PutError | None = field(default=None, init=False)
     ledger: Ledger = field(factory=Ledger, init=False)
     _generation: int = field(default=0, init=False)
-    _turn: int = field(default=0, init=False)
 
     @classmethod
     def open(
@@ -61,8 +60,8 @@ class Outbox:
         max_record_bytes: int,
         rng: random.Random,
     ) -> Outbox:
-        longest_window_us = int(settings.record_ttl_s * 1_000_000) // _PART_OF_TTL
-        return cls(stream, settings, max_record_bytes, Router(shards, longest_window_us), rng)
+        longest_window_s = settings.record_ttl_s / _PART_OF_TTL
+        return cls(stream, settings, max_record_bytes, Router(shards, longest_window_s), rng)
 
     # Putting
 
@@ -162,8 +161,7 @@ class Outbox:
         return records >= MAX_PUT_RECORDS or sum(lane.waiting_bytes for lane in lanes) >= REQUEST_BYTES
 
     def _fill_request(self, lanes: Sequence[Lane]) -> list[Parcel]:
-        self._turn += 1  # so that no lane is always the last
-        first = self._turn % len(lanes)
+        first = self.rng.randrange(len(lanes))  # so that no lane is always the last
         request: list[Parcel] = []
         room_records, room_bytes = MAX_PUT_RECORDS, REQUEST_BYTES
         for lane in (*lanes[first:], *lanes[:first]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.aggregation import AggregateBuilder, unpack
@@ -40,10 +42,15 @@ class Parcel:
 
     shard_id: str
     entries: list[PutEntry]
+    sizes: list[int]
+    """Bytes of each: data and partition key, what Kinesis' limits count."""
     user_records: int
-    size_bytes: int
     label: Label
     is_aggregate: bool = False
+    size_bytes: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.size_bytes = sum(self.sizes)
 
     def rows(self) -> Rows:
         """Return its user records."""
@@ -54,11 +61,24 @@ class Parcel:
             return Rows(found.data, found.partition_keys, found.explicit_hash_keys)
         return plain_rows(self.entries)
 
-    def with_entries(self, entries: list[PutEntry]) -> Parcel:
-        """Return a parcel with only these of its entries; an aggregate has but one."""
-        size_bytes = sum(entry.size_bytes for entry in entries)
+    def part(self, start: int, stop: int) -> Parcel:
+        """Return a parcel with some of its records; an aggregate has but one."""
+        return self._with(self.entries[start:stop], self.sizes[start:stop], self.label)
+
+    def pick(self, places: Sequence[int], label: Label) -> Parcel:
+        """Return a parcel with the records in *places*, under another *label*."""
+        return self._with([self.entries[p] for p in places], [self.sizes[p] for p in places], label)
+
+    def _with(self, entries: list[PutEntry], sizes: list[int], label: Label) -> Parcel:
         user_records = self.user_records if self.is_aggregate else len(entries)
-        return evolve(self, entries=entries, user_records=user_records, size_bytes=size_bytes)
+        return Parcel(self.shard_id, entries, sizes, user_records, label, self.is_aggregate)
+
+    def absorb(self, other: Parcel) -> None:
+        """Take in the records of another parcel of plain records."""
+        self.entries += other.entries
+        self.sizes += other.sizes
+        self.user_records += other.user_records
+        self.size_bytes += other.size_bytes
 
 
 def plain_rows(entries: list[PutEntry]) -> Rows:
@@ -76,8 +96,7 @@ def plain_parcel(shard_id: str, rows: Rows, label: Label) -> Parcel:
         entries = list(map(PutEntry, rows.data, rows.keys))
     else:
         entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
-    size_bytes = sum(map(len, rows.data)) + sum(map(len, map(str.encode, rows.keys)))
-    return Parcel(shard_id, entries, len(entries), size_bytes, label)
+    return Parcel(shard_id, entries, rows.sizes(), len(entries), label)
 
 
 @define(eq=False)
@@ -111,4 +130,5 @@ class Box:
         # The hash key of a user record lies in the shard, and will lie in the child that owns that user record.
         hash_key = hash_of(self._first.keys[0], self._first.hash_key(0))
         entry = PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))
-        return Parcel(shard_id, [entry], self.builder.count, entry.size_bytes, self.label, is_aggregate=True)
+        size_bytes = self.builder.size_bytes + len(AGGREGATE_KEY)
+        return Parcel(shard_id, [entry], [size_bytes], self.builder.count, self.label, is_aggregate=True)

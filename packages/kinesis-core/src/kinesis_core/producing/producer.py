@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 import threading
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from types import TracebackType
 from typing import cast
 
@@ -25,10 +24,11 @@ from kinesis_core.producing.rows import Rows, check_rows
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.totals import Totals
+from kinesis_core.puts import MAX_PUT_RECORDS
 from kinesis_core.stream_api import PutApi
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 
-_CHUNK_ROWS, _CHUNK_BYTES = 1000, 1024 * 1024
+_CHUNK_ROWS, _CHUNK_BYTES = MAX_PUT_RECORDS, 1024 * 1024
 """How much is taken in at a time: while it is, no thread can take requests out."""
 
 
@@ -127,8 +127,8 @@ class Producer:
             PutError: Records put before could not be written.
         """
         rows = Rows(data, self._with_random_keys(partition_keys, len(data)), explicit_hash_keys)
-        check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
-        for chunk in _chunks(rows):
+        longest_bytes = check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
+        for chunk in _chunks(rows, longest_bytes):
             self._sender.put(chunk)
 
     def _with_random_keys(self, keys: Sequence[str | None] | None, count: int) -> Sequence[str]:
@@ -190,13 +190,8 @@ class Producer:
         return f"<Producer stream={self.stream!r} {state}>"
 
 
-def _chunks(rows: Rows) -> Iterator[Rows]:
-    """Yield *rows* in pieces that are taken in at once."""
-    ends = list(accumulate(map(len, rows.data)))
-    start = 0
-    while start < len(rows):
-        before_bytes = ends[start - 1] if start else 0
-        stop = bisect_right(ends, before_bytes + _CHUNK_BYTES, lo=start)
-        stop = max(start + 1, min(stop, start + _CHUNK_ROWS))
-        yield rows if stop - start == len(rows) else rows.part(start, stop)
-        start = stop
+def _chunks(rows: Rows, longest_bytes: int) -> Iterator[Rows]:
+    """Yield *rows*, whose data have at most *longest_bytes*, in pieces that are taken in at once."""
+    size = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // max(1, longest_bytes)))
+    for start in range(0, len(rows), size):
+        yield rows if len(rows) <= size else rows.part(start, start + size)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 
 from attrs import define, field
 
@@ -22,7 +23,7 @@ class Router:
     """The lanes of the shards that are open as far as we know, and the way to them."""
 
     shards: ShardMap
-    longest_window_us: int
+    longest_window_s: float
     _lanes: dict[str, Lane] = field(factory=dict, init=False)
     _routes: dict[str, Lane] = field(factory=dict, init=False)
     """By partition key: hashing takes twenty times as long as looking up."""
@@ -41,28 +42,19 @@ class Router:
 
     def group(self, rows: Rows) -> Groups:
         """Return *rows* by lane, in their order."""
-        if rows.hash_keys is not None:
-            return self._group_with_hash_keys(rows, rows.hash_keys)
-        columns: dict[Lane, tuple[list[bytes], list[str]]] = {}
-        found: list[Lane | None] = list(map(self._routes.get, rows.keys))
-        for known, payload, key in zip(found, rows.data, rows.keys, strict=True):
-            lane = known or self._route(key)
-            column = columns.get(lane)
-            if column is None:
-                column = columns[lane] = ([], [])
-            column[0].append(payload)
-            column[1].append(key)
-        return {lane: Rows(*column) for lane, column in columns.items()}
+        places: defaultdict[Lane, list[int]] = defaultdict(list)
+        for place, lane in enumerate(self._lanes_of(rows)):
+            places[lane].append(place)
+        if len(places) == 1:
+            return dict.fromkeys(places, rows)
+        return {lane: rows.pick(chosen) for lane, chosen in places.items()}
 
-    def _group_with_hash_keys(self, rows: Rows, hash_keys: Sequence[str | None]) -> Groups:
-        columns: dict[Lane, tuple[list[bytes], list[str], list[str | None]]] = {}
-        for payload, key, hash_key in zip(rows.data, rows.keys, hash_keys, strict=True):
-            lane = self._route(key) if hash_key is None else self._lane_of(int(hash_key))
-            column = columns.setdefault(lane, ([], [], []))
-            column[0].append(payload)
-            column[1].append(key)
-            column[2].append(hash_key)
-        return {lane: Rows(*column) for lane, column in columns.items()}
+    def _lanes_of(self, rows: Rows) -> Iterable[Lane]:
+        if rows.hash_keys is not None:
+            pairs = zip(rows.keys, rows.hash_keys, strict=True)
+            return [self._route(key) if h is None else self._lane_of(int(h)) for key, h in pairs]
+        known = self._routes.get
+        return [known(key) or self._route(key) for key in rows.keys]
 
     def _route(self, key: str) -> Lane:
         lane = self._routes.get(key)
@@ -76,7 +68,7 @@ class Router:
         shard_id = self.shards.shard_of(hash_key)
         lane = self._lanes.get(shard_id)
         if lane is None:
-            lane = self._lanes[shard_id] = Lane(shard_id, ShardPace(self.longest_window_us))
+            lane = self._lanes[shard_id] = Lane(shard_id, ShardPace(self.longest_window_s))
         return lane
 
     def use(self, shards: ShardMap) -> list[Lane]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from operator import add, itemgetter
 
 from attrs import frozen
 
@@ -28,21 +29,39 @@ class Rows:
     def hash_key(self, place: int) -> str | None:
         return None if self.hash_keys is None else self.hash_keys[place]
 
+    def sizes(self) -> list[int]:
+        """Return the bytes of each row's data and key: what Kinesis' limits count."""
+        keys: Iterable[str | bytes] = self.keys
+        if not "".join(self.keys).isascii():
+            keys = map(str.encode, self.keys)
+        return list(map(add, map(len, self.data), map(len, keys)))
+
     def part(self, start: int, stop: int) -> Rows:
         hash_keys = None if self.hash_keys is None else self.hash_keys[start:stop]
         return Rows(self.data[start:stop], self.keys[start:stop], hash_keys)
 
+    def pick(self, places: Sequence[int]) -> Rows:
+        """Return the rows in *places*."""
+        if len(places) == 1:
+            return self.part(places[0], places[0] + 1)
+        pick = itemgetter(*places)
+        hash_keys = None if self.hash_keys is None else pick(self.hash_keys)
+        return Rows(pick(self.data), pick(self.keys), hash_keys)
 
-def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -> None:
+
+def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -> int:
     """
-    See that Kinesis would take every row; keys in *known_keys* were seen before.
+    See that Kinesis would take every row, and return the size of the longest data.
+
+    Keys in *known_keys* were seen before.
 
     Raises:
         InvalidRecordError: It would not take one. The message has no data and no key in it.
     """
-    _check_types(rows)
-    distinct = set(rows.keys)
-    wrong = {key: reason for key in distinct if key not in known_keys and (reason := _why_not_key(key))}
+    _check_columns(rows)
+    _check_type("data", rows.data, bytes)
+    _check_type("partition key", rows.keys, str)
+    wrong = {key: reason for key in set(rows.keys) if key not in known_keys and (reason := _why_not_key(key))}
     if wrong:
         row, key = next((row, key) for row, key in enumerate(rows.keys) if key in wrong)
         raise InvalidRecordError(f"The partition key of row {row} {wrong[key]}.", row)
@@ -51,26 +70,25 @@ def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -
     longest = max(map(len, rows.data), default=0)
     if longest + _MOST_BYTES_A_CHAR * MAX_KEY_CHARS > max_record_bytes:
         _check_sizes(rows, max_record_bytes)
+    return longest
 
 
-def _check_types(rows: Rows) -> None:
-    lengths = {len(rows.data), len(rows.keys), len(rows.keys if rows.hash_keys is None else rows.hash_keys)}
-    if len(lengths) > 1:
-        raise InvalidRecordError(
-            f"Data, partition keys and explicit hash keys are columns of equal length; got {sorted(lengths)}."
-        )
-    _check_type("data", rows.data, (bytes,))
-    _check_type("partition key", rows.keys, (str,))
+def _check_columns(rows: Rows) -> None:
+    lengths = [len(rows.data), len(rows.keys)]
     if rows.hash_keys is not None:
-        _check_type("explicit hash key", rows.hash_keys, (str, type(None)))
+        lengths.append(len(rows.hash_keys))
+    if len(set(lengths)) > 1:
+        raise InvalidRecordError(
+            f"Data, partition keys and explicit hash keys must be of equal length; got {lengths}."
+        )
 
 
-def _check_type(what: str, values: Sequence[object], kinds: tuple[type, ...]) -> None:
-    if set(map(type, values)) <= set(kinds):
+def _check_type(what: str, values: Sequence[object], kind: type) -> None:
+    if set(map(type, values)) <= {kind}:
         return
-    row, value = next((row, value) for row, value in enumerate(values) if type(value) not in kinds)
+    row, value = next((row, value) for row, value in enumerate(values) if type(value) is not kind)
     raise InvalidRecordError(
-        f"The {what} of row {row} must be {kinds[0].__name__}; got {type(value).__name__}.", row
+        f"The {what} of row {row} must be {kind.__name__}; got {type(value).__name__}.", row
     )
 
 
@@ -85,12 +103,17 @@ def _why_not_key(key: str) -> str:
 
 
 def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
-    wrong = {key for key in set(hash_keys) if key is not None and not _is_hash_key(key)}
-    if wrong:
-        row = next(row for row, key in enumerate(hash_keys) if key in wrong)
-        raise InvalidRecordError(
-            f"The explicit hash key of row {row} is not a decimal number from 0 to 2^128-1.", row
-        )
+    for row, key in enumerate(hash_keys):
+        if key is None:
+            continue
+        if type(key) is not str:
+            raise InvalidRecordError(
+                f"The explicit hash key of row {row} must be str; got {type(key).__name__}.", row
+            )
+        if not _is_hash_key(key):
+            raise InvalidRecordError(
+                f"The explicit hash key of row {row} is not a decimal number from 0 to 2^128-1.", row
+            )
 
 
 def _is_hash_key(key: str) -> bool:
@@ -98,8 +121,7 @@ def _is_hash_key(key: str) -> bool:
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
-    for row, (data, key) in enumerate(zip(rows.data, rows.keys, strict=True)):
-        size_bytes = len(data) + len(key.encode())
+    for row, size_bytes in enumerate(rows.sizes()):
         if size_bytes > max_record_bytes:
             raise InvalidRecordError(
                 f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "

@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Sequence
+from itertools import chain
 
 import structlog
 from attrs import define, field
@@ -45,8 +46,6 @@ class Sender:
     _is_failure_told: bool = field(default=False, init=False)
     _alarm_s: float = field(default=math.inf, init=False)
     """When the first of the waiting threads will wake up by itself."""
-    _fresh_records: int = field(default=0, init=False)
-    _fresh_bytes: int = field(default=0, init=False)
     _process: int = field(factory=os.getpid, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -61,7 +60,7 @@ class Sender:
             self._check()
             groups = self.outbox.router.group(rows)
             left = self.outbox.offer(groups, self.clock.now_s())
-            self._tell_threads(rows)
+            self._tell_threads()
             if left:
                 self._wait_for_room(left)
 
@@ -69,7 +68,7 @@ class Sender:
         self.outbox.hurry += 1
         try:
             while left:
-                self._work.notify_all()
+                self._work.notify()
                 self._news.wait()
                 self._check()
                 left = self.outbox.offer(left, self.clock.now_s())
@@ -84,8 +83,8 @@ class Sender:
             generation = self.outbox.begin_generation()
             self.outbox.hurry += 1
             try:
+                self._work.notify()  # a thread that takes a request wakes another one for the rest
                 while not self.outbox.ledger.is_written(generation):
-                    self._work.notify_all()
                     self._news.wait()
                     self._check()
             finally:
@@ -122,19 +121,15 @@ class Sender:
         if self._is_stopped:
             raise KinesisError("The producer is closed.")
 
-    def _tell_threads(self, rows: Rows) -> None:
+    def _tell_threads(self) -> None:
         """Wake a thread when there may be a request's worth, or when all would sleep too long."""
         if not self._threads:
             self._start()
-        self._fresh_records += len(rows)
-        self._fresh_bytes += sum(map(len, rows.data))
+        ledger = self.outbox.ledger
         due_s = self.clock.now_s() + self.outbox.settings.record_max_buffered_time_s
-        if (
-            due_s < self._alarm_s
-            or self._fresh_records >= MAX_PUT_RECORDS
-            or self._fresh_bytes >= REQUEST_BYTES
-        ):
-            self._fresh_records = self._fresh_bytes = 0
+        is_much = ledger.fresh_records >= MAX_PUT_RECORDS or ledger.fresh_bytes >= REQUEST_BYTES
+        if is_much or due_s < self._alarm_s:
+            ledger.fresh_records = ledger.fresh_bytes = 0
             self._work.notify()
 
     def _start(self) -> None:
@@ -186,7 +181,7 @@ class Sender:
             self._alarm_s = math.inf
 
     def _send(self, request: Sequence[Parcel]) -> None:
-        entries = [entry for parcel in request for entry in parcel.entries]
+        entries = list(chain.from_iterable(parcel.entries for parcel in request))
         needs_shards = any(parcel.is_aggregate for parcel in request)
         landings: list[Landing] = []
         try:

@@ -10,12 +10,7 @@ RECORDS_PER_S = 1000
 BYTES_PER_S = 1024 * 1024
 """A shard's quota for all its producers together."""
 _FIRST_REST_S, _LONGEST_REST_S = 0.05, 2.0
-_FIRST_WINDOW_US, _SMALLEST_WINDOW_US = 1_000_000, 20_000
-
-
-def cost_us(records: int, size_bytes: int) -> int:
-    """Return how many microseconds of a shard's quota so many records take."""
-    return max(records * 1_000_000 // RECORDS_PER_S, size_bytes * 1_000_000 // BYTES_PER_S)
+_FIRST_WINDOW_S, _SMALLEST_WINDOW_S = 1.0, 0.02
 
 
 @define
@@ -27,23 +22,31 @@ class ShardPace:
     share a shard, and what waits for it is written before its time is up. Times are given by the caller.
     """
 
-    longest_window_us: int
-    window_us: int = _FIRST_WINDOW_US
+    longest_window_s: float
+    window_s: float = _FIRST_WINDOW_S
     rests_until_s: float = 0.0
     _setbacks: int = 0
     _was_throttled: bool = False
 
+    @property
+    def window_records(self) -> int:
+        return int(self.window_s * RECORDS_PER_S)
+
+    @property
+    def window_bytes(self) -> int:
+        return int(self.window_s * BYTES_PER_S)
+
     def accepted(self, records: int, size_bytes: int) -> None:
         """Note that the shard took everything that a request had for it."""
-        cost = cost_us(records, size_bytes)
         self._setbacks = 0
-        growth = cost // 4 if self._was_throttled else cost
-        self.window_us = min(self.longest_window_us, self.window_us + growth)
+        took_s = max(records / RECORDS_PER_S, size_bytes / BYTES_PER_S)
+        growth_s = took_s / 4 if self._was_throttled else took_s
+        self.window_s = min(self.longest_window_s, self.window_s + growth_s)
 
     def throttled(self, now_s: float, rng: random.Random) -> None:
         """Note that the shard refused records for its rate: rest with jitter, longer each time, then ask for less."""
         self._was_throttled = True
-        self.window_us = max(_SMALLEST_WINDOW_US, self.window_us // 2)
+        self.window_s = max(_SMALLEST_WINDOW_S, self.window_s / 2)
         self.failed(now_s, rng)
 
     def failed(self, now_s: float, rng: random.Random) -> None:

@@ -1,0 +1,161 @@
+"""Producing, over generated user records, streams and mishaps: nothing is lost, and copies are accounted for."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinesis_core.aggregation import AggregateBuilder, UserRecords, unpack
+from kinesis_core.producing import ProducerSettings
+from kinesis_core.producing.routing import MAX_HASH_KEY
+from kinesis_core.producing.rows import Rows
+from kinesis_core.puts import MAX_PUT_BYTES, MAX_PUT_RECORDS
+from support.fake_puts import Desk, FakePuts, Moods
+
+keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)
+few_keys = st.sampled_from([f"key-{number}" for number in range(12)])
+hash_keys = st.none() | st.integers(0, MAX_HASH_KEY).map(str)
+payloads = st.binary(max_size=300) | st.integers(0, 1024 * 1024 - 1024).map(bytes)
+sizes = st.sampled_from([64, 200, 1_000, 51_200, 1024 * 1024])
+moods = st.builds(
+    Moods,
+    refused_records=st.sampled_from([0, 30]),
+    failed_records=st.sampled_from([0, 10]),
+    throttled_calls=st.sampled_from([0, 20]),
+    failed_calls=st.sampled_from([0, 20]),
+    lost_answers=st.sampled_from([0, 20]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(payloads, keys, hash_keys), max_size=30), sizes)
+def test_an_aggregate_gives_back_what_was_put_in(
+    rows: list[tuple[bytes, str, str | None]], max_bytes: int
+) -> None:
+    """What is added comes back in order, the size is the one foretold, and never above the bound."""
+    builder = AggregateBuilder(max_bytes)
+    added = [row for row in rows if builder.add(*row)]
+    aggregate = builder.build()
+    assert len(aggregate) == builder.size_bytes <= max_bytes
+    assert builder.count == len(added)
+    if added:
+        assert unpack(aggregate) == UserRecords(*map(list, zip(*added, strict=True)))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(payloads, keys), max_size=40), sizes)
+def test_adding_many_is_adding_one_by_one(rows: list[tuple[bytes, str]], max_bytes: int) -> None:
+    """`extend` stops at the user record that `add` refuses, and makes the same bytes."""
+    data, names = [row[0] for row in rows], [row[1] for row in rows]
+    together, single = AggregateBuilder(max_bytes), AggregateBuilder(max_bytes)
+    place = together.extend(data, names)
+    refused = next((i for i, row in enumerate(rows) if not single.add(*row)), len(rows))
+    assert place == refused == together.count
+    assert together.build() == single.build()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(payloads, few_keys, hash_keys), max_size=60), sizes, st.integers(1, 6), st.booleans()
+)
+def test_packing_keeps_bounds_and_shards(
+    rows: list[tuple[bytes, str, str | None]], max_bytes: int, shards: int, aggregated: bool
+) -> None:
+    """
+    Requests and records stay within their limits, every user record arrives once with its keys, none in another
+    shard's aggregate, and one that is alone is not aggregated.
+    """
+    puts = FakePuts().create(shards)
+    desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=max_bytes))
+    desk.put(_rows(rows))
+    desk.flush()
+    found = [(r.data, r.partition_key, r.explicit_hash_key) for r in puts.user_records()]
+    assert Counter(found) == Counter(rows)
+    assert all(record.is_at_home for record in puts.user_records())
+    assert max(puts.requests, default=0) <= MAX_PUT_RECORDS
+    assert max(puts.request_bytes, default=0) <= MAX_PUT_BYTES
+    for entry, _ in puts.stored:
+        aggregate = unpack(entry.data)
+        assert aggregate is None or (aggregated and len(aggregate.data) > 1 and len(entry.data) <= max_bytes)
+    assert desk.outbox.ledger.held_bytes == 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(moods, st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
+def test_every_mishap_is_survived(mood: Moods, shards: int, aggregated: bool, seed: int) -> None:
+    """
+    Whatever is refused, fails, or is written while the answer gets lost: every user record is in the stream, and
+    the copies too many are exactly those that were written under a lost answer.
+    """
+    puts = FakePuts(random.Random(seed), mood).create(shards)
+    settings_ = ProducerSettings(
+        aggregation_enabled=aggregated, aggregation_max_size=400, record_ttl_s=3600, buffer_bytes=20_000
+    )
+    desk = Desk.open(puts, settings_, seed)
+    for start in range(0, 600, 200):
+        desk.put(_numbered(start, start + 200))
+    desk.flush()
+    assert desk.outbox.failure is None
+    copies = puts.copies()
+    assert len(copies) == 600
+    assert sum(copies.values()) - 600 == puts.lost
+    totals = desk.outbox.ledger.take_totals()
+    assert totals.user_records == 600
+    assert totals.requests == len(puts.requests)
+    assert totals.resent >= puts.lost
+    if not mood.failed_calls and not mood.refused_records and not mood.failed_records:
+        assert totals.resent == puts.lost
+
+
+reshards = st.lists(
+    st.tuples(st.sampled_from(["split", "merge"]), st.integers(0, 5), st.integers(0, 9)), max_size=6
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(reshards, st.booleans(), st.integers(0, 2**32))
+def test_resharding_misplaces_nothing_for_good(
+    plan: list[tuple[str, int, int]], aggregated: bool, seed: int
+) -> None:
+    """
+    The stream is split and merged while it is written to: a reader that delivers everything finds every user
+    record, and the KCL, which drops aggregates that are not wholly at home, finds each exactly once.
+    """
+    puts = FakePuts(random.Random(seed)).create(2)
+    settings_ = ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=500)
+    desk = Desk.open(puts, settings_, seed)
+    for number in range(10):
+        desk.put(_numbered(number * 50, number * 50 + 50))
+        for action, place, when in plan:
+            if when == number:
+                _reshard(puts, action, place)
+        if number % 3 == 0:
+            desk.flush()
+    desk.flush()
+    numbers = {b"%d" % number for number in range(500)}
+    assert set(puts.copies()) == numbers
+    assert Counter(record.data for record in puts.kcl_user_records()) == Counter(numbers)
+    totals = desk.outbox.ledger.take_totals()
+    assert totals.user_records == 500
+    assert sum(puts.copies().values()) - 500 == totals.misplaced
+
+
+def _reshard(puts: FakePuts, action: str, place: int) -> None:
+    opened = puts.open_shards()
+    if action == "split":
+        puts.split(opened[place % len(opened)])
+    elif len(opened) > 1:
+        first = place % (len(opened) - 1)
+        puts.merge(*opened[first : first + 2])
+
+
+def _rows(rows: list[tuple[bytes, str, str | None]]) -> Rows:
+    return Rows([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+
+def _numbered(start: int, stop: int) -> Rows:
+    numbers = range(start, stop)
+    return Rows([b"%d" % number for number in numbers], [f"key-{number % 37}" for number in numbers])

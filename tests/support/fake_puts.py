@@ -1,0 +1,233 @@
+"""A stream to write to, in memory, that refuses, fails, loses its answers and is resharded as it is told to."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from attrs import define, field, frozen
+
+from kinesis_core.aggregation import unpack
+from kinesis_core.errors import ThrottledError, UnavailableError
+from kinesis_core.producing.outbox import Outbox
+from kinesis_core.producing.parcels import Parcel
+from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap, hash_of
+from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.puts import PutAnswer, PutEntry, PutResult
+from kinesis_core.shards import Shard
+from kinesis_core.stream_api import StreamSummary
+from support.fake_stream import FakeClock
+
+THROTTLED = "ProvisionedThroughputExceededException"
+
+
+@frozen
+class UserRecord:
+    """One user record as a reader finds it."""
+
+    data: bytes
+    partition_key: str
+    explicit_hash_key: str | None
+    shard_id: str
+    is_at_home: bool
+    """Whether the shard owns its key."""
+
+
+@frozen
+class Moods:
+    """How often, of 100, the service is unhelpful."""
+
+    refused_records: int = 0
+    failed_records: int = 0
+    throttled_calls: int = 0
+    failed_calls: int = 0
+    lost_answers: int = 0
+
+
+@define
+class FakePuts:
+    """Implements `kinesis_core.stream_api.PutApi`."""
+
+    rng: random.Random = field(factory=lambda: random.Random(0))
+    moods: Moods = field(factory=Moods)
+    max_record_bytes: int = 1024 * 1024
+    before_put: Callable[[Sequence[PutEntry]], None] | None = None
+    shards: dict[str, Shard] = field(factory=dict)
+    stored: list[tuple[PutEntry, str]] = field(factory=list)
+    """Each record with its shard."""
+    requests: list[int] = field(factory=list)
+    """The records of each request."""
+    request_bytes: list[int] = field(factory=list)
+    lost: int = 0
+    """User records that were written while the answer was lost."""
+    listings: int = 0
+
+    def create(self, shards: int) -> FakePuts:
+        width = (MAX_HASH_KEY + 1) // shards
+        for index in range(shards):
+            last = MAX_HASH_KEY if index == shards - 1 else (index + 1) * width - 1
+            self._add(index * width, last)
+        return self
+
+    def split(self, shard_id: str) -> None:
+        shard = self._close(shard_id)
+        middle = (shard.hash_start + shard.hash_end) // 2
+        self._add(shard.hash_start, middle, shard_id)
+        self._add(middle + 1, shard.hash_end, shard_id)
+
+    def merge(self, first: str, second: str) -> None:
+        one, two = self._close(first), self._close(second)
+        self._add(min(one.hash_start, two.hash_start), max(one.hash_end, two.hash_end), first, second)
+
+    def open_shards(self) -> list[str]:
+        """Return their ids by hash key."""
+        opened = [shard for shard in self.shards.values() if shard.is_open]
+        return [shard.shard_id for shard in sorted(opened, key=lambda shard: shard.hash_start)]
+
+    # What the core calls
+
+    def describe(self) -> StreamSummary:
+        return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes)
+
+    def list_shards(self) -> list[Shard]:
+        self.listings += 1
+        return self.rng.sample(list(self.shards.values()), len(self.shards))
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        if self.before_put is not None:
+            self.before_put(entries)
+        self.requests.append(len(entries))
+        self.request_bytes.append(sum(len(e.data) + len(e.partition_key.encode()) for e in entries))
+        if self._happens(self.moods.throttled_calls):
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+        if self._happens(self.moods.failed_calls):
+            raise UnavailableError("Internal failure.", "InternalFailure")
+        results = [self._put(entry) for entry in entries]
+        failed = sum(result.error_code is not None for result in results)
+        if self._happens(self.moods.lost_answers):
+            written = [e for e, result in zip(entries, results, strict=True) if result.error_code is None]
+            self.lost += sum(len(_user_rows(entry)) for entry in written)
+            raise UnavailableError("Read timed out.", "ReadTimeoutError")
+        return PutAnswer(failed, results if failed or with_results else ())
+
+    def _put(self, entry: PutEntry) -> PutResult:
+        if self._happens(self.moods.refused_records):
+            return PutResult(None, THROTTLED, "Rate exceeded.")
+        if self._happens(self.moods.failed_records):
+            return PutResult(None, "InternalFailure", "Internal service failure.")
+        shard_id = self._route(hash_of(entry.partition_key, entry.explicit_hash_key))
+        self.stored.append((entry, shard_id))
+        return PutResult(shard_id)
+
+    # What came of it
+
+    def user_records(self) -> list[UserRecord]:
+        """Return what a reader finds that delivers everything."""
+        return [found for entry, shard_id in self.stored for found in self._read(entry, shard_id)]
+
+    def kcl_user_records(self) -> list[UserRecord]:
+        """Return what the KCL finds: it drops an aggregate of which one user record is in the wrong shard."""
+        read = (list(self._read(entry, shard_id)) for entry, shard_id in self.stored)
+        return [found for records in read if all(r.is_at_home for r in records) for found in records]
+
+    def copies(self) -> Counter[bytes]:
+        """Return how often each payload is in the stream."""
+        return Counter(found.data for found in self.user_records())
+
+    def _read(self, entry: PutEntry, shard_id: str) -> Iterator[UserRecord]:
+        shard = self.shards[shard_id]
+        for data, key, hash_key in _user_rows(entry):
+            is_at_home = shard.hash_start <= hash_of(key, hash_key) <= shard.hash_end
+            yield UserRecord(data, key, hash_key, shard_id, is_at_home)
+
+    def _route(self, hash_key: int) -> str:
+        return next(
+            shard.shard_id
+            for shard in self.shards.values()
+            if shard.is_open and shard.hash_start <= hash_key <= shard.hash_end
+        )
+
+    def _happens(self, percent: int) -> bool:
+        return percent > 0 and self.rng.randrange(100) < percent
+
+    def _add(self, first: int, last: int, *parents: str) -> None:
+        shard_id = f"shardId-{len(self.shards):012d}"
+        parent, adjacent = (*parents, None, None)[:2]
+        self.shards[shard_id] = Shard(shard_id, parent, adjacent, first, last, 1, None)
+
+    def _close(self, shard_id: str) -> Shard:
+        old = self.shards[shard_id]
+        closed = Shard(
+            shard_id, old.parent_id, old.adjacent_parent_id, old.hash_start, old.hash_end, 1, 2**63 - 1
+        )
+        self.shards[shard_id] = closed
+        return closed
+
+
+def _user_rows(entry: PutEntry) -> list[tuple[bytes, str, str | None]]:
+    aggregate = unpack(entry.data)
+    if aggregate is None:
+        return [(entry.data, entry.partition_key, entry.explicit_hash_key)]
+    return list(zip(aggregate.data, aggregate.partition_keys, aggregate.explicit_hash_keys, strict=True))
+
+
+@define
+class Desk:
+    """An outbox and the stream that it is emptied into, without threads; time passes when nothing else can be done."""
+
+    puts: FakePuts
+    outbox: Outbox
+    clock: FakeClock
+
+    @classmethod
+    def open(cls, puts: FakePuts, settings: ProducerSettings | None = None, seed: int = 0) -> Desk:
+        outbox = Outbox.open(
+            "orders",
+            ShardMap.of(puts.list_shards()),
+            settings or ProducerSettings(),
+            puts.max_record_bytes,
+            random.Random(seed),
+        )
+        return cls(puts, outbox, FakeClock())
+
+    def put(self, rows: Rows) -> None:
+        """Put *rows*; while there is no room, requests are sent."""
+        left = self.outbox.offer(self.outbox.router.group(rows), self.clock.now)
+        self.outbox.hurry += 1
+        while left:
+            self.step()
+            left = self.outbox.offer(left, self.clock.now)
+        self.outbox.hurry -= 1
+
+    def flush(self) -> None:
+        """Send everything, or stop at a failure."""
+        generation = self.outbox.begin_generation()
+        self.outbox.hurry += 1
+        while not self.outbox.ledger.is_written(generation):
+            self.step()
+        self.outbox.hurry -= 1
+
+    def step(self) -> None:
+        """Send a request, or wait until one is due."""
+        request = self.outbox.take(self.clock.now)
+        if request:
+            self.send(request)
+            return
+        wait_s = self.outbox.wait_s(self.clock.now)
+        assert wait_s is not None, "something is not written, and nothing is left to be done"
+        self.clock.sleep(max(wait_s, 0.001))
+
+    def send(self, request: list[Parcel]) -> None:
+        """Send *request*, and note what became of it."""
+        entries = [entry for parcel in request for entry in parcel.entries]
+        try:
+            answer = self.puts.put_records(entries, any(parcel.is_aggregate for parcel in request))
+        except (ThrottledError, UnavailableError) as error:
+            self.outbox.bounce(request, error, self.clock.now)
+            return
+        landings = self.outbox.settle(request, answer, self.clock.now)
+        if landings and not self.outbox.knows_why(landings):
+            self.outbox.use(ShardMap.of(self.puts.list_shards()))
+        self.outbox.place(landings)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import boto3
+import boto3  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from tests.bench.harness import Row, show
 from tests.support.handed_source import HandedSource

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 from attrs import define, field
 from hypothesis import given, settings
@@ -23,6 +24,8 @@ from support.fake_stream import FakeClock, FakeStream, Mood
 LONGEST_SILENCE_S = 60
 """Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""
 
+History = Sequence[tuple[Any, ...]]
+"""What happens, step by step: the kind of step and its arguments."""
 Read = list[tuple[str, str]]
 """Shard and sequence number of each record, in the order of reading."""
 
@@ -118,7 +121,7 @@ class Query:
         raise AssertionError("the query never came to rest")
 
 
-def play(stream: FakeStream, query: Query, history: Sequence[tuple]) -> None:
+def play(stream: FakeStream, query: Query, history: History) -> None:
     for step in history:
         match step:
             case ("put" | "burst" as kind, where, count):
@@ -162,7 +165,8 @@ def assert_everything_once(stream: FakeStream, batches: list[Read], expected: se
 
 
 def assert_children_after_parents(stream: FakeStream, batches: list[Read]) -> None:
-    first, last = {}, {}
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
     for i, (shard_id, _) in enumerate(pair for batch in batches for pair in batch):
         first.setdefault(shard_id, i)
         last[shard_id] = i
@@ -186,7 +190,13 @@ def everything(stream: FakeStream) -> set[str]:
     st.integers(),
 )
 def test_every_record_is_read_exactly_once(
-    shards, mood, bounds, resharded, history, from_latest, seed
+    shards: int,
+    mood: Mood,
+    bounds: Limits,
+    resharded: list[int],
+    history: History,
+    from_latest: bool,
+    seed: int,
 ) -> None:
     """Whatever puts, reshards, empty pages, throttles, restarts and lost commits come, each record comes once and in order."""
     stream = FakeStream(FakeClock(), random.Random(seed), mood).create(shards)

@@ -8,7 +8,8 @@ from kinesis_core.cuts import ShardEnd
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.planner import Planner
-from kinesis_core.shard_planner import GAP_CALLS, Limits
+from kinesis_core.shard_looks import GAP_CALLS
+from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
 from support.planned import Planned, everything, through_text
 from support.scripted_stream import scripted_stream, throttle

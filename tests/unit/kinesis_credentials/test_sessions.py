@@ -26,7 +26,7 @@ from kinesis_credentials import (
 KEYS = StaticKeys("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
 
 
-def read_keys(session: Session) -> tuple[str, str, str | None]:
+def read_keys(session: Session) -> tuple[str | None, str | None, str | None]:
     credentials = session.get_credentials()
     assert credentials is not None
     frozen = credentials.get_frozen_credentials()

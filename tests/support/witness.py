@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -102,33 +102,43 @@ def kinesis_local() -> Iterator[str]:
         try:
             witness = stack.enter_context(KinesisLocal())
         except WitnessUnavailableError as error:
-            if os.environ.get("REQUIRE_WITNESS") == "1":
-                pytest.fail(f"REQUIRE_WITNESS=1, but {error}")
-            pytest.skip(str(error))
+            require(error)
         yield witness.endpoint_url
 
 
 def install_kinesis_local() -> Path:
     """Install kinesis-local once for this checkout and return its script."""
+    return install(KINESIS_LOCAL) / "kinesis-local" / "main.js"
+
+
+def install(package: str) -> Path:
+    """Install a package from npm once for this checkout and return its folder of modules."""
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
-            raise WitnessUnavailableError(f"kinesis-local needs {tool}, which is not installed.")
-    folder = _CACHE / KINESIS_LOCAL
+            raise WitnessUnavailableError(f"{package} needs {tool}, which is not installed.")
+    folder = _CACHE / package
     if not folder.exists():
         _CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=_CACHE) as made:
-            _npm_install(Path(made) / "installed", folder)
-    return folder / "node_modules" / "kinesis-local" / "main.js"
+            _npm_install(package, Path(made) / "installed", folder)
+    return folder / "node_modules"
 
 
-def _npm_install(made: Path, folder: Path) -> None:
+def require(error: WitnessUnavailableError) -> NoReturn:
+    """Skip a test whose witness cannot run here, saying why; with `REQUIRE_WITNESS=1` it fails."""
+    if os.environ.get("REQUIRE_WITNESS") == "1":
+        pytest.fail(f"REQUIRE_WITNESS=1, but {error}")
+    pytest.skip(str(error))
+
+
+def _npm_install(package: str, made: Path, folder: Path) -> None:
     made.mkdir()
-    command = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", KINESIS_LOCAL]
+    command = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", package]
     done = subprocess.run(
         [*command, "--prefix", made], capture_output=True, text=True, timeout=_INSTALL_S, check=False
     )
     if done.returncode:
-        raise WitnessUnavailableError(f"npm could not install {KINESIS_LOCAL}: {done.stderr.strip()}")
+        raise WitnessUnavailableError(f"npm could not install {package}: {done.stderr.strip()}")
     try:
         made.rename(folder)
     except OSError:

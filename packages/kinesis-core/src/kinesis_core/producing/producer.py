@@ -181,9 +181,11 @@ class Producer:
         self.close()
 
     def __del__(self) -> None:
-        if not self._is_closed:
-            warnings.warn(f"{self!r} was not closed: records may be lost.", ResourceWarning, stacklevel=2)
-            self._sender.cancel()
+        if self._is_closed:
+            return
+        self._sender.cancel()
+        if self._sender.outbox.ledger.held_bytes:
+            warnings.warn(f"{self!r} was not closed: records are lost.", ResourceWarning, stacklevel=2)
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "open"

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Sequence
 from itertools import chain
 
-import structlog
 from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
+from kinesis_core.logs import get_logger
 from kinesis_core.producing.outbox import REQUEST_BYTES, Landing, Outbox
 from kinesis_core.producing.parcels import Parcel
 from kinesis_core.producing.router import Groups
@@ -22,7 +22,7 @@ from kinesis_core.producing.totals import Totals
 from kinesis_core.puts import MAX_PUT_RECORDS
 from kinesis_core.stream_api import PutApi
 
-log = structlog.get_logger("kinesis_core")
+log = get_logger("kinesis_core")
 
 _LISTINGS, _LISTING_PAUSE_S = 5, 0.2
 """A listing may be older than the answer that told of a new shard."""

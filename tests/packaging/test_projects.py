@@ -51,8 +51,8 @@ def test_pins(projects: Projects) -> None:
         ("kinesis-credentials", set()),
         ("kinesis-emulator", set()),
         ("kinesis-core", {"kinesis-credentials"}),
-        ("spark-kinesis-source", {"kinesis-core"}),
-        ("spark-kinesis-sink", {"kinesis-core"}),
+        ("spark-kinesis-source", {"kinesis-core", "kinesis-credentials"}),
+        ("spark-kinesis-sink", {"kinesis-core", "kinesis-credentials"}),
     ],
 )
 def test_dependencies_among_ourselves(projects: Projects, package: str, needed: set[str]) -> None:

@@ -125,7 +125,9 @@ class ShardView:
             self.pace.throttled(self.clock.now_s(), self.rng)
             raise
         self.pace.succeeded()
-        self.millis_behind = page.millis_behind
+        self.millis_behind = (
+            None if page.is_shard_end else page.millis_behind
+        )  # a finished shard is not behind
         if page.records:
             average = sum(len(record.data) for record in page.records) / len(page.records)
             self._record_bytes = max(1.0, average)

@@ -215,6 +215,8 @@ class Desk:
         if request:
             self.send(request)
             return
+        if self.outbox.failure is not None:
+            return
         wait_s = self.outbox.wait_s(self.clock.now)
         assert wait_s is not None, "something is not written, and nothing is left to be done"
         self.clock.sleep(max(wait_s, 0.001))

@@ -29,7 +29,8 @@ from kinesis_core.stream_api import PutApi
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 
 _CHUNK_ROWS, _CHUNK_BYTES = MAX_PUT_RECORDS, 1024 * 1024
-"""How much is taken in at a time: while it is, no thread can take requests out."""
+_PARTS_OF_BUFFER = 8
+"""How much is taken in at a time: while it is, no thread can take requests out; and so much a full buffer may exceed."""
 
 
 class Producer:
@@ -57,6 +58,7 @@ class Producer:
         outbox = Outbox.open(summary.name, shards, self.settings, summary.max_record_bytes, rng)
         self.stream = summary.name
         self._max_record_bytes = summary.max_record_bytes
+        self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
         self._random_keys = random_keys(rng)
         self._random_lock = threading.Lock()
         self._sender = Sender(api, outbox, clock or SystemClock())
@@ -128,7 +130,8 @@ class Producer:
         """
         rows = Rows(data, self._with_random_keys(partition_keys, len(data)), explicit_hash_keys)
         longest_bytes = check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
-        for chunk in _chunks(rows, longest_bytes):
+        size = max(1, min(_CHUNK_ROWS, self._chunk_bytes // max(1, longest_bytes)))
+        for chunk in _chunks(rows, size):
             self._sender.put(chunk)
 
     def _with_random_keys(self, keys: Sequence[str | None] | None, count: int) -> Sequence[str]:
@@ -192,8 +195,7 @@ class Producer:
         return f"<Producer stream={self.stream!r} {state}>"
 
 
-def _chunks(rows: Rows, longest_bytes: int) -> Iterator[Rows]:
-    """Yield *rows*, whose data have at most *longest_bytes*, in pieces that are taken in at once."""
-    size = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // max(1, longest_bytes)))
+def _chunks(rows: Rows, size: int) -> Iterator[Rows]:
+    """Yield *rows* in pieces of so many, which are taken in at once."""
     for start in range(0, len(rows), size):
         yield rows if len(rows) <= size else rows.part(start, start + size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from operator import add, itemgetter
 
@@ -11,6 +12,7 @@ from kinesis_core.errors import InvalidRecordError
 from kinesis_core.producing.routing import MAX_HASH_KEY
 
 MAX_KEY_CHARS = 256
+_HASH_KEY = re.compile("0|[1-9][0-9]{0,38}")
 _MOST_BYTES_A_CHAR = 4
 
 
@@ -117,7 +119,7 @@ def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
 
 
 def _is_hash_key(key: str) -> bool:
-    return key.isascii() and key.isdecimal() and len(key) <= 39 and int(key) <= MAX_HASH_KEY
+    return _HASH_KEY.fullmatch(key) is not None and int(key) <= MAX_HASH_KEY
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:

@@ -26,6 +26,6 @@ class ProducerSettings:
     """A record that is not written by then makes the producer fail."""
     buffer_bytes: int = field(default=16 * _MIB, validator=validators.ge(1))
     """
-    Data and keys of records that are put and not yet written. When it is full, putting waits; one more record
-    may be over it. While they are sent, requests need twice as much again.
+    Data and keys of records that are put and not yet written. When it is full, putting waits; an eighth more, or one
+    record, may be over it. Requests on the way need about two and a half times their records' size beside it.
     """

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import InvalidRecordError
+from kinesis_core.producing.rows import Rows, check_rows
+
+MAX = 1024 * 1024
+
+
+def check(data: Any, keys: Any, hash_keys: Any = None) -> int:
+    return check_rows(Rows(data, keys, hash_keys), MAX, {})
+
+
+def test_good_rows_pass() -> None:
+    """Keys of 1 to 256 characters, hash keys from 0 to 2^128-1, empty data and the largest record are taken."""
+    data = [b"", b"x" * (MAX - 256), b""]
+    assert check(data, ["k", "k" * 256, "é" * 256], ["0", str(2**128 - 1), None]) == MAX - 256
+    assert check([], []) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "keys", "hash_keys", "message"),
+    [
+        ([b"", "text"], ["k", "k"], None, "The data of row 1 must be bytes; got str."),
+        ([b"", None], ["k", "k"], None, "The data of row 1 must be bytes; got NoneType."),
+        ([b"", bytearray()], ["k", "k"], None, "The data of row 1 must be bytes; got bytearray."),
+        ([b"", b""], ["k", b"k"], None, "The partition key of row 1 must be str; got bytes."),
+        (
+            [b"", b""],
+            ["k", ""],
+            None,
+            "The partition key of row 1 has 0 characters; Kinesis accepts 1 to 256.",
+        ),
+        ([b"", b""], ["k", "s" * 257], None, "row 1 has 257 characters; Kinesis accepts 1 to 256."),
+        ([b"", b""], ["k", "\ud800"], None, "The partition key of row 1 is not Unicode text"),
+        ([b"", b""], ["k", "k"], [None, "-1"], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, ""], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, "0x1"], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, "\u0661"], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, "05"], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, str(2**128)], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, "9" * 5000], "row 1 is not a decimal number from 0 to 2^128-1."),
+        ([b"", b""], ["k", "k"], [None, 5], "The explicit hash key of row 1 must be str; got int."),
+        (
+            [b"", bytes(MAX)],
+            ["k", "k"],
+            None,
+            "Row 1 has 1048577 bytes of data and partition key; the stream takes",
+        ),
+        ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1048577 bytes of data and partition key"),
+    ],
+)
+def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) -> None:
+    """The error says which row, and what is wrong with it."""
+    with pytest.raises(InvalidRecordError) as caught:
+        check(data, keys, hash_keys)
+    assert message in str(caught.value)
+    assert caught.value.row == 1
+
+
+def test_columns_must_be_of_equal_length() -> None:
+    """A key too few is not guessed."""
+    with pytest.raises(InvalidRecordError, match=r"equal length; got \[2, 1\]"):
+        check([b"", b""], ["k"])
+    with pytest.raises(InvalidRecordError, match=r"equal length; got \[1, 1, 2\]"):
+        check([b""], ["k"], [None, None])
+
+
+def test_errors_show_neither_keys_nor_data() -> None:
+    """What is wrong is described, never shown: it may be private."""
+    with pytest.raises(InvalidRecordError) as caught:
+        check([b"private data"], ["private key" * 30])
+    assert "private" not in str(caught.value)
+    with pytest.raises(InvalidRecordError) as caught:
+        check([b"private data"], ["key"], ["private hash key"])
+    assert "private" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "size"), [("key", 7), ("schlüssel", 14), ("🔑", 8)])
+def test_sizes_count_the_bytes_of_keys(key: str, size: int) -> None:
+    """A record's size is its data and the UTF-8 of its partition key."""
+    assert Rows([b"data"], [key]).sizes() == [size]

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import pytest
+
+from kinesis_core.errors import StreamNotFoundError
+from kinesis_core.producing.router import Router
+from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap, hash_of, random_keys
+from kinesis_core.producing.rows import Rows
+from support.fake_puts import FakePuts
+
+FIRST, SECOND, LOWER, UPPER = (f"shardId-{number:012d}" for number in range(4))
+QUARTER = (MAX_HASH_KEY + 1) // 4
+
+
+def test_the_hash_of_a_key_is_its_md5() -> None:
+    """Kinesis routes by the MD5 of the partition key as a number, unless there is an explicit hash key."""
+    assert hash_of("key") == 0x3C6E0B8A9C15224A8228B9A98CA1531D
+    assert hash_of("key", "7") == 7
+
+
+@pytest.mark.parametrize(
+    ("hash_key", "shard_id"),
+    [(0, FIRST), (2 * QUARTER - 1, FIRST), (2 * QUARTER, SECOND), (MAX_HASH_KEY, SECOND)],
+)
+def test_ranges_include_both_ends(hash_key: int, shard_id: str) -> None:
+    """A shard owns its first and its last hash key."""
+    shards = ShardMap.of(FakePuts().create(2).list_shards())
+    assert shards.shard_of(hash_key) == shard_id
+    assert shards.owns(shard_id, hash_key)
+    assert not shards.owns(SECOND if shard_id == FIRST else FIRST, hash_key)
+
+
+def test_closed_shards_take_nothing() -> None:
+    """After a split the children take the keys; the range of the closed parent is still known."""
+    puts = FakePuts().create(2)
+    puts.split(FIRST)
+    shards = ShardMap.of(puts.list_shards())
+    assert shards.open_shards == (LOWER, UPPER, SECOND)
+    assert [shards.shard_of(i * QUARTER) for i in range(4)] == [LOWER, UPPER, SECOND, SECOND]
+    assert shards.owns(FIRST, 0)
+
+
+def test_a_stream_without_open_shards_is_no_stream() -> None:
+    """A listing that is empty means that the stream is being deleted, and that is said."""
+    with pytest.raises(StreamNotFoundError, match="no open shard"):
+        ShardMap.of([])
+
+
+def test_rows_are_grouped_in_their_order() -> None:
+    """Each shard gets its rows in the order they were put, an explicit hash key comes before the partition key."""
+    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0)
+    rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
+    groups = {lane.shard_id: list(group.data) for lane, group in router.group(rows).items()}
+    owner = router.shards.shard_of(hash_of("k"))
+    expected = {FIRST: [b"0", b"3"], SECOND: [b"1"]}
+    expected[owner] = sorted([*expected[owner], b"2"])
+    assert groups == expected
+
+
+def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
+    """However many keys there are, some ten thousands are remembered, and none when the shards are others."""
+    puts = FakePuts().create(1)
+    router = Router(ShardMap.of(puts.list_shards()), 1.0)
+    router.group(Rows([b""] * 70_000, [str(number) for number in range(70_000)]))
+    assert 0 < len(router.known_keys) <= 65_536
+    puts.split(FIRST)
+    gone = router.use(ShardMap.of(puts.list_shards()))
+    assert [lane.shard_id for lane in gone] == [FIRST]
+    assert not router.known_keys
+    assert {lane.shard_id for lane in router.group(Rows([b""] * 9, list("abcdefghi")))} == {
+        "shardId-000000000001",
+        "shardId-000000000002",
+    }
+
+
+def test_random_keys_spread_over_shards() -> None:
+    """Records without a key come to all shards about alike, and their keys repeat, which keeps aggregates small."""
+    shards = ShardMap.of(FakePuts().create(8).list_shards())
+    keys = list(islice(random_keys(random.Random(1)), 16_384))
+    assert len(set(keys)) == 16_384 // 16
+    counts = [0] * 8
+    for key in keys:
+        counts[shards.open_shards.index(shards.shard_of(hash_of(key)))] += 1
+    assert all(1_600 < count < 2_500 for count in counts), counts

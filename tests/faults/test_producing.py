@@ -1,0 +1,228 @@
+"""The producer against the emulator, over HTTP, while calls fail in every way they can."""
+
+from __future__ import annotations
+
+import base64
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from hashlib import md5
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+from kinesis_core import (
+    AccessDeniedError,
+    Producer,
+    ProducerSettings,
+    PutError,
+    Stream,
+    StreamNotFoundError,
+    Totals,
+)
+from kinesis_core.aggregation import unpack
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator, Fault, Limits, Settings
+from kinesis_emulator.requests import Request
+
+KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
+ROWS = 4_000
+PAYLOADS = {b"%d" % number for number in range(ROWS)}
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator(settings=Settings(limits=Limits.unlimited())) as emulator:
+        emulator.create_stream("orders", shards=4)
+        yield emulator
+
+
+def open_producer(emulator: Emulator, name: str = "orders", **settings: Any) -> Producer:
+    return Producer.open(
+        name,
+        region="us-east-1",
+        endpoint_url=emulator.endpoint_url,
+        credentials=KEYS,
+        settings=ProducerSettings(**settings),
+    )
+
+
+def put_numbers(producer: Producer, after_each: Callable[[int], object] = lambda _: None) -> None:
+    for start in range(0, ROWS, 200):
+        numbers = range(start, start + 200)
+        producer.put_columns([b"%d" % n for n in numbers], [f"key-{n % 83}" for n in numbers])
+        after_each(start)
+
+
+def copies(emulator: Emulator) -> Counter[bytes]:
+    stream = Stream.open("orders", region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=KEYS)
+    return Counter(record.data for record in stream.read("TRIM_HORIZON").records())
+
+
+class Mishaps:
+    """Of every ten calls of PutRecords, in an order of its own, one is answered 500, one cut before its work, one after."""
+
+    def __init__(self, seed: int) -> None:
+        fates = [Fault("InternalFailure", status=500), Fault(drop_request=True), Fault(drop_answer=True)]
+        order: list[Fault | None] = [*fates, *[None] * 7]
+        random.Random(seed).shuffle(order)
+        self._order = cycle(order)
+        self._lock = threading.Lock()
+        self.lost = 0
+        """User records that were written while the answer was lost."""
+        self.undone = 0
+        """User records of calls that failed before their work."""
+
+    def __call__(self, request: Request) -> Fault | None:
+        if request.action != "PutRecords":
+            return None
+        with self._lock:
+            fate = next(self._order)
+            count = sum(_user_records(entry) for entry in request.params["Records"])
+            if fate is not None and fate.drop_answer:
+                self.lost += count
+            elif fate is not None:
+                self.undone += count
+        return fate
+
+
+def _user_records(entry: dict[str, str]) -> int:
+    aggregate = unpack(base64.b64decode(entry["Data"]))
+    return 1 if aggregate is None else len(aggregate.data)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("enabled", [True, False])
+def test_every_user_record_is_there_and_every_copy_is_explained(
+    emulator: Emulator, enabled: bool, seed: int
+) -> None:
+    """Through 500s, cut connections and lost answers: copies are what was written under an answer that was lost."""
+    mishaps = Mishaps(seed)
+    emulator.settings.fault = mishaps
+    with open_producer(emulator, aggregation_enabled=enabled, aggregation_max_size=1_000) as producer:
+        put_numbers(producer, lambda _: producer.flush())
+    found = copies(emulator)
+    assert set(found) == PAYLOADS
+    assert sum(found.values()) - ROWS == mishaps.lost
+    assert mishaps.lost
+
+
+def test_what_was_sent_again_is_counted(emulator: Emulator) -> None:
+    """The totals say how many user records may be there twice: those of all calls without an answer that says no."""
+    mishaps = Mishaps(7)
+    emulator.settings.fault = mishaps
+    with open_producer(emulator, aggregation_max_size=1_000) as producer:
+        totals = Totals()
+        for start in range(0, ROWS, 200):
+            producer.put_columns([b"%d" % number for number in range(start, start + 200)])
+            totals += producer.flush()
+    assert totals.user_records == ROWS
+    assert totals.resent == mishaps.lost + mishaps.undone
+    assert totals.requests == emulator.calls.count("PutRecords")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_throttled_records_are_sent_again_alone(enabled: bool) -> None:
+    """Shards that take 1,000 records and 1 MiB a second refuse parts of requests: each user record is there once."""
+
+    def clock() -> float:  # the quota of a second comes back in a twentieth of one
+        return time.time() * 20
+
+    with Emulator(settings=Settings(limits=Limits()), clock=clock) as emulator:
+        emulator.create_stream("orders", shards=2)
+        with open_producer(emulator, aggregation_enabled=enabled, aggregation_max_size=64) as producer:
+            put_numbers(producer)
+            totals = producer.flush()
+        emulator.settings.limits = Limits.unlimited()
+        assert copies(emulator) == Counter(PAYLOADS)
+    assert totals.throttled
+    assert totals.user_records == ROWS
+
+
+def test_a_reshard_while_writing_misplaces_nothing_for_good(emulator: Emulator) -> None:
+    """Splits and merges under way: everything arrives, and the KCL, which drops what is not at home, misses nothing."""
+
+    def reshard(start: int) -> None:
+        if start in (600, 1_800):
+            emulator.split("orders", emulator.shard_ids("orders")[1])
+        if start == 3_000:
+            emulator.merge("orders", *emulator.shard_ids("orders")[:2])
+        if start % 600 == 0:
+            producer.flush()
+
+    with open_producer(emulator, aggregation_max_size=1_000) as producer:
+        put_numbers(producer, reshard)
+        producer.flush()
+    assert set(copies(emulator)) == PAYLOADS
+    ranges = _ranges(emulator)
+    at_home: Counter[bytes] = Counter()
+    for record in emulator.records("orders"):
+        aggregate = unpack(record.data)
+        names = [record.partition_key or ""] if aggregate is None else aggregate.partition_keys
+        first, last = ranges[record.shard_id]
+        if all(first <= int.from_bytes(md5(name.encode()).digest(), "big") <= last for name in names):  # noqa: S324 # routing
+            at_home.update([record.data] if aggregate is None else aggregate.data)
+    assert at_home == Counter(PAYLOADS)
+
+
+def _ranges(emulator: Emulator) -> dict[str, tuple[int, int]]:
+    stream = Stream.open("orders", region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=KEYS)
+    return {shard.shard_id: (shard.hash_start, shard.hash_end) for shard in stream.shards()}
+
+
+def test_a_service_that_stays_away_is_a_failure_in_time(emulator: Emulator) -> None:
+    """Nothing hangs, and nothing is dropped in silence: the error says what the service said last."""
+    emulator.settings.fault = lambda request: (
+        Fault("InternalFailure", status=500) if request.action == "PutRecords" else None
+    )
+    with open_producer(emulator, record_ttl_s=0.5) as producer:
+        producer.put(b"data", "key")
+        with pytest.raises(PutError, match=r"not written within 0\.5 s: InternalFailure 1") as caught:
+            producer.flush()
+    assert caught.value.counts == {"InternalFailure": 1}
+
+
+def test_no_such_stream_is_said_when_opening(emulator: Emulator) -> None:
+    """Before anything is put."""
+    with pytest.raises(StreamNotFoundError, match="Check streamName or streamARN"):
+        open_producer(emulator, "nowhere")
+
+
+@pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
+def test_a_missing_permission_is_said_when_opening(emulator: Emulator, action: str) -> None:
+    """The error names the IAM action."""
+    emulator.settings.deny.add(action)
+    with pytest.raises(AccessDeniedError, match=f"Allow the IAM action kinesis:{action}"):
+        open_producer(emulator)
+
+
+def test_a_missing_permission_to_write_is_said_at_once(emulator: Emulator) -> None:
+    """There is no call to ask beforehand; the first request fails for good."""
+    emulator.settings.deny.add("PutRecords")
+    with open_producer(emulator) as producer:
+        producer.put(b"data", "key")
+        with pytest.raises(PutError, match="Allow the IAM action kinesis:PutRecords") as caught:
+            producer.flush()
+    assert caught.value.counts == {"AccessDeniedException": 1}
+    assert emulator.calls.count("PutRecords") == 1
+
+
+def test_the_largest_records_are_written(emulator: Emulator) -> None:
+    """Records of 10 MiB where the stream takes them, one to a request; with their key one byte more is too large."""
+    emulator.create_stream("large", max_record_kib=10_240)
+    with open_producer(emulator, "large") as producer:
+        producer.put_columns([bytes(10 * 1024 * 1024 - 3)] * 3, ["key"] * 3)
+        with pytest.raises(ValueError, match="has 10485761 bytes of data and partition key"):
+            producer.put(bytes(10 * 1024 * 1024 - 2), "key")
+    assert [len(record.data) for record in emulator.records("large")] == [10 * 1024 * 1024 - 3] * 3
+
+
+def test_a_stream_is_written_to_by_its_arn(emulator: Emulator) -> None:
+    """The region is taken from the ARN, which goes with every call."""
+    arn = emulator.create_stream("by-arn", shards=2)
+    with Producer.open(arn, endpoint_url=emulator.endpoint_url, credentials=KEYS) as producer:
+        producer.put_columns([b"1", b"2"])
+    assert len(emulator.records("by-arn")) >= 1

@@ -99,12 +99,17 @@ def test_bad_requests_are_refused_with_a_400(
     assert (response.status, answer["__type"]) == (400, code)
 
 
-def test_a_chunked_body_is_refused(connection: http.client.HTTPConnection) -> None:
-    """A body without Content-Length is refused and its connection closed."""
-    connection.request("POST", "/", iter([b"{}"]), {"X-Amz-Target": "Kinesis_20131202.ListStreams"})
-    response = connection.getresponse()
-    assert response.status == 400
-    assert response.getheader("Connection") == "close"
+def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
+    """A body without Content-Length is refused before it is sent, and its connection closed."""
+    with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
+        client.sendall(
+            b"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.ListStreams\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        response = http.client.HTTPResponse(client)
+        response.begin()
+        assert (response.status, response.getheader("Connection")) == (400, "close")
+        response.read()
+        assert client.recv(1) == b""
 
 
 def test_expect_100_continue_is_answered(emulator: Emulator) -> None:

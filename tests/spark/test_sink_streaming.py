@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users write it
 
 from kinesis_emulator import Emulator
-from support.sinks import Feed, SinkQuery, write
+from support.sinks import PATIENCE, Feed, SinkQuery, write
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 from support.written import user_records
@@ -32,7 +32,7 @@ def make_sink(tmp_path: Path) -> Iterator[MakeSink]:
     made: list[SinkQuery] = []
 
     def make(frame: DataFrame, stream: StreamUnderTest, mode: str = "append", **more: Any) -> SinkQuery:
-        options = {**stream.options(), **more}
+        options = {**stream.options(), "recordTtlMs": PATIENCE, **more}
         made.append(SinkQuery(frame, tmp_path / "sink-checkpoint", options, mode))
         return made[-1]
 

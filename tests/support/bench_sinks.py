@@ -18,20 +18,25 @@ from spark_kinesis_sink.tasks import WriteTask, Written
 
 
 class _Measured:
-    """Adds a line with a task's CPU seconds, and with the peak of its worker's memory, to a file."""
+    """Adds a line to a file: a task's CPU seconds, its worker's memory when it began, and the most it had."""
 
     def __init__(self, task: WriteTask, notes: Path) -> None:
         self._task = task
         self._notes = notes
 
     def _measure(self, write: Callable[[], Written]) -> Written:
-        begun_s = time.process_time()
+        begun_s, idle_bytes = time.process_time(), _resident_bytes()
         written = write()
         spent_s = time.process_time() - begun_s
         peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         with self._notes.open("a") as file:
-            file.write(f"{spent_s} {peak_bytes}\n")
+            file.write(f"{spent_s} {idle_bytes} {peak_bytes}\n")
         return written
+
+
+def _resident_bytes() -> int:
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * resource.getpagesize()
 
 
 class MeasuredArrowWriter(_Measured, DataSourceArrowWriter):

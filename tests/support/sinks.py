@@ -13,6 +13,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 
 DEADLINE_S = 60.0
+PATIENCE = "10 m"
+"""How long rows have to get into the stream: no test fails because the machine is slow."""
 
 Row = tuple[Any, ...]
 
@@ -25,6 +27,7 @@ def sink_options(stream: StreamUnderTest, **more: Any) -> dict[str, Any]:
         "region": "us-east-1",
         "awsAccessKeyId": KEY_ID,
         "awsSecretKey": SECRET,
+        "recordTtlMs": PATIENCE,
         **more,
     }
     return {name: value for name, value in options.items() if value is not None}

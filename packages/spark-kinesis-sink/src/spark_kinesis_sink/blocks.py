@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from attrs import frozen
 
 from kinesis_core.errors import InvalidRecordError
 from spark_kinesis_sink.columns import DATA, EXPLICIT_HASH_KEY, PARTITION_KEY, STREAM_NAME, Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLOCK_BYTES = 4 * 1024 * 1024
 """Spark's record batches can be of any size; what is copied out of one at a time is about this."""
@@ -89,17 +91,9 @@ def _values(column: pa.Array | None) -> Values | None:
     if column is None:
         return None
     try:
-        return _to_list(column)
-    except (
-        UnicodeDecodeError,
-        pa.ArrowException,
-    ):  # a string of Spark may hold any bytes; who decodes it names the row
-        return _to_list(_raw(column))
-
-
-def _to_list(column: pa.Array) -> Values:
-    # By way of numpy: to_pylist makes a scalar of each value in older versions of pyarrow.
-    values: Values = column.to_numpy(zero_copy_only=False).tolist()
+        values: Values = column.to_pylist()
+    except UnicodeDecodeError:  # a string of Spark may hold any bytes; who decodes it names the row
+        values = _raw(column).to_pylist()
     return values
 
 

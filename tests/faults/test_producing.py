@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import md5
@@ -25,7 +24,7 @@ from kinesis_core import (
 )
 from kinesis_core.aggregation import unpack
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator, Fault, Limits, Settings
+from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
 from kinesis_emulator.requests import Request
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
@@ -128,16 +127,22 @@ def test_what_was_sent_again_is_counted(emulator: Emulator) -> None:
 def test_throttled_records_are_sent_again_alone(enabled: bool) -> None:
     """Shards that take 1,000 records and 1 MiB a second refuse parts of requests: each user record is there once."""
 
-    def clock() -> float:  # the quota of a second comes back in a twentieth of one
-        return time.time() * 20
+    clock = ManualClock()
 
-    with Emulator(settings=Settings(limits=Limits()), clock=clock) as emulator:
+    def pass_time(request: Request) -> None:  # noqa: ARG001 # a fault's signature
+        clock.advance(0.15)  # brings back the quota of 150 records, fewer than a request asks for
+
+    with Emulator(settings=Settings(limits=Limits(), fault=pass_time), clock=clock) as emulator:
         emulator.create_stream("orders", shards=2)
         with open_producer(emulator, aggregation_enabled=enabled, aggregation_max_size=64) as producer:
             put_numbers(producer)
             totals = producer.flush()
-        emulator.settings.limits = Limits.unlimited()
-        assert copies(emulator) == Counter(PAYLOADS)
+        stored = [record.data for record in emulator.records("orders")]
+    aggregates = [unpack(data) for data in stored]
+    written = [
+        aggregate.data if aggregate else [data] for aggregate, data in zip(aggregates, stored, strict=True)
+    ]
+    assert Counter(data for user_records in written for data in user_records) == Counter(PAYLOADS)
     assert totals.throttled
     assert totals.user_records == ROWS
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from kinesis_core.options import Option, Scope, Unneeded
 from kinesis_core.options.option import awslabs, qubole
 from kinesis_core.options.parsers import boolean, duration, integer
+from kinesis_core.producing import ProducerSettings
 
 WRITING = "Writing"
 _DAY_S = 86400
+_DEFAULTS = ProducerSettings()
 
 AGGREGATION_ENABLED = Option[bool](
     name="aggregationEnabled",
@@ -16,8 +18,8 @@ AGGREGATION_ENABLED = Option[bool](
         "and others do; `false` writes one record a row."
     ),
     parser=boolean(),
-    default=True,
-    default_text="`true`",
+    default=_DEFAULTS.aggregation_enabled,
+    default_text=f"`{str(_DEFAULTS.aggregation_enabled).lower()}`",
     group=WRITING,
     scope=Scope.SINK,
     aliases=(awslabs("kinesis.sink.aggregationEnabled"), qubole("kinesis.executor.aggregationEnabled")),
@@ -26,8 +28,8 @@ AGGREGATION_MAX_SIZE = Option[int](
     name="aggregationMaxSize",
     meaning="How large an aggregate gets at most; never larger than a record of the stream may be.",
     parser=integer(64, 10 * 1024 * 1024, "bytes"),
-    default=51_200,
-    default_text="51200",
+    default=_DEFAULTS.aggregation_max_size,
+    default_text=f"{_DEFAULTS.aggregation_max_size}",
     group=WRITING,
     scope=Scope.SINK,
 )
@@ -35,8 +37,8 @@ RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
     meaning="How long a row waits for others to share an aggregate and a request with. The end of a task waits for none.",
     parser=duration(0, 300, "ms"),
-    default=1.0,
-    default_text="1000 ms",
+    default=_DEFAULTS.record_max_buffered_time_s,
+    default_text=f"{_DEFAULTS.record_max_buffered_time_s * 1000:g} ms",
     group=WRITING,
     scope=Scope.SINK,
     aliases=(
@@ -48,8 +50,8 @@ MAX_CONNECTIONS = Option[int](
     name="maxConnections",
     meaning="How many requests a task has in flight at most; more than 32 count as 32.",
     parser=integer(1, 256, "requests"),
-    default=4,
-    default_text="4",
+    default=8,
+    default_text="8",
     group=WRITING,
     scope=Scope.SINK,
     aliases=(awslabs("kinesis.sink.maxConnections"), qubole("kinesis.executor.maxConnections")),
@@ -58,8 +60,8 @@ RECORD_TTL = Option[float](
     name="recordTtlMs",
     meaning="How long a row may take to get into the stream, retries included; then its task fails.",
     parser=duration(0.1, _DAY_S, "ms"),
-    default=30.0,
-    default_text="30000 ms",
+    default=_DEFAULTS.record_ttl_s,
+    default_text=f"{_DEFAULTS.record_ttl_s * 1000:g} ms",
     group=WRITING,
     scope=Scope.SINK,
     aliases=(awslabs("kinesis.sink.recordTtl"),),

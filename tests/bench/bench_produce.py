@@ -37,7 +37,7 @@ from kinesis_credentials import StaticKeys
 
 REPEAT = 9
 SHARDS = 4
-KEYS = 200
+KEYS = 50
 ROWS_A_CALL = 10_000
 """As many as Spark puts into one Arrow batch."""
 MAX_AGGREGATE_BYTES = 51_200
@@ -50,17 +50,18 @@ def run() -> list[Row]:
     """Return one row per way of writing and size of record."""
     with tempfile.TemporaryDirectory() as folder, _answering(Path(folder)) as server:
         return [
-            _encode(100, target=4),
-            _encode(1_000, target=4),
+            _encode(100, KEYS, target=4),
+            _encode(1_000, KEYS, target=4),
+            _encode(100, ROWS_A_CALL, target=None),
             _write(server, 100, target=3.5),
             _write(server, 1_000, target=2.5),
             _write(server, 10_000, target=1.8),
         ]
 
 
-def _encode(size_bytes: int, target: float) -> Row:
+def _encode(size_bytes: int, distinct_keys: int, target: float | None) -> Row:
     """Aggregate, and make the bodies of the requests; nothing is sent."""
-    data, keys = _rows(size_bytes)
+    data, keys = _rows(size_bytes, distinct_keys)
     aggregate, serialize = _aws_kinesis_agg(), _botocore_serializer()
     with closing(Producer(EncodingApi.create())) as producer:
 
@@ -80,7 +81,8 @@ def _encode(size_bytes: int, target: float) -> Row:
         if ours() != len(data):
             raise AssertionError("every record must be written")
         measured = measure(ours, theirs, REPEAT)
-    return measured.row("aggregate", f"{size_bytes:,} B", len(data), RECORDS_PER_CPU_S, target)
+    case = f"{size_bytes:,} B, {distinct_keys:,} keys"
+    return measured.row("aggregate", case, len(data), RECORDS_PER_CPU_S, target)
 
 
 def _write(server: Server, size_bytes: int, target: float) -> Row:
@@ -107,9 +109,9 @@ def _write(server: Server, size_bytes: int, target: float) -> Row:
     return measured.row("write over HTTPS", f"{size_bytes:,} B", len(data), RECORDS_PER_CPU_S, target)
 
 
-def _rows(size_bytes: int) -> tuple[list[bytes], list[str]]:
+def _rows(size_bytes: int, distinct_keys: int = KEYS) -> tuple[list[bytes], list[str]]:
     count = min(ROWS_A_CALL, 20_000_000 // size_bytes)
-    return random_payloads(count, size_bytes), [f"user-{index % KEYS}" for index in range(count)]
+    return random_payloads(count, size_bytes), [f"user-{index % distinct_keys}" for index in range(count)]
 
 
 def _chunks(records: Sequence[dict[str, Any]], most: int) -> Iterator[Sequence[dict[str, Any]]]:

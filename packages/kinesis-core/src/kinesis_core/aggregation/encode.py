@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from kinesis_core.aggregation.decode import DIGEST_BYTES, MAGIC
 
 _FRAME_BYTES = len(MAGIC) + DIGEST_BYTES
-_TABLED = 16384
+_TABLED = 2048
 _MAX_REMEMBERED = 8192
+_PIECES = 4
+"""In how many pieces a record is kept until the aggregate is joined."""
 
 
 def _encode_varint(value: int) -> bytes:
@@ -58,6 +60,18 @@ def _remembered_head(data_bytes: int, index_bytes: int) -> _Head:
     return head
 
 
+_Index = tuple[bytes, dict[int, _Head]]
+"""An index into a table of keys, and the heads of records that have one as long as this."""
+_INDICES: list[_Index] = [(index, _heads[len(index)]) for index in _VARINTS]
+
+
+def _index(place: int) -> _Index:
+    if place < _TABLED:
+        return _INDICES[place]
+    index = _encode_varint(place)
+    return index, _heads[len(index)]
+
+
 _key_entries: dict[str, bytes] = {}
 """Partition keys seen before, as they stand in an aggregate's table."""
 
@@ -82,8 +96,8 @@ class AggregateBuilder:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._keys: dict[str, bytes] = {}
-        self._hash_keys: dict[str, bytes] = {}
+        self._keys: dict[str, _Index] = {}
+        self._hash_keys: dict[str, _Index] = {}
         self._tables: list[bytes] = []
         self._records: list[bytes] = []
         self.size_bytes = _FRAME_BYTES
@@ -96,17 +110,17 @@ class AggregateBuilder:
         Returns the place of that one, or the number of all. This is the inner loop of writing: it takes half
         the time of a call for each of them.
         """
-        known, records, heads, entries = self._keys, self._records, _heads, _key_entries
-        size_bytes, max_bytes, place = self.size_bytes, self._max_bytes, start
-        while place < len(data):
-            payload, key = data[place], keys[place]
+        known, records, entries = self._keys, self._records, _key_entries
+        size_bytes, max_bytes, already = self.size_bytes, self._max_bytes, len(records)
+        rows = zip(data[start:], keys[start:], strict=True)
+        for payload, key in rows:
             index = known.get(key)
             entry = b""
             if index is None:
-                index = _varint(len(known))
+                index = _index(len(known))
                 entry = entries.get(key) or _remembered_key_entry(key)
-            data_bytes, index_bytes = len(payload), len(index)
-            head = heads[index_bytes].get(data_bytes) or _remembered_head(data_bytes, index_bytes)
+            number, heads = index
+            head = heads.get(len(payload)) or _remembered_head(len(payload), len(number))
             before, behind, record_bytes = head
             grown_bytes = size_bytes + len(entry) + record_bytes
             if grown_bytes > max_bytes:
@@ -115,11 +129,11 @@ class AggregateBuilder:
                 known[key] = index
                 self._tables.append(entry)
             size_bytes = grown_bytes
-            records += (before, index, behind, payload)
-            place += 1
-        self.count += place - start
+            records += (before, number, behind, payload)
+        added = (len(records) - already) // _PIECES
+        self.count += added
         self.size_bytes = size_bytes
-        return place
+        return start + added
 
     def add(self, data: bytes, key: str, explicit_hash_key: str | None = None) -> bool:
         """Add one user record; False, and nothing is added, when it does not fit."""
@@ -127,22 +141,23 @@ class AggregateBuilder:
             return self.extend((data,), (key,)) == 1
         index, entry = self._look_up(self._keys, b"\x0a", key)
         hash_index, hash_entry = self._look_up(self._hash_keys, b"\x12", explicit_hash_key)
-        content = b"".join((b"\x08", index, b"\x10", hash_index, b"\x1a", _varint(len(data)), data))
-        record = _delimited(b"\x1a", content)
-        more_bytes = len(entry) + len(hash_entry) + len(record)
+        content = (b"\x08", index[0], b"\x10", hash_index[0], b"\x1a", _varint(len(data)))
+        size = _varint(sum(map(len, content)) + len(data))
+        record = (b"\x1a" + size, b"".join(content), b"", data)
+        more_bytes = len(entry) + len(hash_entry) + sum(map(len, record))
         if self.size_bytes + more_bytes > self._max_bytes:
             return False
         self._keys[key], self._hash_keys[explicit_hash_key] = index, hash_index
         self._tables += (entry, hash_entry)
-        self._records.append(record)
+        self._records += record
         self.size_bytes += more_bytes
         self.count += 1
         return True
 
-    def _look_up(self, table: dict[str, bytes], tag: bytes, key: str) -> tuple[bytes, bytes]:
+    def _look_up(self, table: dict[str, _Index], tag: bytes, key: str) -> tuple[_Index, bytes]:
         """Return the index of *key*, and what is to be added to the message if it is a new one."""
         index = table.get(key)
-        return (index, b"") if index else (_varint(len(table)), _delimited(tag, key.encode()))
+        return (index, b"") if index else (_index(len(table)), _delimited(tag, key.encode()))
 
     def build(self) -> bytes:
         """Return the aggregate, a record's data; the builder can still be added to."""

@@ -35,7 +35,8 @@ class Sender:
     api: PutApi
     outbox: Outbox
     clock: Clock
-    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _lock: threading.RLock = field(factory=threading.RLock, init=False)
+    """Re-entrant, because a forgotten producer is collected, and cancels, wherever Python happens to be."""
     _work: threading.Condition = field(init=False)
     """Something is to be sent, or will be due sooner than the threads think."""
     _news: threading.Condition = field(init=False)

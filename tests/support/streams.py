@@ -11,15 +11,16 @@ import botocore.session
 from attrs import define, field, frozen
 
 KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
+REGION = "us-east-1"
 DEADLINE_S = 30.0
 
 
-def make_client(endpoint_url: str) -> Any:
+def make_client(endpoint_url: str, region: str = REGION) -> Any:
     session = botocore.session.get_session()
     return session.create_client(
         "kinesis",
         endpoint_url=endpoint_url,
-        region_name="us-east-1",
+        region_name=region,
         aws_access_key_id=KEY_ID,
         aws_secret_access_key=SECRET,
     )
@@ -42,11 +43,12 @@ class StreamUnderTest:
     endpoint_url: str
     name: str = "orders"
     shards: int = 1
+    region: str = REGION
     client: Any = field(init=False)
     sent: list[Put] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.client = make_client(self.endpoint_url)
+        self.client = make_client(self.endpoint_url, self.region)
         self.create()
 
     def create(self) -> None:
@@ -58,7 +60,7 @@ class StreamUnderTest:
         return {
             "streamName": self.name,
             "endpointUrl": self.endpoint_url,
-            "region": "us-east-1",
+            "region": self.region,
             "awsAccessKeyId": KEY_ID,
             "awsSecretKey": SECRET,
             "startingPosition": "TRIM_HORIZON",

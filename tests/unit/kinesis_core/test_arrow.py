@@ -58,6 +58,15 @@ def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:
     assert BatchBuilder(names).schema.equals(conversion.to_arrow_schema(schema, timezone="UTC"))
 
 
+def test_a_stream_goes_by_what_the_user_named_it() -> None:
+    """Column `stream` tells two streams called alike apart: it has the ARN, where `streamName` has the name."""
+    arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+    builder = BatchBuilder(["streamName", "stream"])
+    for page in (PLAIN, MIXED):
+        rows = builder.build(page, "orders", "shardId-000000000000", arn).to_pylist()
+        assert {(row["streamName"], row["stream"]) for row in rows} == {("orders", arn)}
+
+
 def test_a_record_is_a_row_with_every_column() -> None:
     """Every column of a plain record holds what Kinesis said, null where it said nothing."""
     first, second = build(PLAIN, list(COLUMNS)).to_pylist()

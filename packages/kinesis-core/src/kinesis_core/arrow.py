@@ -53,21 +53,26 @@ class BatchBuilder:
     def __reduce__(self) -> tuple[type[BatchBuilder], tuple[tuple[str, ...], bool]]:
         return BatchBuilder, (self._names, self._deaggregate)
 
-    def build(self, page: Page, stream_name: str, shard_id: str) -> pa.RecordBatch:
-        """Return the (user) records on *page* in the order of the shard; an empty page has 0 rows."""
-        rows = _Rows(page, stream_name, shard_id)
+    def build(self, page: Page, stream_name: str, shard_id: str, stream: str | None = None) -> pa.RecordBatch:
+        """
+        Return the (user) records on *page* in the order of the shard; an empty page has 0 rows.
+
+        *stream* is what the user calls the stream by, when that is not its name.
+        """
+        rows = _Rows(page, stream_name, shard_id, stream)
         if self._deaggregate and rows.may_hold_aggregates():
-            rows = _UnpackedRows(page, stream_name, shard_id)
+            rows = _UnpackedRows(page, stream_name, shard_id, stream)
         return pa.RecordBatch.from_arrays([_COLUMNS[name](rows) for name in self._names], schema=self.schema)
 
 
 class _Rows:
     """The columns of a page on which every record is a row."""
 
-    def __init__(self, page: Page, stream_name: str, shard_id: str) -> None:
+    def __init__(self, page: Page, stream_name: str, shard_id: str, stream: str | None = None) -> None:
         self._records = page.records
         self._millis_behind = page.millis_behind
         self._stream_name = stream_name
+        self._stream = stream or stream_name
         self._shard_id = shard_id
         self._count = len(page.records)
         self._data: pa.Array | None = None
@@ -102,6 +107,9 @@ class _Rows:
     def stream_names(self) -> pa.Array:
         return self._constant(self._stream_name, pa.string())
 
+    def streams(self) -> pa.Array:
+        return self._constant(self._stream, pa.string())
+
     def shard_ids(self) -> pa.Array:
         return self._constant(self._shard_id, pa.string())
 
@@ -120,8 +128,8 @@ class _Rows:
 class _UnpackedRows(_Rows):
     """The columns of a page with aggregates among its records: every user record is a row."""
 
-    def __init__(self, page: Page, stream_name: str, shard_id: str) -> None:
-        super().__init__(page, stream_name, shard_id)
+    def __init__(self, page: Page, stream_name: str, shard_id: str, stream: str | None = None) -> None:
+        super().__init__(page, stream_name, shard_id, stream)
         self._payloads: list[bytes] = []
         self._partition_keys: list[str | None] = []
         self._explicit_hash_keys: list[str | None] = []
@@ -174,7 +182,7 @@ _COLUMNS: dict[str, Callable[[_Rows], pa.Array]] = {
     "shardId": lambda rows: rows.shard_ids(),
     "subSequenceNumber": lambda rows: rows.sub_sequence_numbers(),
     "explicitHashKey": lambda rows: rows.explicit_hash_keys(),
-    "stream": lambda rows: rows.stream_names(),
+    "stream": lambda rows: rows.streams(),
     "encryptionType": lambda rows: rows.encryption_types(),
     "millisBehindLatest": lambda rows: rows.millis_behind(),
 }

@@ -87,7 +87,12 @@ EXTRA_COLUMNS = (
         "The user record's own explicit hash key, in decimal. Null without one, and for a record that is not in an "
         "aggregate: Kinesis does not return it.",
     ),
-    Column("stream", Kind.STRING, False, "The same as streamName."),
+    Column(
+        "stream",
+        Kind.STRING,
+        False,
+        "What the user named the stream by: its ARN if the option streamARN did, else the same as streamName.",
+    ),
     Column(
         "encryptionType",
         Kind.STRING,
@@ -135,6 +140,7 @@ class UserRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a producer sent: a record, or one of the user records in an aggregate."""
 
     stream: str
+    """What the stream was opened by: its ARN or name."""
     shard_id: str
     sequence_number: str
     sub_sequence_number: int

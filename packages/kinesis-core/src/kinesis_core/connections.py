@@ -51,24 +51,39 @@ def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> Bo
 
 @lru_cache(maxsize=16)
 def _client(connection: ConnectionOptions, _process: int) -> Any:
+    client = make_client(connection, "kinesis", connection.endpoint_url)
+    take_body(client)
+    send_milliseconds(client)
+    give_body(client)
+    return client
+
+
+def make_client(
+    connection: ConnectionOptions,
+    service: str,
+    endpoint_url: str | None = None,
+    read_timeout_s: float = READ_TIMEOUT_S,
+) -> Any:
+    """
+    Return a new botocore client of *service* with the credentials of *connection*. It makes one attempt a call.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
     session = cached_session(connection.credentials, connection.region)
     check(session)
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        read_timeout=read_timeout_s,
         retries={"total_max_attempts": 1},  # retries are ours, with the user's options and one log line each
         max_pool_connections=CONNECTIONS,
         tcp_keepalive=True,
         user_agent=_user_agent(),
     )
     with _lock:  # botocore's sessions make clients one thread at a time
-        client = session.create_client(
-            "kinesis", region_name=connection.region, endpoint_url=connection.endpoint_url, config=config
+        return session.create_client(
+            service, region_name=connection.region, endpoint_url=endpoint_url, config=config
         )
-    take_body(client)
-    send_milliseconds(client)
-    give_body(client)
-    return client
 
 
 @lru_cache(maxsize=1)

@@ -213,7 +213,7 @@ def test_answers_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> 
         ("InvalidArgumentException", 400, InvalidRequestError, ""),
         ("ValidationException", 400, InvalidRequestError, ""),
         ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
-        ("KMSAccessDeniedException", 400, AccessDeniedError, "kinesis:GetShardIterator"),
+        ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
         ("UnrecognizedClientException", 400, AccessDeniedError, "give other credentials"),
         ("ExpiredTokenException", 400, AccessDeniedError, "give other credentials"),
         ("InvalidSignatureException", 403, AccessDeniedError, "give other credentials"),

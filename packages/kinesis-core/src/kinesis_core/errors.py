@@ -10,6 +10,7 @@ Every error of the core, one class per situation that a caller can act on.
     ├── PutError                        records could not be written
     └── ServiceError                    AWS, or the way to it, said no
         ├── StreamNotFoundError
+        ├── TableNotFoundError
         ├── AccessDeniedError
         ├── InvalidRequestError
         ├── IteratorExpiredError        renew the iterator and go on
@@ -86,7 +87,7 @@ class PutError(KinesisError):
 
 class ServiceError(KinesisError):
     """
-    A call to Kinesis failed.
+    A call to Kinesis, or to DynamoDB for leases, failed.
 
     Attributes:
         code: AWS's error code, or the exception's class name when no answer came.
@@ -107,6 +108,10 @@ class ServiceError(KinesisError):
 
 class StreamNotFoundError(ServiceError):
     """The stream, or the shard in it, does not exist (or no longer does)."""
+
+
+class TableNotFoundError(ServiceError):
+    """The DynamoDB table does not exist (or no longer does)."""
 
 
 class AccessDeniedError(ServiceError):

@@ -13,9 +13,11 @@ from kinesis_core.errors import (
     IteratorExpiredError,
     ServiceError,
     StreamNotFoundError,
+    TableNotFoundError,
     ThrottledError,
     UnavailableError,
 )
+from kinesis_core.permissions import needed
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {
     "ResourceNotFoundException": StreamNotFoundError,
@@ -38,11 +40,23 @@ _BY_CODE: Mapping[str, type[ServiceError]] = {
     "OptInRequired": AccessDeniedError,
 }
 
+_BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {
+    **_BY_CODE,
+    "ResourceNotFoundException": TableNotFoundError,
+    "RequestLimitExceeded": ThrottledError,
+}
+
 _ADVICE: Mapping[type[ServiceError], str] = {
     StreamNotFoundError: "Check streamName or streamARN, region and account (or endpointUrl).",
-    AccessDeniedError: "Allow the IAM action kinesis:{action} on the stream, or give other credentials.",
+    AccessDeniedError: "Allow the IAM action {needed}, or give other credentials.",
     ThrottledError: "Other consumers use up the quota; give the stream more shards or them fewer calls.",
     UnavailableError: "Check endpointUrl, region, network and proxy.",
+}
+_ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
+    TableNotFoundError: "Check dynamodbTableName, region and account.",
+    AccessDeniedError: _ADVICE[AccessDeniedError],
+    ThrottledError: "Raise the table's write capacity, or make it on-demand.",
+    UnavailableError: "Check dynamodbEndpointUrl, region, network and proxy.",
 }
 
 
@@ -51,33 +65,36 @@ def is_retryable(code: str) -> bool:
     return _BY_CODE.get(code, UnavailableError).retryable
 
 
-def translate(action: str, where: str, error: Exception) -> ServiceError:
+def translate(action: str, where: str, error: Exception, service: str = "Kinesis") -> ServiceError:
     """
-    Return the error of ours for one that botocore raised while calling *action*.
+    Return the error of ours for one that botocore raised while calling *action* of *service*, Kinesis or DynamoDB.
 
-    *where* says which stream and shard was meant. Any other exception is not for this function.
+    *where* says which stream and shard, or which table, was meant. Any other exception is not for this function.
     """
     if isinstance(error, boto.ClientError):
-        return _from_answer(action, where, error.response)
+        return _from_answer(action, where, error.response, service)
     kind = (
         UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
     )
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
-    return kind(_message(action, where, kind, f"{type(error).__name__}: {error}"), code=type(error).__name__)
+    code = type(error).__name__
+    return kind(_message(action, where, kind, f"{code}: {error}", code, service), code=code)
 
 
-def _from_answer(action: str, where: str, response: Mapping[str, Any]) -> ServiceError:
+def _from_answer(action: str, where: str, response: Mapping[str, Any], service: str) -> ServiceError:
     code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
     metadata = response.get("ResponseMetadata", {})
     request_id = str(metadata.get("RequestId", ""))
     status = int(metadata.get("HTTPStatusCode", 0))
-    kind = _BY_CODE.get(code.rpartition("#")[2], UnavailableError if status >= 500 else ServiceError)
+    known = _BY_CODE if service == "Kinesis" else _BY_CODE_OF_DYNAMODB
+    kind = known.get(code.rpartition("#")[2], UnavailableError if status >= 500 else ServiceError)
     said = response.get("Error", {}).get("Message", "")
     what = f"{code} (status {status}, request id {request_id or 'none'}): {said}"
-    return kind(_message(action, where, kind, what), code=code, request_id=request_id)
+    return kind(_message(action, where, kind, what, code, service), code=code, request_id=request_id)
 
 
-def _message(action: str, where: str, kind: type[ServiceError], what: str) -> str:
-    advice = _ADVICE.get(kind, "").format(action=action)
-    return f"Kinesis {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")
+def _message(action: str, where: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
+    known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
+    advice = known.get(kind, "").format(needed=needed(service.lower(), action, code.rpartition("#")[2]))
+    return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
 from collections import Counter
+from itertools import count
 from typing import Any
 
+from attrs import frozen
 from aws_kinesis_agg.aggregator import RecordAggregator
 from botocore.exceptions import BotoCoreError, ClientError
 
-from demo.ledger import Cell, Ledger, window_of
+from demo.ledger import Ledger, Sighting
 
 CITIES = (
     *("Accra", "Bergen", "Cusco", "Dakar", "Essen", "Fukuoka"),
@@ -21,9 +22,19 @@ CITIES = (
 TICK_S = 0.1
 SINGLES, AGGREGATES, AGGREGATED = 60, 4, 20
 """Of each tick: records put one by one; aggregates, and the user records in each."""
+LATE_MS = 3000
+"""How long before they are put sightings in an aggregate may have happened."""
 
-Entry = tuple[dict[str, Any], Counter[Cell], bool]
-"""A PutRecords entry, the cells that its records count for, and whether it is an aggregate."""
+
+@frozen
+class Entry:
+    """One record of a PutRecords call, and the sightings in it."""
+
+    data: bytes
+    sightings: list[Sighting]
+
+    def request(self) -> dict[str, Any]:
+        return {"Data": self.data, "PartitionKey": self.sightings[0].city}
 
 
 class Producer(threading.Thread):
@@ -35,6 +46,7 @@ class Producer(threading.Thread):
         self._stream = stream
         self._ledger = ledger
         self._chance = random.Random(seed)
+        self._numbers = count(1)
         self._finished = threading.Event()
         self.error: Exception | None = None
         self.singles = 0
@@ -59,39 +71,38 @@ class Producer(threading.Thread):
         entries += [self._aggregate(self._chance.choice(CITIES), now_ms) for _ in range(AGGREGATES)]
         return entries
 
-    def _single(self, city: str, event_ms: int) -> Entry:
-        data = json.dumps({"city": city, "at": event_ms}).encode()
-        return {"Data": data, "PartitionKey": city}, Counter([(city, window_of(event_ms))]), False
+    def _single(self, city: str, now_ms: int) -> Entry:
+        sighting = Sighting(next(self._numbers), city, now_ms)
+        return Entry(sighting.to_json().encode(), [sighting])
 
     def _aggregate(self, city: str, now_ms: int) -> Entry:
+        late_ms = self._chance.choices(range(LATE_MS), k=AGGREGATED)
+        sightings = [Sighting(next(self._numbers), city, now_ms - late) for late in late_ms]
         aggregator = RecordAggregator()
-        cells: Counter[Cell] = Counter()
-        for _ in range(AGGREGATED):
-            event_ms = now_ms - self._chance.randrange(3000)
-            aggregator.add_user_record(city, json.dumps({"city": city, "at": event_ms}))
-            cells[city, window_of(event_ms)] += 1
+        for sighting in sightings:
+            aggregator.add_user_record(city, sighting.to_json())
         _, _, data = aggregator.clear_and_get().get_contents()
-        return {"Data": data, "PartitionKey": city}, cells, True
+        return Entry(data, sightings)
 
     def _put(self, entries: list[Entry]) -> None:
         """Put *entries*, and those again that Kinesis refused for now."""
         while entries:
-            records = [entry for entry, _, _ in entries]
+            records = [entry.request() for entry in entries]
             answers = self._client.put_records(StreamName=self._stream, Records=records)["Records"]
-            for (_, cells, is_aggregate), answer in zip(entries, answers, strict=True):
+            refused = []
+            for entry, answer in zip(entries, answers, strict=True):
                 if "SequenceNumber" in answer:
-                    self._note(cells, is_aggregate, answer["ShardId"])
-            entries = [
-                e for e, answer in zip(entries, answers, strict=True) if "SequenceNumber" not in answer
-            ]
+                    self._note(entry.sightings, answer)
+                else:
+                    refused.append(entry)
+            entries = refused
             if entries:
                 self._finished.wait(TICK_S)
 
-    def _note(self, cells: Counter[Cell], is_aggregate: bool, shard_id: str) -> None:
-        self._ledger.add_put(cells)
-        count = cells.total()
-        self.by_shard[shard_id] += count
-        if is_aggregate:
-            self.aggregated += count
+    def _note(self, sightings: list[Sighting], answer: dict[str, str]) -> None:
+        self._ledger.add_put(sightings, answer["SequenceNumber"])
+        self.by_shard[answer["ShardId"]] += len(sightings)
+        if len(sightings) > 1:
+            self.aggregated += len(sightings)
         else:
-            self.singles += count
+            self.singles += 1

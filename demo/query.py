@@ -1,79 +1,107 @@
-"""The Spark side: what a user of the connector writes, and how to keep Spark quiet about it."""
+"""The Spark side: what a user of the connector writes."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from demo.ledger import WINDOW_S, Ledger
+from demo.ledger import WINDOW_S, Copy, Ledger
 
 REGION, ACCESS_KEY_ID, SECRET_KEY = "us-east-1", "local", "local"
 """The emulator takes any."""
-
-CONFIG = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+COLUMNS = "data binary, partitionKey string, sequenceNumber string, subSequenceNumber long"
+SIGHTING = "number long, city string, at long"
+TRIGGER = "500 milliseconds"
+"""Two queries share the 5 calls per second that AWS allows for a shard."""
 
 
-def start_spark(log: Path) -> SparkSession:
-    """Return a local session whose Python workers run this very Python, and which writes its log to *log*."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("kinesis demo")
-    for key, value in {**CONFIG, "spark.sql.warehouse.dir": str(log.parent / "warehouse")}.items():
-        builder = builder.config(key, value)
-    with _stderr_to(log):  # the JVM inherits it and keeps it
-        return builder.getOrCreate()
+class Queries:
+    """
+    Two streaming queries over one stream: one counts its records, one copies them to the journal, a second stream.
 
+    Args:
+        folder: Where their checkpoints are.
+    """
 
-def count_cities(spark: SparkSession, endpoint_url: str, stream: str) -> DataFrame:
-    """Return the streaming count of records per city and window of event time."""
-    records = (
-        spark.readStream.format("kinesis")
-        .option("streamName", stream)
-        .option("region", REGION)
-        .option("endpointUrl", endpoint_url)
-        .option("awsAccessKeyId", ACCESS_KEY_ID)
-        .option("awsSecretKey", SECRET_KEY)
-        .option("startingPosition", "TRIM_HORIZON")
-        .option("shardDiscoveryInterval", "2s")
-        .load()
-    )
-    sightings = records.select(f.from_json(f.col("data").cast("string"), "city string, at long").alias("s"))
-    window = f.window(f.timestamp_millis("s.at"), f"{WINDOW_S} seconds")
-    counts = sightings.groupBy(f.col("s.city").alias("city"), window.alias("window")).count()
-    return counts.select("city", f.unix_seconds("window.start").alias("start_s"), "count")
+    def __init__(
+        self, spark: SparkSession, endpoint_url: str, streams: tuple[str, str], folder: Path, ledger: Ledger
+    ) -> None:
+        self._spark = spark
+        self._where = {
+            "region": REGION,
+            "endpointUrl": endpoint_url,
+            "awsAccessKeyId": ACCESS_KEY_ID,
+            "awsSecretKey": SECRET_KEY,
+        }
+        self._stream, self._journal = streams
+        self._folder = folder
+        self._ledger = ledger
+        self._copied: dict[int, int] = {}
+        self.count: StreamingQuery | None = None
+        self.copy: StreamingQuery | None = None
 
+    @property
+    def both(self) -> list[StreamingQuery]:
+        """The queries as they were started last; none before the first start."""
+        return [query for query in (self.count, self.copy) if query is not None]
 
-def start_query(counts: DataFrame, checkpoint: Path, ledger: Ledger) -> StreamingQuery:
-    """Start counting into *ledger*, where *checkpoint* says that it stopped."""
+    def start(self) -> None:
+        """Start both, each where its checkpoint says that it stopped."""
+        self.count = self._start("count", self._counts().foreachBatch(self._note_counted))
+        self.copy = self._start("copy", self._copies())
 
-    def note(batch: DataFrame, _: int) -> None:
-        ledger.note_counted(((row["city"], row["start_s"]), row["count"]) for row in batch.collect())
+    def stop(self) -> None:
+        for query in self.both:
+            query.stop()
 
-    writer = counts.writeStream.outputMode("update").foreachBatch(note)
-    return writer.option("checkpointLocation", str(checkpoint)).start()
+    def copied(self) -> tuple[int, int]:
+        """Return how many records have been copied, and in how many batches, as Spark reports it."""
+        for progress in self.copy.recentProgress if self.copy else []:
+            self._copied[progress.batchId] = progress.numInputRows
+        return sum(self._copied.values()), sum(rows > 0 for rows in self._copied.values())
 
+    def read_journal(self) -> Counter[Copy]:
+        """Return every record of the journal, and how often it is there."""
+        reader = self._spark.read.format("kinesis").options(**self._where)
+        records = reader.option("streamName", self._journal).option("startingPosition", "TRIM_HORIZON").load()
+        rows = records.select("partitionKey", f.col("data").cast("string")).collect()
+        return Counter((row[0], row[1]) for row in rows)
 
-@contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+    def _sightings(self) -> DataFrame:
+        """Return the records of the stream, and in the column s the sighting that each of them is."""
+        reader = self._spark.readStream.format("kinesis").options(**self._where).schema(COLUMNS)
+        records = (
+            reader.option("streamName", self._stream)
+            .option("startingPosition", "TRIM_HORIZON")
+            .option("shardDiscoveryInterval", "2s")
+            .load()
+        )
+        return records.withColumn("s", f.from_json(f.col("data").cast("string"), SIGHTING))
+
+    def _counts(self) -> DataStreamWriter:
+        """Count sightings per city and window of event time."""
+        window = f.window(f.timestamp_millis("s.at"), f"{WINDOW_S} seconds").alias("window")
+        counts = self._sightings().groupBy(f.col("s.city").alias("city"), window).count()
+        cells = counts.select("city", f.unix_seconds("window.start").alias("start_s"), "count")
+        return cells.writeStream.outputMode("update")
+
+    def _note_counted(self, batch: DataFrame, _: int) -> None:
+        rows = batch.collect()
+        self._ledger.note_counted(((row["city"], row["start_s"]), row["count"]) for row in rows)
+
+    def _copies(self) -> DataStreamWriter:
+        """Write each sighting to the journal, together with its record's sequence number and its place in the record."""
+        sequence, place = f.col("sequenceNumber"), f.col("subSequenceNumber")
+        data = f.to_json(f.struct("s.*", sequence.alias("sequence"), place.alias("place")))
+        copies = self._sightings().select("partitionKey", data.alias("data"))
+        writer = copies.writeStream.format("kinesis").options(**self._where)
+        return writer.option("streamName", self._journal)
+
+    def _start(self, name: str, writer: DataStreamWriter) -> StreamingQuery:
+        checkpoint = str(self._folder / name)
+        return writer.option("checkpointLocation", checkpoint).trigger(processingTime=TRIGGER).start()

@@ -17,11 +17,14 @@ from rich.text import Text
 
 from demo.ledger import Ledger
 from demo.producer import Producer
+from demo.query import Queries
 from demo.shards import HASH_KEYS, Shards, ShownShard
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 3.0
 BAR = 24
+FRAMES = 11
+"""Lines beside phases and shards: three frames, three lines of numbers, a heading, and the cursor's."""
 
 
 class Screen:
@@ -34,18 +37,24 @@ class Screen:
     """
 
     def __init__(
-        self, console: Console, phases: Sequence[str], ledger: Ledger, producer: Producer, shards: Shards
+        self,
+        console: Console,
+        phases: Sequence[str],
+        ledger: Ledger,
+        producer: Producer,
+        queries: Queries,
+        shards: Shards,
     ) -> None:
         self._console = console
         self._phases = phases
         self._phase = -1
         self._ledger = ledger
         self._producer = producer
+        self._queries = queries
         self._shards = shards
         self._started_s = time.monotonic()
         self._line_s = 0.0
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-        self.query: StreamingQuery | None = None
 
     def __enter__(self) -> Screen:
         if self._live:
@@ -63,14 +72,16 @@ class Screen:
 
     def next_phase(self) -> None:
         self._phase += 1
-        if not self._live:
+        if self._live:
+            self._refresh()
+        else:
             self._console.print(f"[bold]{self._phase + 1}. {self._phases[self._phase]}[/]")
 
     def watch(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
         """
         Show what happens for so many seconds, or until something is true; returns whether it is.
 
-        Raises what made the producer or the query fail.
+        Raises what made the producer or a query fail.
         """
         deadline_s = time.monotonic() + seconds
         while not until() and time.monotonic() < deadline_s:
@@ -83,9 +94,10 @@ class Screen:
     def _raise_failures(self) -> None:
         if self._producer.error:
             raise self._producer.error
-        failure = self.query.exception() if self.query else None
-        if failure:
-            raise failure
+        for query in self._queries.both:
+            failure = query.exception()
+            if failure:
+                raise failure
 
     def _refresh(self) -> None:
         if self._live:
@@ -93,24 +105,18 @@ class Screen:
         elif time.monotonic() - self._line_s > LINE_EVERY_S:
             self._line_s = time.monotonic()
             still_open = sum(shard.is_open for shard in self._shards.show())
-            self._console.print(f"   {self._numbers()}, shards {still_open} open", highlight=False)
+            self._console.print(f"   {self._numbers()}, {still_open} shards open", highlight=False)
 
     def _numbers(self) -> str:
-        put, counted = self._ledger.total_put, self._ledger.total_counted
-        return f"put {put:,}, counted {counted:,}, batches {self._ledger.batches}, {self._behind()}"
-
-    def _behind(self) -> str:
-        if self.query is None or not self.query.isActive:
-            return "query stopped"
-        progress = self.query.lastProgress
-        lag = json.loads(progress.sources[0].latestOffset or "null") if progress else None
-        return f"{lag['maxMsBehindLatest']:,} ms behind" if lag else "query running"
+        put, counted, (copied, _) = self._ledger.total_put, self._ledger.total_counted, self._queries.copied()
+        state = _state(self._queries.count)
+        return f"put {put:,}, counted {counted:,}, copied {copied:,}, {state}"
 
     def _render(self) -> RenderableType:
         return Group(
-            Panel(self._render_phases(), title="Kinesis to Spark, exactly once", title_align="left"),
+            Panel(self._render_phases(), title="stream to Spark to stream", title_align="left"),
             Panel(self._render_counts(), title="records", title_align="left"),
-            Panel(self._render_shards(), title="shards of the stream sightings", title_align="left"),
+            Panel(self._render_shards(), title="shards of the first stream", title_align="left"),
         )
 
     def _render_phases(self) -> Text:
@@ -119,19 +125,31 @@ class Screen:
             mark, style = ("✓", "dim") if index < self._phase else (" ", "dim")
             if index == self._phase:
                 mark, style = "▶", "bold cyan"
+                phase += f" ({time.monotonic() - self._started_s:.0f} s)"
             lines.append(f"{mark} {phase}\n", style)
-        lines.append(f"{time.monotonic() - self._started_s:3.0f} s", "dim")
+        lines.rstrip()
         return lines
 
     def _render_counts(self) -> Table:
-        put, counted = self._ledger.total_put, self._ledger.total_counted
-        table = Table.grid(padding=(0, 2))
-        kinds = (
-            f"[dim]{self._producer.singles:,} one by one, {self._producer.aggregated:,} in KPL aggregates[/]"
+        put, counted, (copied, batches) = (
+            self._ledger.total_put,
+            self._ledger.total_counted,
+            self._queries.copied(),
         )
-        table.add_row("put", f"[bold]{put:>9,}[/]", kinds)
-        table.add_row("counted", f"[bold]{counted:>9,}[/]", ProgressBar(max(put, 1), counted, width=40))
-        table.add_row("batches", f"[bold]{self._ledger.batches:>9,}[/]", f"[dim]{self._behind()}[/]")
+        table = Table.grid(padding=(0, 2))
+        singles, aggregated = self._producer.singles, self._producer.aggregated
+        table.add_row(
+            "put", f"[bold]{put:>9,}[/]", f"[dim]{singles:,} one by one, {aggregated:,} in KPL aggregates[/]"
+        )
+        for name, done, its_batches, query in (
+            ("counted", counted, self._ledger.batches, self._queries.count),
+            ("copied", copied, batches, self._queries.copy),
+        ):
+            bar = Table.grid(padding=(0, 2))
+            bar.add_row(
+                ProgressBar(max(put, 1), done, width=BAR), f"[dim]{its_batches} batches, {_state(query)}[/]"
+            )
+            table.add_row(name, f"[bold]{done:>9,}[/]", bar)
         return table
 
     def _render_shards(self) -> Table:
@@ -139,13 +157,28 @@ class Screen:
         for heading in ("shard", "from", "hash keys", "state"):
             table.add_column(heading)
         table.add_column("put", justify="right")
-        for shard in self._shards.show():
+        for shard in self._fitting(self._shards.show()):
             state = "[green]open[/]" if shard.is_open else "[dim]closed[/]"
             style = "" if shard.is_open else "dim"
             parents = " + ".join(map(_number, shard.parents)) or "-"
             put = f"{self._producer.by_shard[shard.shard_id]:,}"
             table.add_row(_number(shard.shard_id), parents, _bar(shard), state, put, style=style)
         return table
+
+    def _fitting(self, shards: list[ShownShard]) -> list[ShownShard]:
+        """Return those of *shards* that there is room for: the open ones, and the last that were closed."""
+        room = self._console.height - len(self._phases) - FRAMES - sum(shard.is_open for shard in shards)
+        closed = [shard for shard in shards if not shard.is_open]
+        shown = closed[len(closed) - max(0, min(room, len(closed))) :]
+        return [shard for shard in shards if shard.is_open or shard in shown]
+
+
+def _state(query: StreamingQuery | None) -> str:
+    if query is None or not query.isActive:
+        return "stopped"
+    progress = query.lastProgress
+    lag = json.loads(progress.sources[0].latestOffset or "null") if progress else None
+    return f"{lag['maxMsBehindLatest']:,} ms behind" if lag else "running"
 
 
 def _number(shard_id: str) -> str:

@@ -1,0 +1,161 @@
+"""The door to one lease table in DynamoDB: made when it is not there, written to, never read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import botocore.exceptions
+from attrs import define
+
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.connections import make_client
+from kinesis_core.errors import OptionError, ServiceError, TableNotFoundError
+from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Lease
+from kinesis_core.logs import get_logger
+from kinesis_core.options import ConnectionOptions
+from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.service_errors import translate
+
+READ_TIMEOUT_S = 5.0
+"""DynamoDB answers in milliseconds, and a query waits meanwhile."""
+CREATION_S = 60.0
+_POLL_S = 1.0
+_KEY_SCHEMA = [{"AttributeName": LEASE_KEY, "KeyType": "HASH"}]
+_KEY_TYPE = {"AttributeName": LEASE_KEY, "AttributeType": "S"}
+
+log = get_logger("kinesis_core")
+T = TypeVar("T")
+
+
+@define
+class LeaseTable:
+    """One table, through a botocore client. Safe in threads."""
+
+    name: str
+    client: Any
+    policy: RetryPolicy
+    clock: Clock
+    rng: random.Random
+
+    def prepare(self) -> None:
+        """
+        See that the table is there and is one of leases; make it, billed by request, when it is not there.
+
+        Raises:
+            OptionError: The table has another key.
+            ServiceError: DynamoDB refuses, or the table does not become active in time.
+        """
+        try:
+            table = self._describe()
+        except TableNotFoundError:
+            self._create()
+            table = {"TableStatus": "CREATING"}
+        deadline_s = self.clock.now_s() + CREATION_S
+        while table["TableStatus"] == "CREATING":
+            if self.clock.now_s() >= deadline_s:
+                raise ServiceError(
+                    f"DynamoDB is still creating the table after {CREATION_S:.0f} s. Start the query again later. "
+                    f"[table={self.name}]",
+                    code="CREATING",
+                )
+            self.clock.sleep(_POLL_S)
+            table = self._describe_new()
+        self._check_key(table)
+
+    def write(self, lease: Lease) -> bool:
+        """
+        Write *lease*, and count it; return whether it was written.
+
+        One that another consumer owns by now is left alone: its checkpoint is that consumer's.
+
+        Raises:
+            ServiceError: DynamoDB refuses. It is not tried again here.
+        """
+        attributes = lease.attributes()
+        settings = ", ".join(f"#{name} = :{name}" for name in attributes)
+        try:
+            self._call(
+                "UpdateItem",
+                lambda: self.client.update_item(
+                    TableName=self.name,
+                    Key={LEASE_KEY: {"S": lease.key}},
+                    UpdateExpression=f"SET {settings} ADD leaseCounter :one",
+                    ConditionExpression=f"attribute_not_exists({LEASE_OWNER})",
+                    ExpressionAttributeNames={f"#{name}": name for name in attributes},
+                    ExpressionAttributeValues={
+                        **{f":{name}": value for name, value in attributes.items()},
+                        ":one": {"N": "1"},
+                    },
+                ),
+                f"lease={lease.key}",
+            )
+        except ServiceError as error:
+            if error.code != "ConditionalCheckFailedException":
+                raise
+            return False
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        return self._ask(
+            "DescribeTable", lambda: dict(self.client.describe_table(TableName=self.name)["Table"])
+        )
+
+    def _describe_new(self) -> dict[str, Any]:
+        """Return what DynamoDB says of a table that may be so new that not every machine of it knows it."""
+        try:
+            return self._describe()
+        except TableNotFoundError:
+            return {"TableStatus": "CREATING"}
+
+    def _create(self) -> None:
+        try:
+            self._ask(
+                "CreateTable",
+                lambda: self.client.create_table(
+                    TableName=self.name,
+                    KeySchema=_KEY_SCHEMA,
+                    AttributeDefinitions=[_KEY_TYPE],
+                    BillingMode="PAY_PER_REQUEST",
+                ),
+            )
+        except ServiceError as error:
+            if error.code != "ResourceInUseException":  # another query was faster
+                raise
+        else:
+            log.info("table.created", table=self.name)
+
+    def _check_key(self, table: dict[str, Any]) -> None:
+        if table["KeySchema"] != _KEY_SCHEMA or _KEY_TYPE not in table["AttributeDefinitions"]:
+            keys = ", ".join(key["AttributeName"] for key in table["KeySchema"])
+            raise OptionError(
+                f"Option 'dynamodbTableName' names a table whose key is {keys}, and a lease table has the text "
+                f"{LEASE_KEY}. Name another table: it is made when it is not there. [table={self.name}]"
+            )
+
+    def _ask(self, operation: str, call: Callable[[], T]) -> T:
+        return call_with_retries(
+            operation, lambda: self._call(operation, call), self.policy, self.clock, self.rng
+        )
+
+    def _call(self, operation: str, call: Callable[[], T], where: str = "") -> T:
+        try:
+            return call()
+        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+            raise translate(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
+
+
+def open_table(
+    connection: ConnectionOptions, name: str, endpoint_url: str | None = None, clock: Clock | None = None
+) -> LeaseTable:
+    """
+    Return the door to table *name* in the region of *connection*, with its credentials. Nothing is called yet.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    client = make_client(connection, "dynamodb", endpoint_url, READ_TIMEOUT_S)
+    policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
+    rng = random.Random()  # noqa: S311 # jitter, not a secret
+    return LeaseTable(name, client, policy, clock or SystemClock(), rng)

@@ -1,34 +1,62 @@
 """Where AWS credentials come from: picklable specs that become refreshing botocore sessions."""
 
+from kinesis_credentials.endpoints import find_endpoint_region
 from kinesis_credentials.errors import (
     Attempt,
     CredentialsError,
     IncompleteKeysError,
     NoCredentialsError,
     ProfileNotFoundError,
+    ProviderClassError,
     RegionError,
+    RoleRefusedError,
     SourceFailedError,
+    SourceUnavailableError,
 )
-from kinesis_credentials.regions import find_endpoint_region, resolve_region
-from kinesis_credentials.sessions import cached_session, check, forget_sessions, open_session
-from kinesis_credentials.specs import CredentialSpec, DefaultChain, Profile, StaticKeys
+from kinesis_credentials.expiry import renew_expired
+from kinesis_credentials.regions import find_arn_region, resolve_region
+from kinesis_credentials.sessions import (
+    cached_session,
+    check,
+    forget_sessions,
+    get_credentials,
+    open_session,
+)
+from kinesis_credentials.specs import (
+    AssumeRole,
+    CredentialSpec,
+    DefaultChain,
+    InstanceProfile,
+    Profile,
+    ProviderClass,
+    StaticKeys,
+)
 
 __all__ = [
+    "AssumeRole",
     "Attempt",
     "CredentialSpec",
     "CredentialsError",
     "DefaultChain",
     "IncompleteKeysError",
+    "InstanceProfile",
     "NoCredentialsError",
     "Profile",
     "ProfileNotFoundError",
+    "ProviderClass",
+    "ProviderClassError",
     "RegionError",
+    "RoleRefusedError",
     "SourceFailedError",
+    "SourceUnavailableError",
     "StaticKeys",
     "cached_session",
     "check",
+    "find_arn_region",
     "find_endpoint_region",
     "forget_sessions",
+    "get_credentials",
     "open_session",
+    "renew_expired",
     "resolve_region",
 ]

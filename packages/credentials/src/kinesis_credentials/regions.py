@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Sequence
 
-from botocore.loaders import Loader
-
+from kinesis_credentials.endpoints import find_endpoint_region, is_aws_endpoint
 from kinesis_credentials.errors import RegionError
 from kinesis_credentials.sessions import cached_session
 from kinesis_credentials.specs import CredentialSpec
@@ -29,25 +24,26 @@ def resolve_region(
     """
     Return the region to work in; calls nothing over the network.
 
-    In this order: *region*; the region in *arns*; the region in the host of *endpoint_url*, if that is AWS's;
-    botocore's chain (AWS_DEFAULT_REGION, then the profile's `region`); AWS_REGION, which botocore does not
+    In this order: *region*; the region in the first of *arns*; the region in the host of *endpoint_url*, if that is
+    AWS's; botocore's chain (AWS_DEFAULT_REGION, then the profile's `region`); AWS_REGION, which botocore does not
     read but every other SDK does; `us-east-1` when *endpoint_url* lies outside AWS, where any will do. The
-    first three must agree as far as they are there.
+    first three must agree as far as they are there: *arns* may lie in several regions, *region* must be one of them,
+    and an endpoint of AWS serves but one.
 
     Raises:
         RegionError: Nothing names a region, or two of the first three contradict each other.
         ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
     """
-    stated = _list_stated(region, arns, endpoint_url)
-    if len({name for _, name in stated}) > 1:
-        places = ", ".join(f"{place} says '{name}'" for place, name in stated)
-        raise RegionError(f"The regions contradict each other: {places}. One source works in one region.")
+    in_arns = tuple(dict.fromkeys(find_arn_region(arn) for arn in arns))
+    at_endpoint = None if endpoint_url is None else find_endpoint_region(endpoint_url)
+    _check_agreement(region, in_arns, at_endpoint)
+    stated = region or next(iter(in_arns), None) or at_endpoint
     if stated:
-        return stated[0][1]
+        return stated
     found = cached_session(spec).get_config_variable("region") or os.environ.get("AWS_REGION")
     if found:
         return str(found)
-    if endpoint_url is not None and not _is_aws_host(_get_host(endpoint_url)):
+    if endpoint_url is not None and not is_aws_endpoint(endpoint_url):
         return REGION_OF_CUSTOM_ENDPOINTS
     raise RegionError(
         "No AWS region was found. Set the option 'region' (such as 'eu-west-1'), name the stream by its ARN, "
@@ -55,49 +51,27 @@ def resolve_region(
     )
 
 
-def _list_stated(region: str | None, arns: Iterable[str], endpoint_url: str | None) -> list[tuple[str, str]]:
-    """Return (place, region) for everything that the caller said, without repeating an ARN's region."""
-    stated = [] if region is None else [("the region option", region)]
-    stated += [("a stream's ARN", name) for name in dict.fromkeys(_get_arn_region(arn) for arn in arns)]
-    at_endpoint = None if endpoint_url is None else find_endpoint_region(endpoint_url)
-    if at_endpoint is not None:
-        stated.append(("the endpoint", at_endpoint))
-    return stated
+def find_arn_region(arn: str) -> str:
+    """
+    Return the region in *arn*.
 
-
-def _get_arn_region(arn: str) -> str:
+    Raises:
+        RegionError: It is not the ARN of something in a region.
+    """
     parts = arn.split(":", 5)
     if len(parts) != 6 or parts[0] != "arn" or not parts[3]:
         raise RegionError(f"'{arn}' is not the ARN of something in a region.")
     return parts[3]
 
 
-def find_endpoint_region(endpoint_url: str) -> str | None:
-    """Return the region in the host of an AWS endpoint, else None."""
-    host = _get_host(endpoint_url)
-    for suffix, pattern in _load_partitions():
-        if host.endswith(suffix):
-            for label in reversed(host.removesuffix(suffix).split(".")):
-                if pattern.fullmatch(label):
-                    return label
-    return None
-
-
-def _get_host(endpoint_url: str) -> str:
-    return (urlsplit(endpoint_url).hostname or "").rstrip(".")
-
-
-def _is_aws_host(host: str) -> bool:
-    return any(host.endswith(suffix) for suffix, _ in _load_partitions())
-
-
-@lru_cache(maxsize=1)
-def _load_partitions() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return each DNS suffix of AWS with the pattern of the regions under it, from botocore's own data."""
-    data: dict[str, Any] = Loader().load_data("partitions")
-    return tuple(
-        (f".{partition['outputs'][kind]}", re.compile(partition["regionRegex"]))
-        for partition in data["partitions"]
-        for kind in ("dnsSuffix", "dualStackDnsSuffix")
-        if partition["outputs"].get(kind)
-    )
+def _check_agreement(region: str | None, in_arns: tuple[str, ...], at_endpoint: str | None) -> None:
+    stated = [] if region is None else [("the region option", region)]
+    stated += [("a stream's ARN", name) for name in in_arns]
+    if at_endpoint is not None:
+        stated.append(("the endpoint", at_endpoint))
+    contradicts_arns = region is not None and bool(in_arns) and region not in in_arns
+    contradicts_endpoint = at_endpoint is not None and any(name != at_endpoint for _, name in stated)
+    if contradicts_arns or contradicts_endpoint:
+        places = ", ".join(f"{place} says '{name}'" for place, name in stated)
+        remedy = "An endpoint of AWS serves one region" if contradicts_endpoint else "Leave the region out"
+        raise RegionError(f"The regions contradict each other: {places}. {remedy}.")

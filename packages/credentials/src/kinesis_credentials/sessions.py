@@ -7,58 +7,110 @@ import threading
 from functools import lru_cache
 
 import botocore.exceptions
+from attrs import frozen
+from botocore.config import Config
 from botocore.session import Session
 
-from kinesis_credentials.attempts import explain_attempts
-from kinesis_credentials.errors import NoCredentialsError, ProfileNotFoundError, SourceFailedError
-from kinesis_credentials.specs import CredentialSpec, DefaultChain, Profile, StaticKeys
-
-_OUTSIDE_PROFILES = ("ec2-credentials-file", "boto-config", "container-role", "iam-role")
+from kinesis_credentials.chain import ChainCredentials
+from kinesis_credentials.credentials import KeySource, Now, RenewableCredentials, SourceCredentials, utc_now
+from kinesis_credentials.errors import CredentialsError, ProfileNotFoundError, SourceFailedError
+from kinesis_credentials.roles import Role
+from kinesis_credentials.sources import GivenKeys, InstanceMetadata, UserClass
+from kinesis_credentials.specs import (
+    AssumeRole,
+    CredentialSpec,
+    DefaultChain,
+    InstanceProfile,
+    Profile,
+    ProviderClass,
+    StaticKeys,
+    find_profile,
+)
 
 _lock = threading.Lock()
 
 
-def open_session(spec: CredentialSpec, region: str | None = None) -> Session:
+def open_session(
+    spec: CredentialSpec, region: str | None = None, proxy_url: str | None = None, *, now: Now = utc_now
+) -> Session:
     """
     Return a new session that takes its credentials from *spec* and works in *region*.
 
-    Nothing is asked for credentials yet; `check` does that.
+    Its clients, and those that fetch the credentials, go through the proxy at *proxy_url*; metadata services are
+    asked directly. Nothing is asked for credentials yet; `check` does that.
 
     Raises:
         ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
     """
-    session = Session(profile=spec.name if isinstance(spec, Profile) else None)
+    session = _open_plain(find_profile(spec), region, proxy_url)
+    credentials = _make_credentials(spec, region, proxy_url, now)
+    session.register_component("credential_provider", _Provider(credentials))
+    return session
+
+
+@frozen(eq=False)
+class _Provider:
+    """What a session asks for its credentials."""
+
+    credentials: RenewableCredentials
+
+    def load_credentials(self) -> RenewableCredentials:
+        return self.credentials
+
+
+def _open_plain(profile: str | None, region: str | None, proxy_url: str | None) -> Session:
+    """Return a session as botocore makes it."""
+    session = Session(profile=profile)
     try:
         session.get_scoped_config()
     except botocore.exceptions.ProfileNotFound as error:
-        raise ProfileNotFoundError(_describe_missing_profile(spec, session)) from error
+        raise ProfileNotFoundError(_describe_missing_profile(profile, session)) from error
     except botocore.exceptions.ConfigParseError as error:
         raise SourceFailedError(f"The AWS configuration cannot be read: {error}") from error
     if region is not None:
         session.set_config_variable("region", region)
-    _install(spec, session)
+    if proxy_url is not None:
+        session.set_default_client_config(Config(proxies={"http": proxy_url, "https": proxy_url}))
     return session
 
 
-def _install(spec: CredentialSpec, session: Session) -> None:
-    chain = session.get_component("credential_provider")
+def _make_credentials(
+    spec: CredentialSpec, region: str | None, proxy_url: str | None, now: Now
+) -> RenewableCredentials:
+    source: KeySource
     match spec:
-        case StaticKeys(key_id, secret, token):
-            session.set_credentials(key_id, secret, token)
-        case Profile():
-            for source in _OUTSIDE_PROFILES:
-                chain.remove(source)
-        case DefaultChain():
-            pass
+        case Profile() | DefaultChain():
+            profile = find_profile(spec)
+            return ChainCredentials(
+                lambda: _open_plain(profile, region, proxy_url), only_profile=profile is not None
+            )
+        case StaticKeys():
+            source = GivenKeys(spec)
+        case InstanceProfile():
+            source = InstanceMetadata(_open_plain(None, region, None))
+        case ProviderClass():
+            source = UserClass(spec, now)
+        case AssumeRole(base):
+            session = open_session(base, region, proxy_url, now=now)
+            source = Role(spec, session, get_credentials(session))
+    return SourceCredentials(source, now)
 
 
-def _describe_missing_profile(spec: CredentialSpec, session: Session) -> str:
+def _describe_missing_profile(profile: str | None, session: Session) -> str:
     name = session.profile
-    if isinstance(spec, Profile):
+    if profile is not None:
         return f"The AWS configuration has no profile '{name}'. Correct the name, or add it on driver and executors."
     return (
         f"AWS_PROFILE names profile '{name}', which the AWS configuration does not have. Correct or unset it."
     )
+
+
+def get_credentials(session: Session) -> RenewableCredentials:
+    """Return what *session*, one of this package's, signs with."""
+    credentials = session.get_credentials()
+    if not isinstance(credentials, RenewableCredentials):
+        raise TypeError("The session was not made by kinesis_credentials.")
+    return credentials
 
 
 def check(session: Session) -> None:
@@ -72,25 +124,15 @@ def check(session: Session) -> None:
         SourceFailedError: A source was configured but broke or was refused.
     """
     try:
-        credentials = session.get_credentials()
-        if credentials is None:
-            raise NoCredentialsError(explain_attempts(session))
-        credentials.get_frozen_credentials()
-    except NoCredentialsError:
+        get_credentials(session).get_frozen_credentials()
+    except CredentialsError:
         forget_sessions()
         raise
-    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError, OSError) as error:
-        forget_sessions()
-        raise SourceFailedError(f"AWS credentials could not be obtained: {error}") from error
-    except ValueError as error:
-        # An answer that is not JSON. Its text is left out, because it may hold the keys.
-        forget_sessions()
-        raise SourceFailedError("A credential process or service gave an answer that is not JSON.") from error
 
 
-def cached_session(spec: CredentialSpec, region: str | None = None) -> Session:
+def cached_session(spec: CredentialSpec, region: str | None = None, proxy_url: str | None = None) -> Session:
     """
-    Return this process's session for *spec* and *region*, opening it on first use.
+    Return this process's session for *spec*, *region* and *proxy_url*, opening it on first use.
 
     A change of an AWS_ variable in the environment opens a new one, so that a notebook may correct its keys.
     Safe to call from any thread; but make clients one thread at a time, as botocore asks. Clients are shared freely.
@@ -99,7 +141,7 @@ def cached_session(spec: CredentialSpec, region: str | None = None) -> Session:
         ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
     """
     with _lock:
-        return _open(spec, region, _read_environment())
+        return _open(spec, region, proxy_url, _read_environment())
 
 
 def forget_sessions() -> None:
@@ -109,8 +151,13 @@ def forget_sessions() -> None:
 
 
 @lru_cache(maxsize=32)
-def _open(spec: CredentialSpec, region: str | None, _environment: tuple[tuple[str, str], ...]) -> Session:
-    return open_session(spec, region)
+def _open(
+    spec: CredentialSpec,
+    region: str | None,
+    proxy_url: str | None,
+    _environment: tuple[tuple[str, str], ...],
+) -> Session:
+    return open_session(spec, region, proxy_url)
 
 
 def _read_environment() -> tuple[tuple[str, str], ...]:

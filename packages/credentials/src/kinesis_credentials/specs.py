@@ -68,4 +68,58 @@ class DefaultChain:
     """botocore's default chain: environment, profile, web identity, container, instance metadata."""
 
 
-CredentialSpec = StaticKeys | Profile | DefaultChain
+@frozen
+class InstanceProfile:
+    """
+    The role of the EC2 instance, from its metadata service by version 2 of the protocol. Nothing else is asked.
+
+    In a container on the instance, that needs a hop limit of 2 in the instance's metadata options.
+    """
+
+
+@frozen
+class ProviderClass:
+    """
+    A class of the user's, by its dotted path, such as `company.aws.VaultCredentials`.
+
+    It is made once in a process, `VaultCredentials(param)`, or `VaultCredentials()` without a param, and has a method
+    `get_credentials()`, which one thread at a time calls, whenever keys are needed or will expire soon. That returns
+    one of:
+
+    * a mapping with `AccessKeyId`, `SecretAccessKey` and, where they are temporary, `SessionToken` and `Expiration`:
+      an aware datetime, or ISO 8601 text with Z or an offset. That is what STS answers under `Credentials`, too.
+      Without `Expiration` it is called again only when AWS no longer takes the keys.
+    * credentials of botocore, or of boto3, which refresh themselves.
+
+    An OSError (a TimeoutError, a ConnectionError) and botocore's connection errors count as passing trouble, for which
+    a running query tries again; every other exception ends it.
+    """
+
+    class_path: str
+    param: str | None = field(default=None, repr=False)
+
+
+@frozen
+class AssumeRole:
+    """
+    A role that STS gives to *base*, which is any other spec, also a role.
+
+    STS is asked in the region that the session works in, unless *sts_endpoint_url* says where. Temporary keys of
+    an hour, which is the longest for a role on a role, are refreshed 15 minutes before they expire.
+    """
+
+    base: CredentialSpec
+    role_arn: str
+    session_name: str
+    external_id: str | None = field(default=None, repr=False)
+    sts_endpoint_url: str | None = None
+
+
+CredentialSpec = StaticKeys | Profile | DefaultChain | InstanceProfile | ProviderClass | AssumeRole
+
+
+def find_profile(spec: CredentialSpec) -> str | None:
+    """Return the profile that *spec* names, be it under roles."""
+    while isinstance(spec, AssumeRole):
+        spec = spec.base
+    return spec.name if isinstance(spec, Profile) else None

@@ -1,0 +1,42 @@
+"""When AWS no longer takes the keys: other keys, and the request again, where the source has any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.client import BaseClient
+
+from kinesis_credentials.credentials import RenewableCredentials
+
+STALE_KEYS = frozenset(
+    {"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidClientTokenId"}
+)
+"""AWS's codes for keys that have expired, or were taken back: other keys of the same source may be good."""
+MAX_ATTEMPTS = 3
+_VERSION = "KinesisCredentialsVersion"
+
+
+def renew_expired(client: BaseClient, credentials: RenewableCredentials) -> None:
+    """
+    Let *client*, which signs with *credentials*, renew them when AWS says that they are no good, and try again.
+
+    What AWS says is raised as ever when the source has no other keys, and a `CredentialsError` when it fails.
+    """
+
+    def note_version(request: Any, **_: Any) -> None:
+        request.context[_VERSION] = credentials.version
+
+    def renew(response: Any, attempts: int, request_dict: Mapping[str, Any], **_: Any) -> int | None:
+        if response is None or attempts >= MAX_ATTEMPTS or _read_code(response) not in STALE_KEYS:
+            return None
+        # Keys that changed since the request was signed are the other ones already.
+        return 0 if credentials.renew(request_dict["context"].get(_VERSION, 0)) else None
+
+    service = client.meta.service_model.service_id.hyphenize()
+    client.meta.events.register(f"before-sign.{service}", note_version)
+    client.meta.events.register_first(f"needs-retry.{service}", renew)  # type: ignore[arg-type] # the stubs know no answers
+
+
+def _read_code(response: tuple[Any, Mapping[str, Any]]) -> str:
+    return str(response[1].get("Error", {}).get("Code", "")).rpartition("#")[2]

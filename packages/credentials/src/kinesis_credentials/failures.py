@@ -1,0 +1,76 @@
+"""Turns what botocore raises while it looks for credentials into the errors of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import botocore.exceptions as boto
+
+from kinesis_credentials.errors import Attempt, SourceFailedError, SourceUnavailableError
+
+_PASSING_CODES = frozenset(
+    {
+        "Throttling",
+        "ThrottlingException",
+        "RequestLimitExceeded",
+        "TooManyRequestsException",
+        "ServiceUnavailable",
+        "InternalFailure",
+        "IDPCommunicationError",
+    }
+)
+_METADATA_SERVICES = ("iam-role", "container-role")
+
+LOOKUP_ERRORS = (boto.BotoCoreError, boto.ClientError, OSError, ValueError, KeyError, RuntimeError)
+"""What botocore's sources raise, besides errors in our own code: a broken answer is a ValueError or a KeyError, one that
+has expired already a RuntimeError."""
+
+
+def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -> SourceFailedError:
+    """Return the error of ours for one of `LOOKUP_ERRORS`, which *source* raised after *attempts*."""
+    code, request_id = describe_answer(error)
+    reason = _explain(error)
+    kind = SourceUnavailableError if is_passing(error, source) else SourceFailedError
+    tried = (*attempts, Attempt(source, reason)) if attempts else ()
+    return kind(f"AWS credentials could not be obtained from {source}: {reason}.", code, request_id, tried)
+
+
+def is_passing(error: Exception, source: str = "") -> bool:
+    """Return whether the same source may serve later."""
+    if isinstance(error, boto.ClientError):
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        return status >= 500 or describe_answer(error)[0] in _PASSING_CODES
+    if isinstance(error, (boto.CredentialRetrievalError, boto.MetadataRetrievalError)):
+        return source in _METADATA_SERVICES
+    return isinstance(error, (boto.HTTPClientError, boto.ConnectionError, ConnectionError, TimeoutError))
+
+
+def describe_answer(error: Exception) -> tuple[str, str]:
+    """Return AWS's error code and request id; without an answer the exception's name, and ""."""
+    if not isinstance(error, boto.ClientError):
+        return type(error).__name__, ""
+    code = str(error.response.get("Error", {}).get("Code", "")) or "Unknown"
+    return code.rpartition("#")[2], str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
+
+
+def explain_answer(error: boto.ClientError) -> str:
+    """Return what AWS said, with code, status and request id."""
+    code, request_id = describe_answer(error)
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    said = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
+    return f"{code} (status {status}, request id {request_id or 'none'}): {said}"
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, boto.ClientError):
+        action = error.operation_name
+        trust = "; the role's trust policy is to allow the IAM action sts:" + action
+        return f"{action} failed: {explain_answer(error)}{trust if action.startswith('AssumeRole') else ''}"
+    if isinstance(error, (boto.BotoCoreError, OSError)):
+        return str(error).rstrip(".")
+    if isinstance(error, ValueError):
+        # Its text is left out, because it may hold the keys.
+        return "a credential process or service gave an answer that is not JSON"
+    if isinstance(error, KeyError):
+        return f"the answer has no {error}"
+    return str(error).rstrip(".")

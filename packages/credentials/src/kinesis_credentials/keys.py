@@ -1,0 +1,66 @@
+"""Keys as a source gives them, and their reading from an answer of STS or of a user's class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import botocore.credentials
+from attrs import field, frozen
+from botocore.credentials import ReadOnlyCredentials
+
+
+class MalformedKeysError(ValueError):
+    """An answer does not hold keys. The message says what is wrong with it, and shows nothing that is in it."""
+
+
+@frozen
+class Keys:
+    """What requests are signed with, and how long. Its repr shows none of it."""
+
+    access_key_id: str = field(repr=False)
+    secret_key: str = field(repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    expires: datetime | None = None
+
+    @staticmethod
+    def read(answer: Mapping[str, Any]) -> Keys:
+        """
+        Return the keys in *answer*, by the names that STS and `credential_process` have for them.
+
+        Raises:
+            MalformedKeysError: Something is missing, or of another type.
+        """
+        return Keys(
+            _read_text(answer, "AccessKeyId"),
+            _read_text(answer, "SecretAccessKey"),
+            _read_text(answer, "SessionToken") if answer.get("SessionToken") is not None else None,
+            _read_expiration(answer.get("Expiration")),
+        )
+
+    def freeze(self) -> ReadOnlyCredentials:
+        """Return the keys in the form that botocore signs with."""
+        return botocore.credentials.Credentials(
+            self.access_key_id, self.secret_key, self.session_token
+        ).get_frozen_credentials()
+
+
+def _read_text(answer: Mapping[str, Any], name: str) -> str:
+    value = answer.get(name)
+    if not isinstance(value, str) or not value:
+        raise MalformedKeysError(f"'{name}' is missing" if value is None else f"'{name}' is no text")
+    return value
+
+
+def _read_expiration(value: object) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        # Python 3.10 does not know Z.
+        expires = datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
+    except ValueError:
+        raise MalformedKeysError("'Expiration' is not ISO 8601") from None
+    if not isinstance(expires, datetime) or expires.tzinfo is None:
+        raise MalformedKeysError("'Expiration' is not a time with Z or an offset")
+    return expires

@@ -1,0 +1,119 @@
+"""Roles: keys that STS gives to whoever may assume them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import define, field
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session
+
+from kinesis_credentials.credentials import RenewableCredentials
+from kinesis_credentials.endpoints import find_endpoint_region
+from kinesis_credentials.errors import (
+    Attempt,
+    CredentialsError,
+    RoleRefusedError,
+    SourceFailedError,
+    SourceUnavailableError,
+    for_role,
+)
+from kinesis_credentials.expiry import renew_expired
+from kinesis_credentials.failures import describe_answer, explain_answer, is_passing
+from kinesis_credentials.keys import Keys, MalformedKeysError
+from kinesis_credentials.specs import AssumeRole
+
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 5, 15
+_GLOBAL_STS, _GLOBAL_STS_REGION = "sts.amazonaws.com", "us-east-1"
+
+
+@define
+class Role:
+    """A role on top of what a base signs with."""
+
+    spec: AssumeRole
+    base: Session
+    base_credentials: RenewableCredentials
+    """What *base* signs with."""
+    _client: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.spec.role_arn
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        return (*self.base_credentials.attempts, Attempt(self.name, "assumed"))
+
+    def fetch(self) -> Keys:
+        request = {"RoleArn": self.spec.role_arn, "RoleSessionName": self.spec.session_name}
+        if self.spec.external_id is not None:
+            request["ExternalId"] = self.spec.external_id
+        try:
+            if self._client is None:
+                self._client = self._make_client()
+            return Keys.read(self._client.assume_role(**request).get("Credentials", {}))
+        except CredentialsError as error:
+            raise for_role(error, self.name) from error
+        except ClientError as error:
+            raise self._refuse(error) from error
+        except BotoCoreError as error:
+            code, _ = describe_answer(error)
+            kind = SourceUnavailableError if is_passing(error) else SourceFailedError
+            raise kind(
+                f"STS could not be asked to let {self.name} be assumed: {error}".rstrip("."), code
+            ) from error
+
+        except MalformedKeysError as error:
+            raise SourceUnavailableError(
+                f"STS AssumeRole for {self.name} gave an answer in which {error}. Is stsEndpointUrl that of STS?",
+                "MalformedAnswer",
+            ) from None
+
+    def _make_client(self) -> Any:
+        url = self.spec.sts_endpoint_url
+        # Older releases of botocore ask the global endpoint, far away and a point of failure of its own.
+        self.base.set_config_variable("sts_regional_endpoints", "regional")
+        client = self.base.create_client(
+            "sts",
+            region_name=_find_region(url),
+            endpoint_url=url,
+            config=Config(
+                connect_timeout=CONNECT_TIMEOUT_S,
+                read_timeout=READ_TIMEOUT_S,
+                retries={"total_max_attempts": 3, "mode": "standard"},
+            ),
+        )
+        renew_expired(client, self.base_credentials)
+        return client
+
+    def _refuse(self, error: ClientError) -> CredentialsError:
+        code, request_id = describe_answer(error)
+        if is_passing(error):
+            return SourceUnavailableError(
+                f"STS AssumeRole for {self.name} failed: {explain_answer(error)}.", code, request_id
+            )
+        return RoleRefusedError(
+            f"STS AssumeRole failed: {explain_answer(error)}. {self._advise(code)}",
+            code,
+            request_id,
+            self.base_credentials.attempts,
+        )
+
+    def _advise(self, code: str) -> str:
+        if code == "RegionDisabledException":
+            return f"To assume {self.name}, activate STS in the region, or set stsEndpointUrl to that of another."
+        external = " with this external id" if self.spec.external_id is not None else ""
+        return (
+            f"Allow the IAM action sts:AssumeRole on {self.name} to the base credentials, and let the role's trust "
+            f"policy name them{external}."
+        )
+
+
+def _find_region(url: str | None) -> str | None:
+    """Return the region to sign for, where the URL of STS has it; else the session's is right."""
+    if url is None:
+        return None
+    return _GLOBAL_STS_REGION if urlsplit(url).hostname == _GLOBAL_STS else find_endpoint_region(url)

@@ -1,0 +1,192 @@
+"""Where keys come from that botocore's chain is not asked for: given ones, the instance's metadata, a class of the user's."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from attrs import define, field
+from botocore.exceptions import BotoCoreError
+from botocore.session import Session
+from botocore.utils import InstanceMetadataFetcher, resolve_imds_endpoint_mode
+
+from kinesis_credentials.chain import explain_no_metadata
+from kinesis_credentials.credentials import REFRESH_EARLY, Now
+from kinesis_credentials.errors import (
+    Attempt,
+    CredentialsError,
+    ProviderClassError,
+    SourceUnavailableError,
+)
+from kinesis_credentials.failures import LOOKUP_ERRORS, describe_answer, is_passing
+from kinesis_credentials.keys import Keys, MalformedKeysError
+from kinesis_credentials.specs import ProviderClass, StaticKeys
+
+METADATA_ATTEMPTS = 3
+"""botocore's one attempt of a second suits a chain, where the instance is but a guess; here it is what was asked for."""
+LIVE_FOR = timedelta(minutes=10)
+"""How long keys count that an object of botocore gives: when asked, it sees that they are good for 10 minutes."""
+
+
+@define
+class GivenKeys:
+    """Keys that the user gave."""
+
+    spec: StaticKeys
+    name: str = "keys"
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        return (Attempt(self.name, "given by the user"),)
+
+    def fetch(self) -> Keys:
+        return Keys(self.spec.access_key_id, self.spec.secret_key, self.spec.session_token)
+
+
+@define
+class InstanceMetadata:
+    """The role of the EC2 instance, by IMDSv2."""
+
+    session: Session
+    name: str = "iam-role"
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        return (Attempt(self.name, "served"),)
+
+    def fetch(self) -> Keys:
+        try:
+            found = self._make_fetcher().retrieve_iam_role_credentials()
+        except LOOKUP_ERRORS as error:
+            raise self._fail(str(error).rstrip("."), describe_answer(error)[0]) from error
+        if not found:
+            raise self._fail(explain_no_metadata(), "NoInstanceProfile")
+        try:
+            return Keys.read(
+                {
+                    "AccessKeyId": found["access_key"],
+                    "SecretAccessKey": found["secret_key"],
+                    "SessionToken": found["token"],
+                    "Expiration": found["expiry_time"],
+                }
+            )
+        except MalformedKeysError as error:
+            raise self._fail(f"in its answer {error}", "MalformedAnswer") from None
+
+    def _make_fetcher(self) -> InstanceMetadataFetcher:
+        get = self.session.get_config_variable
+        return InstanceMetadataFetcher(
+            timeout=get("metadata_service_timeout"),
+            num_attempts=max(get("metadata_service_num_attempts"), METADATA_ATTEMPTS),
+            user_agent=self.session.user_agent(),
+            config={
+                "ec2_metadata_service_endpoint": get("ec2_metadata_service_endpoint"),
+                "ec2_metadata_service_endpoint_mode": resolve_imds_endpoint_mode(self.session),
+                "ec2_credential_refresh_window": REFRESH_EARLY.total_seconds(),
+                "ec2_metadata_v1_disabled": True,
+            },
+        )
+
+    def _fail(self, reason: str, code: str) -> SourceUnavailableError:
+        return SourceUnavailableError(
+            "The instance profile gave no credentials, and nothing else is asked. Give the instance a role, and a "
+            "container on it a hop limit of 2; or leave awsUseInstanceProfile out.",
+            code,
+            attempts=(Attempt(self.name, reason),),
+        )
+
+
+@define
+class UserClass:
+    """An object of the user's class, made once."""
+
+    spec: ProviderClass
+    now: Now
+    _provider: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.spec.class_path
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        return (Attempt(self.name, "served"),)
+
+    def fetch(self) -> Keys:
+        try:
+            if self._provider is None:
+                self._provider = self._make()
+            answer = self._provider.get_credentials()
+            if hasattr(answer, "get_frozen_credentials"):
+                answer = self._freeze(answer)
+        except CredentialsError:
+            raise
+        except Exception as error:  # noqa: BLE001 # whatever a user's class raises, its text may hold a secret
+            raise self._fail(error) from None
+        return self._read(answer)
+
+    def _make(self) -> Any:
+        cls = self._import()
+        if not isinstance(cls, type):
+            raise ProviderClassError(f"'{self.name}' is no class. {_CONTRACT}", "ProviderClass")
+        if not callable(getattr(cls, "get_credentials", None)):
+            raise ProviderClassError(
+                f"The class {self.name} has no method get_credentials(). {_CONTRACT}", "ProviderClass"
+            )
+        return cls() if self.spec.param is None else cls(self.spec.param)
+
+    def _import(self) -> Any:
+        module, _, name = self.name.rpartition(".")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:  # the latter for odd dots
+            raise ProviderClassError(
+                f"The credential provider class '{self.name}' cannot be imported: {self._describe(error)}. Give the dotted "
+                "path of a class in a module that driver and executors have (spark.submit.pyFiles).",
+                type(error).__name__,
+            ) from None
+
+    def _freeze(self, live: Any) -> dict[str, Any]:
+        frozen = live.get_frozen_credentials()
+        return {
+            "AccessKeyId": frozen.access_key,
+            "SecretAccessKey": frozen.secret_key,
+            "SessionToken": frozen.token,
+            "Expiration": self.now() + LIVE_FOR,
+        }
+
+    def _read(self, answer: object) -> Keys:
+        if not isinstance(answer, Mapping):
+            what = f"an object of the type {type(answer).__name__}"
+        else:
+            try:
+                return Keys.read(answer)
+            except MalformedKeysError as error:
+                what = f"a mapping in which {error}"
+        raise ProviderClassError(
+            f"{self.name}.get_credentials() returned {what}. {_CONTRACT}", "ProviderClass"
+        )
+
+    def _fail(self, error: Exception) -> CredentialsError:
+        kind = SourceUnavailableError if _is_passing(error) else ProviderClassError
+        return kind(
+            f"The credential provider class {self.name} failed: {self._describe(error)}.",
+            describe_answer(error)[0],
+        )
+
+    def _describe(self, error: Exception) -> str:
+        """Return what went wrong, without the parameter, should it be in there: that is a secret."""
+        said = f"{type(error).__name__}: {error}".rstrip(".")
+        return said.replace(self.spec.param, "****") if self.spec.param else said
+
+
+_CONTRACT = (
+    "It is to be a class with a method get_credentials() that returns a mapping with AccessKeyId, SecretAccessKey and, "
+    "for temporary keys, SessionToken and Expiration (an aware datetime or ISO 8601), or credentials of botocore."
+)
+
+
+def _is_passing(error: Exception) -> bool:
+    return isinstance(error, OSError) or (isinstance(error, BotoCoreError) and is_passing(error))

@@ -4,17 +4,19 @@ from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
+from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.process import EmulatorProcess
 from kinesis_emulator.requests import Request
-from kinesis_emulator.service import Fault, Settings
-from kinesis_emulator.store import StoredRecord
+from kinesis_emulator.service import Settings
+from kinesis_emulator.shards import StoredRecord
 
 __all__ = [
     "AwsError",
     "Calls",
     "Emulator",
     "EmulatorProcess",
+    "EventFault",
     "Fault",
     "Limits",
     "ManualClock",

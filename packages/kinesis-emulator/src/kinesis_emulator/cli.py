@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    settings = Settings(region=options.region, limits=Limits.unlimited() if options.unlimited else Limits())
+    limits = Limits.unlimited() if options.unlimited else Limits()
+    settings = Settings(region=options.region, limits=limits, keep_trimmed=False)
     try:
         emulator = Emulator(options.port, settings=settings)
     except OSError as error:

@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Collection
 from types import TracebackType
 
-from kinesis_emulator import resharding
+from kinesis_emulator import registration, resharding
 from kinesis_emulator.calls import Calls
+from kinesis_emulator.clock import ManualClock
+from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.operations import OPERATIONS
 from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Service, Settings
-from kinesis_emulator.store import EncryptionType, StoredRecord, Stream, stream_arn
+from kinesis_emulator.shards import StoredRecord
+from kinesis_emulator.store import EncryptionType, Stream, stream_arn
 from kinesis_emulator.writes import append, make_entry
 
 
@@ -37,6 +40,7 @@ class Emulator:
         self, port: int = 0, *, settings: Settings | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         self.settings = Settings() if settings is None else settings
+        self._clock = clock
         self._service = Service(OPERATIONS, self.settings, clock)
         self._server = HttpServer(port, self._service.answer, clock, self.settings.region)
         self.port = self._server.port
@@ -52,11 +56,15 @@ class Emulator:
 
     def start(self) -> None:
         """Answer requests from now on."""
+        if isinstance(self._clock, ManualClock):
+            self._clock.watch(self._service.store.wake)
         self._server.start()
 
     def stop(self) -> None:
         """Close all connections; the streams are gone with the emulator."""
-        self._server.stop()
+        if isinstance(self._clock, ManualClock):
+            self._clock.unwatch(self._service.store.wake)
+        self._server.stop(self._service.store.wake)
 
     def __enter__(self) -> Emulator:
         self.start()
@@ -130,9 +138,7 @@ class Emulator:
         """Return every record ever put into the stream, shard by shard in order, trimmed ones too."""
         target = self._stream(stream)
         with target.lock:
-            return [
-                shard.stored_record(place) for shard in target.shards for place in range(len(shard.fragments))
-            ]
+            return [record for shard in target.shards for record in shard.stored_records()]
 
     def shard_ids(self, stream: str) -> list[str]:
         """Return the ids of the open shards, by hash key."""
@@ -152,6 +158,29 @@ class Emulator:
     def scale(self, stream: str, target_shards: int) -> None:
         """Split and merge until so many shards share the hash keys evenly."""
         resharding.scale(self._service, self._stream(stream), target_shards)
+
+    def register_consumer(self, stream: str, name: str) -> str:
+        """Register a consumer for enhanced fan-out and return its ARN."""
+        return registration.register(self._service, self._stream(stream), name).arn
+
+    def deregister_consumer(self, stream: str, name: str) -> None:
+        target = self._stream(stream)
+        with target.lock:
+            consumer = target.consumers.get(name, self._service.now_ms())
+        if consumer is None:
+            raise consumer_not_found(name, target.account_id)
+        registration.deregister(self._service, target, consumer)
+
+    def subscriptions(self, stream: str) -> list[tuple[str, str]]:
+        """Return consumer name and shard id of each subscription that sends events now."""
+        target = self._stream(stream)
+        with target.lock:
+            return [
+                (consumer.name, shard_id)
+                for consumer in target.consumers.known(self._service.now_ms())
+                for shard_id, seat in consumer.seats.items()
+                if seat.is_open
+            ]
 
     def _stream(self, name: str) -> Stream:
         return self._service.store.get(stream_arn(self.settings.region, self.settings.account_id, name))

@@ -34,6 +34,17 @@ def stream_not_found(name: str, account_id: str) -> AwsError:
     return AwsError("ResourceNotFoundException", f"Stream {name} under account {account_id} not found.")
 
 
+def consumer_not_found(consumer: str, account_id: str) -> AwsError:
+    return AwsError("ResourceNotFoundException", f"Consumer {consumer}, account {account_id} not found.")
+
+
+def seat_taken(account_id: str, stream: str, shard_id: str, consumer: str) -> AwsError:
+    return AwsError(
+        "ResourceInUseException",
+        f"Another active subscription exists for this consumer: {account_id}:{stream}:{shard_id}:{consumer}",
+    )
+
+
 def rate_exceeded(shard_id: str, name: str, account_id: str) -> AwsError:
     return AwsError(
         "ProvisionedThroughputExceededException", rate_exceeded_message(shard_id, name, account_id)

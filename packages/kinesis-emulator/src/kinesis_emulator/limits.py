@@ -23,6 +23,12 @@ class Limits:
     get_records_max_records: int = 10_000
     get_records_max_bytes: int | None = 10 * MIB
     """Data of one GetRecords answer, decoded."""
+    consumers_per_stream: int | None = 20
+    consumers_creating: int | None = 5
+    """Consumers of one account that may be CREATING at the same time."""
+    event_max_records: int = 10_000
+    event_max_bytes: int | None = 2 * MIB
+    """Data of one event of a subscription, decoded. AWS documents neither; both are guesses."""
     enforce_scaling: bool = True
     """Whether UpdateShardCount may at most double or halve the number of shards."""
 
@@ -38,6 +44,15 @@ class Limits:
     describe_stream_per_s: int | None = 10
     describe_stream_summary_per_s: int | None = 20
     list_shards_per_s: int | None = 1000
+    register_consumer_per_s: int | None = 5
+    """Per account; the other calls for consumers are per stream."""
+    deregister_consumer_per_s: int | None = 5
+    describe_consumer_per_s: int | None = 20
+    list_consumers_per_s: int | None = 5
+    subscribe_calls_per_s: int | None = 1
+    """SubscribeToShard per consumer and shard, refused ones included."""
+    subscribe_bytes_per_s: int | None = 2 * MIB
+    """Data of a subscription's events: after each, the next one waits for as long as it should have taken."""
 
     @classmethod
     def unlimited(cls) -> Limits:
@@ -51,6 +66,12 @@ class Limits:
             describe_stream_per_s=None,
             describe_stream_summary_per_s=None,
             list_shards_per_s=None,
+            register_consumer_per_s=None,
+            deregister_consumer_per_s=None,
+            describe_consumer_per_s=None,
+            list_consumers_per_s=None,
+            subscribe_calls_per_s=None,
+            subscribe_bytes_per_s=None,
         )
 
 

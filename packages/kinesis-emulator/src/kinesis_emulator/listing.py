@@ -8,7 +8,8 @@ from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
 from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import Shard, Stream
+from kinesis_emulator.shards import Shard
+from kinesis_emulator.store import Stream
 
 _FILTER_TYPES = (
     "AFTER_SHARD_ID",

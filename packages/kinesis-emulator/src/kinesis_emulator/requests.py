@@ -28,9 +28,9 @@ class Request:
 
     @property
     def stream_name(self) -> str | None:
-        """The stream that the call names, by name, ARN or iterator."""
-        arn = self._given("StreamARN") or self._iterator_fields()[0]
-        return self._given("StreamName") or (arn.rpartition("/")[2] if arn else None)
+        """The stream that the call names, by name, ARN, consumer or iterator."""
+        arn = self._given("StreamARN") or self._given("ConsumerARN") or self._iterator_fields()[0]
+        return self._given("StreamName") or (arn.partition("/")[2].partition("/")[0] if arn else None)
 
     @property
     def shard_id(self) -> str | None:
@@ -62,6 +62,16 @@ class Request:
         value = self.optional_text(name)
         if value is None:
             raise validation(name, None, "Member must not be null")
+        return value
+
+    def name(self, name: str) -> str:
+        """Return the name of a stream or consumer."""
+        value = self.text(name)
+        if len(value) > 128:
+            raise validation(name, value, "Member must have length less than or equal to 128")
+        if not NAME_PATTERN.fullmatch(value):
+            pattern = NAME_PATTERN.pattern
+            raise validation(name, value, f"Member must satisfy regular expression pattern: {pattern}")
         return value
 
     def choice(self, name: str, accepted: Iterable[str]) -> str:

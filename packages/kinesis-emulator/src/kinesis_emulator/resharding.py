@@ -7,7 +7,8 @@ from typing import Any
 from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import Shard, Stream, even_ranges
+from kinesis_emulator.shards import Shard
+from kinesis_emulator.store import Stream, even_ranges
 
 
 def split_shard(service: Service, request: Request) -> None:

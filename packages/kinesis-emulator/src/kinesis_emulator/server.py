@@ -10,12 +10,15 @@ import socketserver
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from io import BufferedIOBase
 from typing import Any
 
 from kinesis_emulator.errors import AwsError
+from kinesis_emulator.faults import CutConnectionError
+from kinesis_emulator.frames import CONTENT_TYPE as EVENTS
 from kinesis_emulator.requests import Request
-from kinesis_emulator.service import Answer, error_answer
+from kinesis_emulator.service import Answer, EventStream, error_answer
 
 HOST = "127.0.0.1"
 _TARGET_PREFIX = "Kinesis_20131202."
@@ -51,8 +54,8 @@ class HttpServer(socketserver.ThreadingTCPServer):
     def start(self) -> None:
         self._acceptor.start()
 
-    def stop(self) -> None:
-        """Stop listening, cut all connections and wait for their threads."""
+    def stop(self, wake: Callable[[], None]) -> None:
+        """Stop listening, cut all connections, *wake* the threads that wait for something to send, and join all."""
         if self._acceptor.ident is not None:
             self.shutdown()
             self._acceptor.join()
@@ -64,6 +67,7 @@ class HttpServer(socketserver.ThreadingTCPServer):
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 continue  # its client was faster
+        wake()
         for thread in connections.values():
             thread.join(timeout=5)
 
@@ -114,8 +118,10 @@ class _Connection(socketserver.StreamRequestHandler):
         if answer.body is None:
             return False
         keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
-        self._send(answer, keep_alive=keep_alive)
-        return keep_alive
+        if isinstance(answer.body, bytes):
+            self._send(answer, keep_alive=keep_alive)
+            return keep_alive
+        return self._send_events(answer.body, keep_alive=keep_alive) and keep_alive
 
     def _answer(self, line: str, headers: dict[str, str], body: bytes) -> Answer:
         try:
@@ -125,21 +131,50 @@ class _Connection(socketserver.StreamRequestHandler):
         return self.server.respond(request)
 
     def _send(self, answer: Answer, *, keep_alive: bool) -> None:
-        body = answer.body or b""
-        date = email.utils.formatdate(self.server.clock(), usegmt=True)
-        head = (
-            f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, 'Status')}\r\n"
-            f"x-amzn-RequestId: {uuid.uuid4()}\r\n"
-            f"Content-Type: {_JSON}\r\n"
-            f"Content-Length: {len(body)}\r\n"
-            f"Date: {date}\r\n"
-            f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
-        ).encode("latin-1")
+        body = answer.body if isinstance(answer.body, bytes) else b""
+        head = self._head(answer.status, _JSON, f"Content-Length: {len(body)}", keep_alive=keep_alive)
         if len(body) < 65536:
             self.connection.sendall(head + body)
         else:
             self.connection.sendall(head)
             self.connection.sendall(body)
+
+    def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
+        """Send frames as they come, each in a chunk of its own; False when that did not end as it should."""
+        self.connection.sendall(self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive))
+        with closing(events.frames()) as frames:
+            try:
+                for frame in frames:
+                    if frame:
+                        self.connection.sendall(b"%x\r\n%b\r\n" % (len(frame), frame))
+                    elif self._client_has_left():
+                        return False
+            except CutConnectionError as cut:
+                size = len(cut.frame)
+                self.connection.sendall(b"%x\r\n%b" % (size, cut.frame[: size // 2]))
+                return False
+        self.connection.sendall(b"0\r\n\r\n")
+        return True
+
+    def _client_has_left(self) -> bool:
+        self.connection.setblocking(False)
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        finally:
+            self.connection.setblocking(True)
+
+    def _head(self, status: int, content_type: str, length: str, *, keep_alive: bool) -> bytes:
+        date = email.utils.formatdate(self.server.clock(), usegmt=True)
+        return (
+            f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n"
+            f"x-amzn-RequestId: {uuid.uuid4()}\r\n"
+            f"Content-Type: {content_type}\r\n"
+            f"{length}\r\n"
+            f"Date: {date}\r\n"
+            f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
+        ).encode("latin-1")
 
 
 def _read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:

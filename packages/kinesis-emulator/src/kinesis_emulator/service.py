@@ -7,37 +7,36 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, invalid_argument
+from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.requests import Request
 from kinesis_emulator.store import Store, Stream, stream_arn
 
 _log = logging.getLogger("kinesis_emulator")
 
-Operation = Callable[["Service", Request], "dict[str, Any] | bytes | None"]
+
+class EventStream(Protocol):
+    """What an operation returns that answers with events for minutes instead of with one body."""
+
+    fault: EventFault | None
+
+    def frames(self) -> Generator[bytes, None, None]:
+        """
+        Yield frames as they come, and `b""` now and then while there is nothing to send.
+
+        Raises:
+            CutConnectionError: A fault wants the connection cut.
+        """
 
 
-@dataclass(frozen=True)
-class Fault:
-    """
-    What happens to a call instead of, or beside, its work.
-
-    A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
-    the connection before the work, `drop_answer` after it. `delay_s` waits first.
-    """
-
-    code: str | None = None
-    message: str = "Injected by the emulator."
-    status: int = 400
-    body: bytes | None = None
-    delay_s: float = 0.0
-    drop_request: bool = False
-    drop_answer: bool = False
+Result = dict[str, Any] | bytes | EventStream | None
+Operation = Callable[["Service", Request], Result]
 
 
 @dataclass
@@ -55,6 +54,19 @@ class Settings:
     """How much arrival time one GetRecords call looks through; None: all of it. Makes empty pages with lag."""
     iterator_life_s: float = 300.0
     token_life_s: float = 300.0
+    keep_trimmed: bool = True
+    """Whether records that left retention stay in memory, for `Emulator.records`."""
+    consumer_creating_s: float = 0.0
+    """How long a registered consumer is CREATING."""
+    consumer_deleting_s: float = 0.0
+    """How long a deregistered consumer is DELETING, and its name in use."""
+    subscription_life_s: float = 300.0
+    subscription_seat_s: float = 5.0
+    """How long after a SubscribeToShard another one for the same consumer and shard is refused."""
+    taken_over: Literal["ends", "fails"] = "fails"
+    """Whether a subscription that another one takes over just ends, or with a ResourceInUseException."""
+    heartbeat_s: float = 5.0
+    """How long a subscription waits for records before it sends an event without any."""
     deny: set[str] = field(default_factory=set)
     """Actions that are answered with AccessDeniedException."""
     fault: Callable[[Request], Fault | None] | None = None
@@ -63,10 +75,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Answer:
-    """Status and JSON body of an answer; a body of None means that the connection is closed without one."""
+    """
+    Status and body of an answer: bytes of JSON, or events.
+
+    A body of None means that the connection is closed without one.
+    """
 
     status: int
-    body: bytes | None
+    body: bytes | EventStream | None
 
 
 class Service:
@@ -134,7 +150,11 @@ class Service:
         if fault.code is not None:
             raise AwsError(fault.code, fault.message, fault.status)
         answer = self._carry_out(request)
-        return Answer(0, None) if fault.drop_answer else answer
+        if fault.drop_answer:
+            return Answer(0, None)
+        if answer.body is not None and not isinstance(answer.body, bytes):
+            answer.body.fault = fault.events
+        return answer
 
     def _carry_out(self, request: Request) -> Answer:
         operation = self._operations.get(request.action)
@@ -144,13 +164,12 @@ class Service:
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
         result = operation(self, request)
-        return Answer(200, result if isinstance(result, bytes) else _json(result))
+        return Answer(200, _json(result) if result is None or isinstance(result, dict) else result)
 
     def _resource(self, request: Request) -> str:
-        name = request.stream_name or "*"
-        return request.optional_text("StreamARN") or stream_arn(
-            request.region, self.account_of(request), name
-        )
+        """Return the ARN that a policy would have to allow."""
+        given = request.optional_text("ConsumerARN") or request.optional_text("StreamARN")
+        return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
 
 
 def error_answer(error: AwsError) -> Answer:

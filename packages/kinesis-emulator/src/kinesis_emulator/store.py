@@ -1,120 +1,18 @@
-"""Streams, shards and records in memory. One lock per stream makes every change and every read whole."""
+"""Streams in memory. One lock per stream makes every change and every read whole."""
 
 from __future__ import annotations
 
-import base64
-import json
 import threading
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kinesis_emulator import numbers
+from kinesis_emulator.consumers import Consumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
-from kinesis_emulator.limits import RateWindow
+from kinesis_emulator.shards import Shard
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
-
-
-@dataclass(frozen=True)
-class StoredRecord:
-    """One record as it was put, for comparing with what a reader saw."""
-
-    shard_id: str
-    sequence_number: str
-    partition_key: str | None
-    data: bytes
-    arrived_ms: int | None
-
-
-@dataclass
-class ShardRates:
-    """What has been used of a shard's rates."""
-
-    read_calls: RateWindow = field(default_factory=RateWindow)
-    read_bytes: RateWindow = field(default_factory=RateWindow)
-    iterators: RateWindow = field(default_factory=RateWindow)
-    write_records: RateWindow = field(default_factory=RateWindow)
-    write_bytes: RateWindow = field(default_factory=RateWindow)
-
-
-class Shard:
-    """
-    One shard's log. Record number i (from 1) stands at place i - 1; trimmed records keep their place.
-
-    `peaks` holds the highest arrival time up to each record: it only grows, also when arrival times do not,
-    so a time is found by bisection. `ends` holds the data bytes up to and including each record.
-    """
-
-    def __init__(
-        self, index: int, hash_range: tuple[int, int], parents: tuple[Shard, ...], opened_s: int, now_ms: int
-    ) -> None:
-        self.index = index
-        self.shard_id = f"shardId-{index:012d}"
-        self.hash_start, self.hash_end = hash_range
-        self.parents = parents
-        self.children: tuple[Shard, ...] = ()
-        self.opened_s = opened_s
-        self.opened_ms = now_ms
-        self.closed_ms: int | None = None
-        self.base = numbers.shard_base(opened_s, index)
-        self.rates = ShardRates()
-        self.trimmed = 0
-        self.fragments: list[bytes] = []
-        self.peaks: list[int] = []
-        self.ends: list[int] = []
-
-    @property
-    def starting_number(self) -> str:
-        return numbers.encode(self.base, 0, self.opened_s)
-
-    @property
-    def ending_number(self) -> str | None:
-        if self.closed_ms is None:
-            return None
-        return numbers.encode(self.base, numbers.LAST_INDEX, self.closed_ms // 1000)
-
-    def append(self, fragment: bytes, size: int, arrived_ms: int) -> None:
-        """Add a record; *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data."""
-        self.fragments.append(fragment)
-        self.peaks.append(max(arrived_ms, self.peaks[-1]) if self.peaks else arrived_ms)
-        self.ends.append(self.ends[-1] + size if self.ends else size)
-
-    def next_number(self, arrived_ms: int) -> str:
-        """Return the sequence number of the next record to append."""
-        return numbers.encode(self.base, len(self.fragments) + 1, arrived_ms // 1000)
-
-    def trim(self, horizon_ms: int) -> None:
-        """Hide the records that arrived before *horizon_ms*; nothing brings them back."""
-        self.trimmed = max(self.trimmed, bisect_left(self.peaks, horizon_ms))
-
-    def place_at_time(self, time_ms: int) -> int:
-        """Return the place of the first record that arrived at or after *time_ms*."""
-        return bisect_left(self.peaks, time_ms)
-
-    def place_after_bytes(self, place: int, max_bytes: int) -> int:
-        """Return where a page from *place* ends that holds at most *max_bytes*, but at least one record."""
-        before = self.ends[place - 1] if place else 0
-        return max(place + 1, bisect_right(self.ends, before + max_bytes, lo=place))
-
-    def data_bytes(self, start: int, stop: int) -> int:
-        """Return the data bytes of the records in places *start* to *stop*."""
-        if stop <= start:
-            return 0
-        return self.ends[stop - 1] - (self.ends[start - 1] if start else 0)
-
-    def stored_record(self, place: int) -> StoredRecord:
-        """Return the record in *place*, which may be a trimmed one."""
-        entry = json.loads(self.fragments[place])
-        arrived = entry.get("ApproximateArrivalTimestamp")
-        return StoredRecord(
-            self.shard_id,
-            entry["SequenceNumber"],
-            entry.get("PartitionKey"),
-            base64.b64decode(entry["Data"]),
-            None if arrived is None else round(arrived * 1000),
-        )
 
 
 @dataclass(eq=False)
@@ -131,6 +29,9 @@ class Stream:
     retention_hours: int = 24
     shards: list[Shard] = field(default_factory=list)
     open_shards: list[Shard] = field(default_factory=list)
+    consumers: Consumers = field(default_factory=Consumers)
+    is_deleted: bool = False
+    tidied_ms: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
     _open_starts: list[int] = field(default_factory=list)
     _by_id: dict[str, Shard] = field(default_factory=dict)
@@ -143,10 +44,10 @@ class Stream:
         """Return the time before which records are gone."""
         return now_ms - self.retention_hours * 3_600_000
 
-    def trim(self, now_ms: int) -> None:
-        """Hide what has fallen out of retention."""
+    def trim(self, now_ms: int, *, keep: bool) -> None:
+        """Hide what has fallen out of retention, and free it unless *keep*."""
         for shard in self.shards:
-            shard.trim(self.horizon_ms(now_ms))
+            shard.trim(self.horizon_ms(now_ms), keep=keep)
 
     def listed_shards(self, now_ms: int) -> list[Shard]:
         """Return the shards that Kinesis still knows: open ones, and closed ones within retention."""
@@ -165,14 +66,13 @@ class Stream:
     ) -> list[Shard]:
         """Close the *parents* and open a shard for each of the ranges that they covered."""
         opened = [
-            Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms)
+            Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
             for i, hash_range in enumerate(hash_ranges)
         ]
         self.shards.extend(opened)
         self._by_id.update((shard.shard_id, shard) for shard in opened)
         for parent in parents:
-            parent.closed_ms = now_ms
-            parent.children = tuple(opened)
+            parent.close(tuple(opened), now_ms)
         still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
@@ -181,6 +81,12 @@ class Stream:
     def route(self, hash_key: int) -> Shard:
         """Return the open shard that takes *hash_key*."""
         return self.open_shards[bisect_right(self._open_starts, hash_key) - 1]
+
+    def wake(self) -> None:
+        """Let every subscription look anew at its shard, its consumer and the clock."""
+        with self.lock:
+            for shard in self.shards:
+                shard.changed.notify_all()
 
 
 class Store:
@@ -217,6 +123,15 @@ class Store:
     def delete(self, stream: Stream) -> None:
         with self._lock:
             self._streams.pop(stream.arn, None)
+        stream.is_deleted = True
+        stream.wake()
+
+    def wake(self) -> None:
+        """Let every subscription look anew, because time has passed."""
+        with self._lock:
+            streams = list(self._streams.values())
+        for stream in streams:
+            stream.wake()
 
     def get(self, arn: str) -> Stream:
         """Return the stream under *arn*; a ResourceNotFoundException when there is none."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from kinesis_emulator.errors import AwsError, invalid_argument, validation
 from kinesis_emulator.listing import describe_shard
-from kinesis_emulator.requests import NAME_PATTERN, Request
+from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.store import Stream
 
@@ -15,12 +15,7 @@ _ON_DEMAND_SHARDS = 4
 
 
 def create_stream(service: Service, request: Request) -> None:
-    name = request.text("StreamName")
-    if len(name) > 128:
-        raise validation("StreamName", name, "Member must have length less than or equal to 128")
-    if not NAME_PATTERN.fullmatch(name):
-        pattern = NAME_PATTERN.pattern
-        raise validation("StreamName", name, f"Member must satisfy regular expression pattern: {pattern}")
+    name = request.name("StreamName")
     mode = _mode(request)
     stream = Stream(
         name,
@@ -50,7 +45,17 @@ def _shard_count(request: Request, mode: str) -> int:
 
 
 def delete_stream(service: Service, request: Request) -> None:
-    service.store.delete(service.find_stream(request))
+    stream = service.find_stream(request)
+    with stream.lock:
+        has_consumers = bool(stream.consumers.known(service.now_ms()))
+    if has_consumers and not request.params.get("EnforceConsumerDeletion"):
+        name = f"{stream.account_id}:{stream.name}"
+        raise AwsError(
+            "ResourceInUseException",
+            f"DeleteStream can't delete {name} because there are consumers associated with this data stream. To "
+            f"delete {stream.name} anyway, set the EnforceConsumerDeletion parameter to true.",
+        )
+    service.store.delete(stream)
 
 
 def describe_stream(service: Service, request: Request) -> dict[str, Any]:
@@ -71,11 +76,13 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
     stream = service.find_stream(request)
     account = f"account {stream.account_id}"
     service.admit("DescribeStreamSummary", account, service.settings.limits.describe_stream_summary_per_s)
+    with stream.lock:
+        consumers = len(stream.consumers.known(service.now_ms()))
     return {
         "StreamDescriptionSummary": {
             **_facts(stream),
             "OpenShardCount": len(stream.open_shards),
-            "ConsumerCount": 0,
+            "ConsumerCount": consumers,
             "MaxRecordSizeInKiB": stream.max_record_kib,
         }
     }
@@ -129,7 +136,7 @@ def increase_retention(service: Service, request: Request) -> None:
     with stream.lock:
         if hours < stream.retention_hours:
             raise _retention_error(stream, hours, "shorter", "DecreaseRetentionPeriod")
-        stream.trim(service.now_ms())
+        stream.trim(service.now_ms(), keep=service.settings.keep_trimmed)
         stream.retention_hours = hours
 
 
@@ -140,7 +147,7 @@ def decrease_retention(service: Service, request: Request) -> None:
         if hours > stream.retention_hours:
             raise _retention_error(stream, hours, "longer", "IncreaseRetentionPeriod")
         stream.retention_hours = hours
-        stream.trim(service.now_ms())
+        stream.trim(service.now_ms(), keep=service.settings.keep_trimmed)
 
 
 def _retention_hours(request: Request) -> int:

@@ -20,7 +20,10 @@ from kinesis_emulator.errors import (
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import MAX_HASH_KEY, Shard, Stream
+from kinesis_emulator.shards import Shard
+from kinesis_emulator.store import MAX_HASH_KEY, Stream
+
+_TIDY_EVERY_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
     _check_size(service.settings.limits, stream, entry)
     _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
     with stream.lock:
+        _tidy(service, stream)
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
@@ -52,9 +56,18 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     entries = _entries(service.settings.limits, stream, request.params.get("Records"))
     with stream.lock:
+        _tidy(service, stream)
         results = [_put_one(service, stream, entry) for entry in entries]
     failed = sum("ErrorCode" in result for result in results)
     return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
+
+
+def _tidy(service: Service, stream: Stream) -> None:
+    """Free what left retention, now and then: a stream that nobody reads must not grow for ever."""
+    now_ms = service.now_ms()
+    if not service.settings.keep_trimmed and now_ms >= stream.tidied_ms + _TIDY_EVERY_MS:
+        stream.tidied_ms = now_ms
+        stream.trim(now_ms, keep=False)
 
 
 def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:

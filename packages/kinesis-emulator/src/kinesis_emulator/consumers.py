@@ -1,0 +1,78 @@
+"""A stream's registered consumers, which read it by enhanced fan-out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kinesis_emulator.limits import RateWindow
+
+ConsumerStatus = Literal["CREATING", "ACTIVE", "DELETING"]
+
+
+@dataclass(eq=False)
+class Seat:
+    """A consumer's subscription to one shard; whoever takes the seat next ends the one before."""
+
+    taken_s: float
+    is_open: bool = False
+    """Whether events are being sent."""
+
+
+@dataclass(eq=False)
+class Consumer:
+    """One registered consumer. Its states follow from the time, so nothing has to run for them to change."""
+
+    name: str
+    stream_arn: str
+    created_s: int
+    active_ms: int
+    gone_ms: int | None = None
+    """When it is forgotten; None while it is not being deregistered."""
+    seats: dict[str, Seat] = field(default_factory=dict)
+    """The latest subscription to each shard, by the shard's id."""
+    rates: defaultdict[str, RateWindow] = field(default_factory=lambda: defaultdict(RateWindow))
+    """Calls of SubscribeToShard, by the shard's id."""
+
+    @property
+    def arn(self) -> str:
+        return f"{self.stream_arn}/consumer/{self.name}:{self.created_s}"
+
+    def status(self, now_ms: int) -> ConsumerStatus:
+        if self.gone_ms is not None:
+            return "DELETING"
+        return "CREATING" if now_ms < self.active_ms else "ACTIVE"
+
+
+class Consumers:
+    """The consumers of one stream, by name; the caller holds the stream's lock."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Consumer] = {}
+        self._last_created_s = 0
+
+    def known(self, now_ms: int) -> list[Consumer]:
+        """Return the consumers that are not yet gone, by name."""
+        self._by_name = {
+            name: consumer
+            for name, consumer in sorted(self._by_name.items())
+            if consumer.gone_ms is None or now_ms < consumer.gone_ms
+        }
+        return list(self._by_name.values())
+
+    def get(self, name: str, now_ms: int) -> Consumer | None:
+        """Return the consumer of that name that is not yet gone."""
+        return next((consumer for consumer in self.known(now_ms) if consumer.name == name), None)
+
+    def add(self, name: str, stream_arn: str, now_ms: int, active_ms: int) -> Consumer:
+        """
+        Register a consumer that becomes active at *active_ms*.
+
+        Its second of creation, which is part of its ARN, runs ahead of the clock when a name comes back within
+        the same second: AWS never gives an ARN twice.
+        """
+        self._last_created_s = max(now_ms // 1000, self._last_created_s + 1)
+        consumer = Consumer(name, stream_arn, self._last_created_s, active_ms)
+        self._by_name[name] = consumer
+        return consumer

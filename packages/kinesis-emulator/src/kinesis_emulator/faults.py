@@ -1,0 +1,54 @@
+"""Trouble on demand: what `Settings.fault` may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class CutConnectionError(Exception):
+    """The connection is to be cut in the middle of *frame*."""
+
+    def __init__(self, frame: bytes) -> None:
+        super().__init__(f"cut within a frame of {len(frame)} bytes")
+        self.frame = frame
+
+
+@dataclass(frozen=True)
+class EventFault:
+    """
+    What happens inside a stream of events that SubscribeToShard opened.
+
+    First come `after_events` events as usual. Then, in this order, each if asked for: nothing for `pause_s` of the
+    emulator's clock; `empty_events` without records that are `millis_behind` behind and do not go on in the shard;
+    and one end. A *code* ends the stream with that exception, `cut` breaks the connection in the middle of the next
+    event, `silence` keeps it open with nothing ever coming. Without an end, all goes on as usual.
+    """
+
+    after_events: int = 0
+    pause_s: float = 0.0
+    empty_events: int = 0
+    millis_behind: int = 60_000
+    code: str | None = None
+    message: str = "Injected by the emulator."
+    cut: bool = False
+    silence: bool = False
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    What happens to a call instead of, or beside, its work.
+
+    A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
+    the connection before the work, `drop_answer` after it. `delay_s` waits first. `events` happens after the work,
+    in the stream of events that it opened.
+    """
+
+    code: str | None = None
+    message: str = "Injected by the emulator."
+    status: int = 400
+    body: bytes | None = None
+    delay_s: float = 0.0
+    drop_request: bool = False
+    drop_answer: bool = False
+    events: EventFault | None = None

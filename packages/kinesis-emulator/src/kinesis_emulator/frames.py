@@ -1,0 +1,48 @@
+"""
+Frames of `application/vnd.amazon.eventstream`: prelude, headers, payload, and a checksum over each part.
+
+A frame is its own length and that of its headers (4 bytes each), the CRC of these 8 bytes, the headers, the
+payload, and the CRC of all before it. A header is its name behind one byte of length, the type 7 (text), and its
+value behind two bytes of length.
+
+Source: https://smithy.io/2.0/aws/amazon-eventstream.html
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping
+
+CONTENT_TYPE = "application/vnd.amazon.eventstream"
+_JSON = "application/x-amz-json-1.1"
+_PRELUDE_BYTES, _CRC_BYTES = 12, 4
+_TEXT = 7
+
+
+def encode_frame(headers: Mapping[str, str], payload: bytes) -> bytes:
+    """Return one frame with text headers."""
+    encoded = b"".join(_encode_header(name, value) for name, value in headers.items())
+    size = _PRELUDE_BYTES + len(encoded) + len(payload) + _CRC_BYTES
+    lengths = struct.pack("!II", size, len(encoded))
+    prelude = lengths + struct.pack("!I", zlib.crc32(lengths))
+    checksum = zlib.crc32(payload, zlib.crc32(prelude + encoded))
+    return b"".join((prelude, encoded, payload, struct.pack("!I", checksum)))
+
+
+def _encode_header(name: str, value: str) -> bytes:
+    raw_name, raw_value = name.encode(), value.encode()
+    return struct.pack(f"!B{len(raw_name)}sBH", len(raw_name), raw_name, _TEXT, len(raw_value)) + raw_value
+
+
+def event_frame(event_type: str, payload: bytes) -> bytes:
+    """Return the frame of an event; boto3 wants the type `initial-response` before all others."""
+    headers = {":event-type": event_type, ":content-type": _JSON, ":message-type": "event"}
+    return encode_frame(headers, payload)
+
+
+def exception_frame(code: str, message: str) -> bytes:
+    """Return the frame of an error that ends a stream of events."""
+    headers = {":exception-type": code, ":content-type": _JSON, ":message-type": "exception"}
+    return encode_frame(headers, json.dumps({"message": message}).encode())

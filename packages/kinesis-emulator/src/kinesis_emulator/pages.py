@@ -1,0 +1,66 @@
+"""The next records of a shard, as much as one answer or event may hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kinesis_emulator.iterators import Position
+from kinesis_emulator.service import Settings
+from kinesis_emulator.shards import Shard
+from kinesis_emulator.store import Stream
+
+
+@dataclass(frozen=True)
+class Page:
+    """The records in places `start` to `stop`, and where reading goes on; `following` is None at a shard's end."""
+
+    start: int
+    stop: int
+    following: Position | None
+    behind_ms: int
+
+
+@dataclass(frozen=True)
+class PageSize:
+    """What one page may hold; a single record may have more bytes."""
+
+    max_records: int
+    max_bytes: int | None
+
+
+def next_page(
+    stream: Stream, shard: Shard, position: Position, size: PageSize, settings: Settings, now_ms: int
+) -> Page:
+    """Return the page behind *position*; the caller holds the stream's lock. Drops what left retention."""
+    shard.trim(stream.horizon_ms(now_ms), keep=settings.keep_trimmed)
+    start = max(position.place, shard.trimmed)
+    scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
+    scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms
+    end = len(shard.fragments)
+    seen = end if settings.scan_ms is None else max(start, shard.place_at_time(scan_to_ms))
+    stop = _cut(shard, start, seen, size)
+    tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
+    if stop == end and scan_to_ms >= tip_ms:
+        is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")
+        return Page(start, stop, None if is_last else Position(end, tip_ms), behind_ms=0)
+    reached_ms = shard.peaks[stop - 1] if stop < seen or settings.scan_ms is None else scan_to_ms
+    return Page(start, stop, Position(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+
+
+def _cut(shard: Shard, start: int, stop: int, size: PageSize) -> int:
+    """Return where a page from *start* ends, at the latest at *stop*."""
+    if start == stop:
+        return stop
+    stop = min(stop, start + size.max_records)
+    return stop if size.max_bytes is None else min(stop, shard.place_after_bytes(start, size.max_bytes))
+
+
+def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:
+    """Return a page's JSON; the records' was made when they were put, so that joining it keeps reading fast."""
+    return b'{"Records":[%s],%s' % (
+        b",".join(fragments),
+        json.dumps(tail, separators=(",", ":"))[1:].encode(),
+    )

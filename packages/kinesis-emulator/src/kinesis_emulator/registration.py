@@ -1,0 +1,148 @@
+"""RegisterStreamConsumer, DescribeStreamConsumer, ListStreamConsumers and DeregisterStreamConsumer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinesis_emulator.consumers import Consumer
+from kinesis_emulator.errors import AwsError, consumer_not_found, invalid_argument, stream_not_found
+from kinesis_emulator.iterators import decode_token, encode_token
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Service
+from kinesis_emulator.store import Stream
+
+_PAGE = 100
+
+
+def register_consumer(service: Service, request: Request) -> dict[str, Any]:
+    request.text("StreamARN")
+    name = request.name("ConsumerName")
+    stream = service.find_stream(request)
+    rate = service.settings.limits.register_consumer_per_s
+    service.admit(request.action, f"account {stream.account_id}", rate)
+    consumer = register(service, stream, name)
+    return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
+
+
+def register(service: Service, stream: Stream, name: str) -> Consumer:
+    """Register a consumer; a ResourceInUseException when the stream has one of that name."""
+    now_ms = service.now_ms()
+    creating = _count_creating(service, stream, now_ms)
+    with stream.lock:
+        if stream.consumers.get(name, now_ms):
+            raise AwsError(
+                "ResourceInUseException",
+                f"Consumer {name} under stream {stream.name} already exists for account {stream.account_id}.",
+            )
+        _check_quotas(service, stream, now_ms, creating)
+        active_ms = now_ms + round(service.settings.consumer_creating_s * 1000)
+        return stream.consumers.add(name, stream.arn, now_ms, active_ms)
+
+
+def _count_creating(service: Service, stream: Stream, now_ms: int) -> int:
+    count = 0
+    for other in service.store.list(stream.region, stream.account_id):
+        with other.lock:
+            count += sum(one.status(now_ms) == "CREATING" for one in other.consumers.known(now_ms))
+    return count
+
+
+def _check_quotas(service: Service, stream: Stream, now_ms: int, creating: int) -> None:
+    limits = service.settings.limits
+    most = limits.consumers_per_stream
+    if most is not None and len(stream.consumers.known(now_ms)) >= most:
+        raise AwsError(
+            "LimitExceededException",
+            f"Stream {stream.name} under account {stream.account_id} has {most} consumers already, as many as it may.",
+        )
+    if limits.consumers_creating is not None and creating >= limits.consumers_creating:
+        raise AwsError(
+            "LimitExceededException",
+            f"Account {stream.account_id} has {creating} consumers in CREATING status already, as many as it may.",
+        )
+
+
+def describe_consumer(service: Service, request: Request) -> dict[str, Any]:
+    stream, consumer = find_consumer(service, request)
+    rate = service.settings.limits.describe_consumer_per_s
+    service.admit(request.action, f"stream {stream.name}", rate)
+    return {"ConsumerDescription": {**_facts(consumer, service.now_ms()), "StreamARN": stream.arn}}
+
+
+def list_consumers(service: Service, request: Request) -> dict[str, Any]:
+    request.text("StreamARN")
+    stream, now_ms = service.find_stream(request), service.now_ms()
+    service.admit(request.action, f"stream {stream.name}", service.settings.limits.list_consumers_per_s)
+    limit = min(request.optional_integer("MaxResults", 1, 10_000) or _PAGE, _PAGE)
+    after = _listed_before(service, request, stream, now_ms)
+    with stream.lock:
+        consumers = [consumer for consumer in stream.consumers.known(now_ms) if consumer.name > after]
+    page = consumers[:limit]
+    answer: dict[str, Any] = {"Consumers": [_facts(consumer, now_ms) for consumer in page]}
+    if len(consumers) > limit:
+        state = {"stream_arn": stream.arn, "stream_created_ms": stream.created_ms, "after": page[-1].name}
+        answer["NextToken"] = encode_token(state, now_ms)
+    return answer
+
+
+def _listed_before(service: Service, request: Request, stream: Stream, now_ms: int) -> str:
+    """Return the name that the page before ended with; empty for the first page."""
+    token, created_ms = (
+        request.optional_text("NextToken"),
+        request.optional_time_ms("StreamCreationTimestamp"),
+    )
+    if token is None:
+        if created_ms not in (None, stream.created_ms):
+            raise stream_not_found(stream.name, stream.account_id)
+        return ""
+    if created_ms is not None:
+        raise invalid_argument("NextToken and StreamCreationTimestamp cannot be provided together.")
+    state = decode_token(token, now_ms, service.settings.token_life_s)
+    if (state["stream_arn"], state["stream_created_ms"]) != (stream.arn, stream.created_ms):
+        raise invalid_argument(f"NextToken was not made for the stream {stream.arn}.")
+    return str(state["after"])
+
+
+def deregister_consumer(service: Service, request: Request) -> None:
+    stream, consumer = find_consumer(service, request)
+    service.admit(request.action, f"stream {stream.name}", service.settings.limits.deregister_consumer_per_s)
+    deregister(service, stream, consumer)
+
+
+def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
+    """Begin to delete *consumer*; its subscriptions end at once."""
+    with stream.lock:
+        if consumer.gone_ms is None:
+            consumer.gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)
+    stream.wake()
+
+
+def find_consumer(service: Service, request: Request) -> tuple[Stream, Consumer]:
+    """Return the consumer that *request* names by ARN, or by its stream's ARN and its name."""
+    arn, name = request.optional_text("ConsumerARN"), request.optional_text("ConsumerName")
+    stream_arn, now_ms = request.optional_text("StreamARN"), service.now_ms()
+    if arn is None and (stream_arn is None or name is None):
+        raise invalid_argument("Either ConsumerARN, or both StreamARN and ConsumerName, must be specified.")
+    if arn is not None:
+        own_stream_arn, _, path = arn.partition("/consumer/")
+        own_name = path.rpartition(":")[0]
+        if stream_arn not in (None, own_stream_arn) or name not in (None, own_name):
+            raise invalid_argument(
+                f"ConsumerARN {arn} does not fit the other parameters that name the consumer."
+            )
+        stream_arn, name = own_stream_arn, own_name
+    stream = service.store.get(stream_arn or "")
+    with stream.lock:
+        consumer = stream.consumers.get(name or "", now_ms)
+    if consumer is None or arn not in (None, consumer.arn):
+        raise consumer_not_found(arn or name or "", stream.account_id)
+    return stream, consumer
+
+
+def _facts(consumer: Consumer, now_ms: int) -> dict[str, Any]:
+    return {
+        "ConsumerName": consumer.name,
+        "ConsumerARN": consumer.arn,
+        "ConsumerStatus": consumer.status(now_ms),
+        "ConsumerCreationTimestamp": consumer.created_s,
+    }

@@ -1,0 +1,160 @@
+"""What a subscription sends, and when: records as they come, heartbeats, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from kinesis_emulator.consumers import Consumer, Seat
+from kinesis_emulator.errors import AwsError, consumer_not_found, seat_taken, stream_not_found
+from kinesis_emulator.faults import CutConnectionError, EventFault
+from kinesis_emulator.frames import event_frame, exception_frame
+from kinesis_emulator.iterators import Position
+from kinesis_emulator.listing import describe_child
+from kinesis_emulator.pages import Page, PageSize, encode_page, next_page
+from kinesis_emulator.service import Service
+from kinesis_emulator.shards import Shard
+from kinesis_emulator.store import Stream
+
+_LONGEST_WAIT_S = 0.25
+"""How soon a client that has left is noticed, or a clock that moves by itself and at its own pace."""
+
+
+class Subscription:
+    """
+    One consumer's subscription to one shard.
+
+    The first event comes at once, with or without records. Who may subscribe has been decided before.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        stream: Stream,
+        shard: Shard,
+        consumer: Consumer,
+        seat: Seat,
+        position: Position,
+    ) -> None:
+        self.fault: EventFault | None = None
+        self._service = service
+        self._stream = stream
+        self._shard = shard
+        self._consumer = consumer
+        self._seat = seat
+        self._position = position
+        self._sent = 0
+        self._ends_s = seat.taken_s + service.settings.subscription_life_s
+        self._heartbeat_s = self._free_s = seat.taken_s
+        self._pause_ends_s: float | None = None
+        self._empty_events_sent = 0
+        self._is_silent = False
+        self._is_over = False
+        self._continuation = shard.number_before(position.place, position.scanned_ms // 1000)
+
+    def frames(self) -> Generator[bytes, None, None]:
+        """Yield frames as `EventStream` has them, and keep the seat marked as open meanwhile."""
+        self._seat.is_open = True
+        try:
+            yield event_frame("initial-response", b"{}")
+            while not self._is_over:
+                with self._shard.changed:
+                    now_s = self._service.clock()
+                    frame = self._next_frame(now_s)
+                    if not frame and not self._is_over:
+                        self._shard.changed.wait(self._patience_s(now_s))
+                yield frame
+        finally:
+            self._seat.is_open = False
+
+    def _patience_s(self, now_s: float) -> float:
+        """Return how long to wait unless something changes: until the next thing is due, by a clock like ours."""
+        times_s = (self._ends_s, self._heartbeat_s, self._free_s, self._pause_ends_s or 0.0)
+        return min([_LONGEST_WAIT_S, *(time_s - now_s for time_s in times_s if time_s > now_s)])
+
+    def _next_frame(self, now_s: float) -> bytes:
+        """Return the frame that is due, if any; the caller holds the stream's lock."""
+        if self._is_silent:
+            return b""
+        just_ends = self._is_taken_over() and self._service.settings.taken_over == "ends"
+        if now_s >= self._ends_s or just_ends:
+            return self._end()
+        error = self._lost_ground()
+        if error is not None:
+            return self._end(error)
+        if self.fault is not None and self._sent >= self.fault.after_events:
+            return self._suffer(self.fault, now_s)
+        return self._next_event(now_s)
+
+    def _is_taken_over(self) -> bool:
+        return self._consumer.seats.get(self._shard.shard_id) is not self._seat
+
+    def _end(self, error: AwsError | None = None) -> bytes:
+        self._is_over = True
+        return exception_frame(error.code, error.message) if error else b""
+
+    def _lost_ground(self) -> AwsError | None:
+        """Return why there is nothing to go on with; None while stream, consumer and seat are as they were."""
+        stream, consumer = self._stream, self._consumer
+        if stream.is_deleted:
+            return stream_not_found(stream.name, stream.account_id)
+        if consumer.gone_ms is not None:
+            return consumer_not_found(consumer.arn, stream.account_id)
+        if self._is_taken_over():
+            return seat_taken(stream.account_id, stream.name, self._shard.shard_id, consumer.name)
+        return None
+
+    def _suffer(self, fault: EventFault, now_s: float) -> bytes:
+        """Let *fault* happen, one step after the other."""
+        if self._pause_ends_s is None:
+            self._pause_ends_s = now_s + fault.pause_s
+        if now_s < self._pause_ends_s:
+            return b""
+        if self._empty_events_sent < fault.empty_events:
+            self._empty_events_sent += 1
+            return self._event([], self._tail(fault.millis_behind), now_s)
+        if fault.code is not None:
+            return self._end(AwsError(fault.code, fault.message))
+        self._is_silent = fault.silence
+        event = b"" if fault.silence else self._next_event(now_s)
+        if event and fault.cut:
+            raise CutConnectionError(event)
+        return event
+
+    def _next_event(self, now_s: float) -> bytes:
+        """Return an event with the next records, or one without when its time has come."""
+        if now_s < self._free_s:
+            return b""
+        shard, now_ms = self._shard, round(now_s * 1000)
+        limits = self._service.settings.limits
+        size = PageSize(limits.event_max_records, limits.event_max_bytes)
+        page = next_page(self._stream, shard, self._position, size, self._service.settings, now_ms)
+        self._position = page.following or self._position
+        has_news = page.start < page.stop or page.behind_ms > 0 or page.following is None
+        if not has_news and now_s < self._heartbeat_s:
+            return b""
+        return self._event_of(page, now_s)
+
+    def _event_of(self, page: Page, now_s: float) -> bytes:
+        shard, rate = self._shard, self._service.settings.limits.subscribe_bytes_per_s
+        if rate is not None:
+            self._free_s = now_s + shard.data_bytes(page.start, page.stop) / rate
+        if page.start < page.stop:
+            self._continuation = shard.number_at(page.stop - 1)
+        elif page.following is not None:
+            number = shard.number_before(page.following.place, page.following.scanned_ms // 1000)
+            self._continuation = max(self._continuation, number)
+        self._is_over = page.following is None
+        return self._event(shard.fragments[page.start : page.stop], self._tail(page.behind_ms), now_s)
+
+    def _tail(self, behind_ms: int) -> dict[str, Any]:
+        """Return what an event says beside its records; the last one of a closed shard names the children."""
+        if self._is_over:
+            children = [describe_child(child) for child in self._shard.children]
+            return {"ContinuationSequenceNumber": None, "MillisBehindLatest": 0, "ChildShards": children}
+        return {"ContinuationSequenceNumber": str(self._continuation), "MillisBehindLatest": behind_ms}
+
+    def _event(self, fragments: list[bytes], tail: dict[str, Any], now_s: float) -> bytes:
+        self._sent += 1
+        self._heartbeat_s = now_s + self._service.settings.heartbeat_s
+        return event_frame("SubscribeToShardEvent", encode_page(fragments, tail))

@@ -17,10 +17,13 @@ cuts = st.one_of(
     st.just(TrimHorizon()),
     st.just(ShardEnd()),
     st.builds(AtTimestamp, st.integers(0, 10**13)),
-    st.builds(At, numbers),
+    st.builds(At, numbers, st.integers(0, 9)),
     st.builds(After, numbers),
 )
-positions = st.builds(Position, cuts, st.none() | st.integers(0, 10**13), st.none() | numbers)
+arrivals = st.none() | st.integers(0, 10**13)
+positions = st.builds(Position, cuts, arrivals) | st.builds(
+    Position, cuts, arrivals, numbers, st.integers(0, 9)
+)
 streams = st.builds(StreamOffset, st.integers(0, 10**13), st.dictionaries(st.text(), positions, max_size=4))
 offsets = st.builds(Offset, st.dictionaries(st.text(), streams, max_size=3))
 
@@ -29,7 +32,9 @@ values = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-words = st.sampled_from(["AFTER", "AT", "AT_TIMESTAMP", "SHARD_END", "TRIM_HORIZON", "first", "arrived"])
+words = st.sampled_from(
+    ["AFTER", "AT", "AT_TIMESTAMP", "SHARD_END", "TRIM_HORIZON", "first", "arrived", "skip", "first_skip"]
+)
 scalars = st.sampled_from(["5", "x", "", 5, True, False, None, 1.5]) | values
 almost_positions = st.dictionaries(words, scalars, max_size=3) | values
 almost_streams = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.cuts import After, ShardEnd
+from kinesis_core.cuts import After, At, ShardEnd
 from kinesis_core.errors import DataLossError
-from kinesis_core.offsets import Position
+from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.positions import PerShard
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
@@ -124,12 +124,62 @@ def test_a_position_from_which_nothing_comes_is_a_loss(bounded: bool) -> None:
     stream.is_stuck_when_trimmed = True
     stream.put_many(A, 5)
     stream.trim(A, 3)
-    start = PerShard({A: After(stream.shards[A].records[0].number)})
-    query = Planned([stream], start)
+    first = Position(After(stream.shards[A].records[0].number))
+    start = Offset({"orders": StreamOffset(stream.created_ms, {A: first})})
+    query = query_on(stream, fails=True)
+    query.start = start
     with pytest.raises(DataLossError, match=f"no way on.*shard={A}"):
         query.batches(50, bounded=bounded)
-    query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
+    query = query_on(stream, fails=False)
+    query.start = start
     assert query.batches(50, bounded=bounded) == everything(stream)[3:]
+
+
+@pytest.mark.parametrize("is_stuck", [False, True])
+@pytest.mark.parametrize("kind", [At, After])
+def test_a_start_out_of_retention_is_a_loss(kind: type[At | After], is_stuck: bool) -> None:
+    """A start at a record that has left the stream is a loss before the first batch, if newer ones are there."""
+    stream = scripted_stream(1)
+    stream.is_stuck_when_trimmed = is_stuck
+    stream.put_many(A, 5)
+    stream.trim(A, 3)
+    gone, oldest = (stream.shards[A].records[i] for i in (0, 3))
+    start = PerShard({A: kind(gone.number)})
+    said = f"record {gone.number} is not there, the oldest one is {oldest.number}.*failOnDataLoss=false.*shard={A}"
+    with pytest.raises(DataLossError, match=said):
+        Planned([stream], start)
+    query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
+    assert query.batch() == everything(stream)[3:]
+
+
+def test_a_start_with_nothing_left_behind_it_is_no_loss() -> None:
+    """A start at a record that has left the stream is fine while the shard is empty: nothing is known to be lost."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 5)
+    stream.trim(A, 5)
+    query = Planned([stream], PerShard({A: After(stream.shards[A].records[4].number)}))
+    assert query.batch() == []
+    record = stream.put(A, b"x")
+    assert query.batch() == [(A, record.sequence_number)]
+
+
+def test_a_start_between_records_is_no_loss() -> None:
+    """A number that is no record's, as enhanced fan-out continues from, is a fine start among records that are there."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 5)
+    second = stream.shards[A].records[1]
+    query = Planned([stream], PerShard({A: After(second.number + 1)}))
+    assert query.batch() == everything(stream)[2:]
+
+
+def test_a_throttle_while_the_start_is_looked_for_passes() -> None:
+    """A throttle does not keep a query from starting at a record."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 5)
+    stream.fail("GetRecords", A, [throttle(), throttle()])
+    stream.fail("GetShardIterator", A, [throttle()])
+    query = Planned([stream], PerShard({A: After(stream.shards[A].records[1].number)}))
+    assert query.batches(2) == everything(stream)[2:]
 
 
 def test_a_long_gap_is_no_loss() -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.options import BadValueError, Latest, PerShard
+from kinesis_core.options import BadValueError, Latest, PerShard, PerStream
 from kinesis_core.options.positions import ending_position, starting_position
 from kinesis_core.options.times import parse_java_time, parse_time
 
@@ -43,6 +43,16 @@ FORMAT = "MM/dd/yyyy HH:mm:ss ZZZ"
         (json.dumps({SHARD: {"AFTER": NUMBER}}), PerShard({SHARD: After(int(NUMBER))})),
         (json.dumps({SHARD: {"at_sequence_number": NUMBER}}), PerShard({SHARD: At(int(NUMBER))})),
         (json.dumps({SHARD: {"AFTER_SEQUENCE_NUMBER": int(NUMBER)}}), PerShard({SHARD: After(int(NUMBER))})),
+        (
+            json.dumps({"orders": "latest", "arn:aws:kinesis:eu-west-1:1:stream/a": {SHARD: {"AT": NUMBER}}}),
+            PerStream(
+                {
+                    "orders": Latest(),
+                    "arn:aws:kinesis:eu-west-1:1:stream/a": PerShard({SHARD: At(int(NUMBER))}),
+                }
+            ),
+        ),
+        (json.dumps({"a": {"at_timestamp": NINE_UTC}}), PerStream({"a": AtTimestamp(NINE_UTC)})),
     ],
 )
 def test_starts(text: str, position: object) -> None:
@@ -63,7 +73,20 @@ def test_starts(text: str, position: object) -> None:
         ("AT_TIMESTAMP 1969-12-31T23:59:59Z", "The time lies before 1970."),
         ("{", "It is not JSON"),
         ("{}", "Name at least one shard."),
-        ('{"orders": "LATEST"}', "'orders' is not the id of a shard, such as shardId-000000000000."),
+        (
+            f'{{"orders": "LATEST", "{SHARD}": "LATEST"}}',
+            "'orders' is not the id of a shard, such as shardId-000000000000.",
+        ),
+        ('{"no stream": "LATEST"}', "'no stream' is not the id of a shard"),
+        ('{"orders": "NEWEST"}', "The position of stream 'orders' is not one."),
+        ('{"orders": 1}', "The position of stream 'orders' is not one."),
+        (
+            f'{{"orders": {{"{SHARD}": "NEWEST"}}}}',
+            f"'orders' is not one. The position of {SHARD} is not one.",
+        ),
+        ('{"orders": {"returns": "LATEST"}}', "The position of stream 'orders' is not one."),
+        ('{"orders": "LATEST"} {"returns": "LATEST"}', "Only the files of a checkpoint may come one after"),
+        ('{"orders": "LATEST"} 1', "What follows the first JSON object is none."),
         (f'{{"{SHARD}": "LATEST", "{SHARD}": "TRIM_HORIZON"}}', "It has one name twice."),
         (f'{{"{SHARD}": "NEWEST"}}', f"The position of {SHARD} is not one."),
         (f'{{"{SHARD}": 1}}', f"The position of {SHARD} is not one."),
@@ -73,11 +96,6 @@ def test_starts(text: str, position: object) -> None:
         (f'{{"{SHARD}": {{"AT": "1", "AFTER": "1"}}}}', f"The position of {SHARD} is not one."),
         ('{"at_timestamp": true}', "at_timestamp and format are texts."),
         ('{"at_timestamp": "1", "zone": "Z"}', "Beside at_timestamp there may be format only."),
-        (
-            '{"metadata": {"streamName": "orders"}, "shardId-1": {"iteratorType": "LATEST", "iteratorPosition": ""}}',
-            "This is the checkpoint of another connector, and going on from one is not supported in this version yet.",
-        ),
-        ('{"shardId-1": {"iteratorType": "LATEST"}}', "This is the checkpoint of another connector"),
     ],
 )
 def test_bad_starts(text: str, hint: str) -> None:

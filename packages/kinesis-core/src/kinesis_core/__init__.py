@@ -16,7 +16,7 @@ from kinesis_core.errors import (
     StreamRecreatedError,
     UnavailableError,
 )
-from kinesis_core.options.positions import Latest, PerShard
+from kinesis_core.options.position_types import Checkpoint, Latest, PerShard, PerStream
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.stream import Batch, ListedShard, Stream
 
@@ -26,6 +26,7 @@ __all__ = [
     "At",
     "AtTimestamp",
     "Batch",
+    "Checkpoint",
     "DataLossError",
     "InvalidRecordError",
     "InvalidRequestError",
@@ -35,6 +36,7 @@ __all__ = [
     "OffsetError",
     "OptionError",
     "PerShard",
+    "PerStream",
     "Producer",
     "ProducerSettings",
     "PutError",

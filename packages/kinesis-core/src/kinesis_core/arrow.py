@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinesis_core.aggregation import MAGIC, unpack
-from kinesis_core.columns import Kind, find_columns
+from kinesis_core.columns import Kind, find_columns, whole_aggregate_error
 from kinesis_core.pages import Page
 
 ARROW_TYPES = {
@@ -53,16 +53,26 @@ class BatchBuilder:
     def __reduce__(self) -> tuple[type[BatchBuilder], tuple[tuple[str, ...], bool]]:
         return BatchBuilder, (self._names, self._deaggregate)
 
-    def build(self, page: Page, stream_name: str, shard_id: str, stream: str | None = None) -> pa.RecordBatch:
+    def build(
+        self, page: Page, stream_name: str, shard_id: str, stream: str | None = None, skip: int = 0
+    ) -> pa.RecordBatch:
         """
         Return the (user) records on *page* in the order of the shard; an empty page has 0 rows.
 
-        *stream* is what the user calls the stream by, when that is not its name.
+        *stream* is what the user calls the stream by, when that is not its name. The first *skip* user records of the
+        first record are left out, never any of the next record.
+
+        Raises:
+            OptionError: User records are to be left out of an aggregate that is to be left whole.
         """
+        if skip and not self._deaggregate:
+            raise whole_aggregate_error()
         rows = _Rows(page, stream_name, shard_id, stream)
         if self._deaggregate and rows.may_hold_aggregates():
             rows = _UnpackedRows(page, stream_name, shard_id, stream)
-        return pa.RecordBatch.from_arrays([_COLUMNS[name](rows) for name in self._names], schema=self.schema)
+        columns = [_COLUMNS[name](rows) for name in self._names]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        return batch.slice(min(skip, rows.rows_of_first())) if skip else batch
 
 
 class _Rows:
@@ -80,6 +90,10 @@ class _Rows:
     def may_hold_aggregates(self) -> bool:
         """Return whether any record begins like an aggregate: in Arrow 20 times faster than in Python."""
         return bool(pc.any(pc.starts_with(self.data(), pattern=MAGIC)).as_py())
+
+    def rows_of_first(self) -> int:
+        """Return how many rows the first record has."""
+        return min(1, self._count)
 
     def data(self) -> pa.Array:
         if self._data is None:
@@ -156,6 +170,9 @@ class _UnpackedRows(_Rows):
         """Return for each row the index of its record: Arrow knows it for the items of a list of lists."""
         offsets = pa.array(accumulate(self._row_counts, initial=0), pa.int32())
         return pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(self._count)))
+
+    def rows_of_first(self) -> int:
+        return self._row_counts[0]
 
     def data(self) -> pa.Array:
         return pa.array(self._payloads, pa.binary())

@@ -136,6 +136,14 @@ def _suggest(name: str) -> str:
     return f" Did you mean '{by_lower_name[close[0]]}'?" if close else ""
 
 
+def whole_aggregate_error() -> OptionError:
+    """Return the error for a start inside an aggregate when aggregates are to be left whole."""
+    return OptionError(
+        "The query begins inside an aggregate, some of whose user records were read before, so the aggregate cannot be "
+        "delivered whole. Leave out deaggregate=false, at least until the query has passed that record."
+    )
+
+
 class UserRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a producer sent: a record, or one of the user records in an aggregate."""
 
@@ -153,8 +161,19 @@ class UserRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     millis_behind: int
 
 
-def user_records(page: Page, stream: str, shard_id: str, deaggregate: bool = True) -> list[UserRecord]:
-    """Return the user records on *page*, in the order of the shard; without *deaggregate*, its records."""
+def user_records(
+    page: Page, stream: str, shard_id: str, deaggregate: bool = True, skip: int = 0
+) -> list[UserRecord]:
+    """
+    Return the user records on *page*, in the order of the shard; without *deaggregate*, its records.
+
+    The first *skip* user records of the first record are left out, never any of the next record.
+
+    Raises:
+        OptionError: User records are to be left out of an aggregate that is to be left whole.
+    """
+    if skip and not deaggregate:
+        raise whole_aggregate_error()
     found: list[UserRecord] = []
     for record in page.records:
         aggregate = unpack(record.data) if deaggregate else None
@@ -174,7 +193,9 @@ def user_records(page: Page, stream: str, shard_id: str, deaggregate: bool = Tru
                 millis_behind=page.millis_behind,
             )
             for sub_sequence_number, (data, partition_key, explicit_hash_key) in enumerate(rows)
+            if sub_sequence_number >= skip
         ]
+        skip = 0
     return found
 
 

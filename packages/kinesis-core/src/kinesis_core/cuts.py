@@ -27,6 +27,8 @@ class At:
     """Before record *number*: it is the first one behind this cut."""
 
     number: int
+    skip: int = 0
+    """How many of its user records lie before this cut as well: a start inside an aggregate that was read in part."""
 
 
 @frozen

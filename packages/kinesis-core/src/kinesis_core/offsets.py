@@ -9,6 +9,9 @@ Offsets: a position for every shard of every stream, as Spark keeps them in its 
 
 `first` is the first record of the batch that the position ends. So a batch lies between two real records, and
 its offset alone tells what it holds, whatever start Spark hands over when it replays the batch.
+
+A query that took over inside an aggregate says so once, with the number of user records that were read before:
+first as `{"AT": "4965...", "skip": 3}`, then beside the batch that begins there, as `"first": "4965...", "first_skip": 3`.
 """
 
 from __future__ import annotations
@@ -33,10 +36,12 @@ class Position:
     """Arrival time of the record that the cut names: to search from, and to compare with the retention."""
     first: int | None = None
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
+    first_skip: int = 0
+    """How many user records of `first` the batch leaves out, because they were read before the query began."""
 
     def carried_over(self) -> Position:
         """Return the same place as the end of a later batch that has no record of this shard."""
-        return evolve(self, first=None)
+        return evolve(self, first=None, first_skip=0)
 
     def to_json(self) -> dict[str, Any]:
         value = _cut_to_json(self.cut)
@@ -44,6 +49,8 @@ class Position:
             value["arrived"] = self.arrived_ms
         if self.first is not None:
             value["first"] = str(self.first)
+        if self.first_skip:
+            value["first_skip"] = self.first_skip
         return value
 
     @staticmethod
@@ -53,9 +60,10 @@ class Position:
         rest = dict(value)
         arrived = rest.pop("arrived", None)
         first = rest.pop("first", None)
+        first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
         if arrived is not None and type(arrived) is not int:
             raise OffsetError(f"'arrived' is {arrived!r} and not a number of milliseconds")
-        return Position(_cut_from_json(rest), arrived, None if first is None else _number(first))
+        return Position(_cut_from_json(rest), arrived, None if first is None else _number(first), first_skip)
 
 
 @frozen
@@ -131,8 +139,8 @@ def _cut_to_json(cut: Cut) -> dict[str, Any]:
             return {"TRIM_HORIZON": True}
         case AtTimestamp(epoch_ms):
             return {"AT_TIMESTAMP": epoch_ms}
-        case At(number):
-            return {"AT": str(number)}
+        case At(number, skip):
+            return {"AT": str(number), "skip": skip} if skip else {"AT": str(number)}
         case After(number):
             return {"AFTER": str(number)}
         case ShardEnd():
@@ -147,6 +155,8 @@ def _cut_from_json(value: dict[str, Any]) -> Cut:
             return AtTimestamp(epoch_ms)
         case {"AT": str(number), **rest} if not rest:
             return At(_number(number))
+        case {"AT": str(number), "skip": skip, **rest} if not rest:
+            return At(_number(number), _skip(skip))
         case {"AFTER": str(number), **rest} if not rest:
             return After(_number(number))
         case {"SHARD_END": True, **rest} if not rest:
@@ -158,3 +168,9 @@ def _number(text: Any) -> int:
     if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
         raise OffsetError(f"{text!r} is no sequence number")
     return int(text)
+
+
+def _skip(count: Any) -> int:
+    if type(count) is not int or count < 0:
+        raise OffsetError(f"{count!r} is no number of user records")
+    return count

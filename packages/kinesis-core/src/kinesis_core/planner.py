@@ -10,7 +10,7 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset, StreamOffset
-from kinesis_core.options.positions import StartingPosition
+from kinesis_core.options.position_types import OneStreamStart, StartingPosition, position_in
 from kinesis_core.ranges import Chain, chains, ranges_between
 from kinesis_core.shard_planner import Limits
 from kinesis_core.starts import begin, end
@@ -54,9 +54,11 @@ class Planner:
         Return the place where reading begins. LATEST means the tip of each shard now.
 
         Raises:
-            OptionError: The position is in the future, or names a shard that does not exist.
+            OptionError: The position is in the future, or names a shard that does not exist, or no place in some stream.
+            DataLossError: A record that it names has left the stream.
         """
-        return Offset({name: begin(planner, position) for name, planner in self._streams.items()})
+        places = self._places(position, "startingPosition")
+        return Offset({name: begin(self._streams[name], place) for name, place in places.items()})
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         """
@@ -81,7 +83,8 @@ class Planner:
     def end_offset(self, start: Offset, position: StartingPosition) -> Offset:
         """Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now."""
         self._check(start)
-        return Offset({n: end(p, start.streams[n], position) for n, p in self._streams.items()})
+        places = self._places(position, "endingPosition")
+        return Offset({n: end(self._streams[n], start.streams[n], place) for n, place in places.items()})
 
     def fix_targets(self) -> None:
         """From the next plan on, plan up to what is in the streams at that moment, and nothing that comes later."""
@@ -104,6 +107,10 @@ class Planner:
     def close(self) -> None:
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _places(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
+        label = f"Option '{option}'"
+        return {name: position_in(name, self._streams, position, label) for name in self._streams}
 
     def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:
         planner, begun = self._streams[name], start.streams[name]

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
 from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.pages import Page
 from kinesis_core.shards import Listing, ancestors, parents_first
 
 
@@ -20,6 +21,13 @@ class ShardRange:
     shard_id: str
     start: At | After
     end: EndCut
+
+    def skip(self, page: Page) -> int:
+        """Return how many user records of the first record of *page*, a page of this range, are not part of it."""
+        start = self.start
+        if not (isinstance(start, At) and start.skip and page.records):
+            return 0
+        return start.skip if page.records[0].number == start.number else 0
 
 
 Chain = tuple[ShardRange, ...]
@@ -48,7 +56,8 @@ def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) 
     if ended.first is None or begun == ended or isinstance(end, (TrimHorizon, AtTimestamp)):
         return None
     # What `begun` says does not count: LATEST of a replayed first batch has moved on.
-    return ShardRange(stream, shard_id, At(ended.first), end) if is_before(ended.first, end) else None
+    start = At(ended.first, ended.first_skip)
+    return ShardRange(stream, shard_id, start, end) if is_before(ended.first, end) else None
 
 
 def chains(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[Chain]:

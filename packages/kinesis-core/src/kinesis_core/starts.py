@@ -8,8 +8,14 @@ from attrs import evolve
 
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import OptionError
+from kinesis_core.handover import locate, resume
 from kinesis_core.offsets import Position, StreamOffset
-from kinesis_core.options.positions import Latest, PerShard, StartingPosition
+from kinesis_core.options.position_types import (
+    Checkpoint,
+    Latest,
+    OneStreamStart,
+    PerShard,
+)
 from kinesis_core.shard_tip import plan_tip, plan_until, plan_up_to
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import ancestors
@@ -21,26 +27,28 @@ CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first answers have narrowed it down."""
 
 
-def begin(planner: StreamPlanner, position: StartingPosition) -> StreamOffset:
+def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     """
     Return the place in every shard of now that *position* means.
 
     Shards discovered later begin at their oldest record, so nothing put after this moment is missed.
 
     Raises:
-        OptionError: The position is in the future, or names a shard that does not exist.
+        OptionError: The position is in the future, or names a shard that does not exist, or a record of another one.
+        DataLossError: A record that it names has left the stream.
     """
     created_ms = planner.summary().created_ms
     planner.discover()
     cuts = _cuts(planner, position)
-    start = StreamOffset(
-        created_ms, {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
-    )
+    shards = {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
+    numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
+    located = planner.run_all(lambda s: locate(planner, s, numbered[s]), numbered)
+    start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     return evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
 
 
-def end(planner: StreamPlanner, start: StreamOffset, position: StartingPosition) -> StreamOffset:
+def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
     """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
 
     if isinstance(position, PerShard):
@@ -61,7 +69,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: StartingPosition)
     return planner.tip(start, plan)
 
 
-def _cuts(planner: StreamPlanner, position: StartingPosition) -> dict[str, Cut | Latest]:
+def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | Latest]:
     listing = planner.listing
     match position:
         case Latest():
@@ -70,6 +78,8 @@ def _cuts(planner: StreamPlanner, position: StartingPosition) -> dict[str, Cut |
             _check_known("startingPosition", cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
+        case Checkpoint(cuts):
+            return resume(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
                 f"Option 'startingPosition' accepts a time in the past; got {epoch_ms} (ms since the epoch), "

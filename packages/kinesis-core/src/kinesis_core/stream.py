@@ -62,7 +62,8 @@ class Batch:
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
         """Yield the (user) records: those of one shard in order, a parent's before its children's."""
         for shard_range, page in self._pages(with_data=True):
-            yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate)
+            skip = shard_range.skip(page)
+            yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
     def record_batches(
         self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
@@ -77,7 +78,8 @@ class Batch:
 
         builder = BatchBuilder(columns, deaggregate)
         for shard_range, page in self._pages(with_data=builder.needs_data):
-            yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream)
+            skip = shard_range.skip(page)
+            yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
 
     def _pages(self, *, with_data: bool) -> Iterator[tuple[ShardRange, Page]]:
         rng = random.Random()  # noqa: S311 # jitter, not a secret

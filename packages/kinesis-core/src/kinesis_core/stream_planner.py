@@ -189,7 +189,7 @@ class StreamPlanner:
                 end = plan(view, begun)
         except StreamNotFoundError:
             self.api.describe()  # says so if it is the stream that is gone
-            self._report_loss(shard_id, begun, "Kinesis no longer knows the shard")
+            self.report_loss(shard_id, begun, "Kinesis no longer knows the shard")
             view.millis_behind = None
             return Position(ShardEnd())
         now = self.clock.now_s()
@@ -197,7 +197,7 @@ class StreamPlanner:
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        return end
+        return evolve(end, first_skip=_skipped(begun.cut, end.first))
 
     def _still_there(self, view: ShardView, begun: Position) -> Position:
         """
@@ -221,11 +221,17 @@ class StreamPlanner:
         return self._lost(view, begun, what)
 
     def _lost(self, view: ShardView, begun: Position, what: str) -> Position:
-        self._report_loss(view.shard_id, begun, what)
+        self.report_loss(view.shard_id, begun, what)
         view.lost_behind = begun.cut
         return Position(TrimHorizon())
 
-    def _report_loss(self, shard_id: str, begun: Position, what: str) -> None:
+    def report_loss(self, shard_id: str, begun: Position, what: str) -> None:
+        """
+        Log that records behind *begun* are lost.
+
+        Raises:
+            DataLossError: The user wants to stop then.
+        """
         position = begun.to_json()
         if self.settings.fail_on_data_loss:
             raise DataLossError(
@@ -272,6 +278,11 @@ class StreamPlanner:
 def _begun(start: StreamOffset, shard_id: str) -> Position:
     """Return where *start* is in a shard; one discovered later begins at its oldest record."""
     return start.shards.get(shard_id, Position(TrimHorizon()))
+
+
+def _skipped(start: Cut, first: int | None) -> int:
+    """Return how many user records of *first*, the first record of a batch from *start*, were read before."""
+    return start.skip if isinstance(start, At) and start.number == first else 0
 
 
 def _no_further(begun: Position, end: Position, target: Position) -> Position:

@@ -59,7 +59,7 @@ class ReadTask:
                 chains, self._open, self.settings, SystemClock(), rng, with_data=builder.needs_data
             )
             for read, page in pages:
-                yield builder.build(page, names[read.stream], read.shard_id, read.stream)
+                yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
 
     def _open(self, stream: str) -> StreamApi:
         ref = next(ref for ref in self.connection.streams if label(ref) == stream)

@@ -11,12 +11,22 @@ from kinesis_core.options.option import (
     Unneeded,
     Unsupported,
 )
-from kinesis_core.options.positions import EndingPosition, Latest, PerShard, StartingPosition
+from kinesis_core.options.position_types import (
+    Checkpoint,
+    EndingPosition,
+    Latest,
+    PerShard,
+    PerStream,
+    StartingPosition,
+    begins_inside_aggregates,
+    position_in,
+)
 from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
     "Alias",
     "BadValueError",
+    "Checkpoint",
     "ConnectionOptions",
     "EndingPosition",
     "Latest",
@@ -25,10 +35,13 @@ __all__ = [
     "Origin",
     "Parser",
     "PerShard",
+    "PerStream",
     "Scope",
     "StartingPosition",
     "StreamRef",
     "Unneeded",
     "Unsupported",
     "Values",
+    "begins_inside_aggregates",
+    "position_in",
 ]

@@ -7,41 +7,36 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
 from kinesis_core.options.option import BadValueError, Parser
+from kinesis_core.options.position_types import (
+    Checkpoint,
+    EndingPosition,
+    Latest,
+    PerShard,
+    PerStream,
+    StartingPosition,
+)
 from kinesis_core.options.times import parse_java_time, parse_time
 
-
-@frozen
-class Latest:
-    """Behind the newest record at the moment of planning."""
-
-
-@frozen
-class PerShard:
-    """
-    A position for each shard by its id.
-
-    Of the shards that are not named, the ancestors of named ones count as read, and any other begins with its
-    oldest record; as an end, an unnamed shard is read to its tip.
-    """
-
-    cuts: Mapping[str, Cut | Latest]
-
-
-StartingPosition = Latest | TrimHorizon | AtTimestamp | PerShard
-EndingPosition = Latest | AtTimestamp | PerShard
+__all__ = [
+    "Checkpoint",
+    "EndingPosition",
+    "Latest",
+    "PerShard",
+    "PerStream",
+    "StartingPosition",
+    "ending_position",
+    "starting_position",
+]
 
 _TIMESTAMP = re.compile(r"AT_TIMESTAMP\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")
-_NUMBER = re.compile(r"\d{1,129}")
+_STREAM = re.compile(r"[a-zA-Z0-9_.-]{1,128}|arn:\S+")
+_BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
+"""What stands between the JSON of Spark's offset log: its version, and a dash for a source without an offset."""
 _FORMS = "AT_TIMESTAMP with an ISO 8601 time or seconds or milliseconds since the epoch, or JSON"
-_CHECKPOINT_HINT = (
-    "This is the checkpoint of another connector, and going on from one is not supported in this version yet. "
-    'Give the shards\' sequence numbers as {"shardId-...": {"AFTER": "number"}}.'
-)
 
 
 def starting_position() -> Parser[StartingPosition]:
@@ -53,7 +48,7 @@ def starting_position() -> Parser[StartingPosition]:
 def ending_position() -> Parser[EndingPosition]:
     """Return a parser of the places where a batch read ends."""
     words = {"LATEST": Latest()}
-    return Parser(f"LATEST, {_FORMS}", lambda text: _parse(text, words))
+    return Parser(f"LATEST, {_FORMS}", lambda text: _refuse_checkpoint(_parse(text, words)))
 
 
 Words = Mapping[str, Any]
@@ -61,9 +56,17 @@ Words = Mapping[str, Any]
 
 
 def _parse(text: str, words: Words) -> Any:
-    if text.startswith("{"):
-        return _parse_json(text, words)
+    begin = _end_of_filler(text, 0)
+    if text[begin : begin + 1] == "{":
+        return _position(_read_json(text, begin), words)
     return _parse_word(text, words)
+
+
+def _refuse_checkpoint(position: Any) -> Any:
+    parts = position.positions.values() if isinstance(position, PerStream) else [position]
+    if any(isinstance(part, Checkpoint) for part in parts):
+        raise BadValueError("A checkpoint says where to start, not where to end.")
+    return position
 
 
 def _parse_word(text: str, words: Words) -> Any:
@@ -75,21 +78,29 @@ def _parse_word(text: str, words: Words) -> Any:
         raise BadValueError() from None
 
 
-def _parse_json(text: str, words: Words) -> AtTimestamp | PerShard:
-    try:
-        document: dict[str, Any] = json.loads(text, object_pairs_hook=_refuse_twins)
-    except ValueError as error:
-        if isinstance(error, BadValueError):
+def _read_json(text: str, begin: int) -> list[Document]:
+    """Return the JSON objects in *text*: mostly one, but files of a checkpoint come one after the other."""
+    decoder = json.JSONDecoder(object_pairs_hook=_refuse_twins)
+    documents: list[Document] = []
+    while begin < len(text):
+        try:
+            document, begin = decoder.raw_decode(text, begin)
+        except BadValueError:
             raise
-        raise BadValueError(f"It is not JSON: {error}.") from None
-    except RecursionError:
-        raise BadValueError("It is nested too deeply.") from None
-    keys = {key.lower() for key in document}
-    if "at_timestamp" in keys:
-        return _parse_databricks_time(document)
-    if "metadata" in keys or any(isinstance(v, dict) and "iteratorType" in v for v in document.values()):
-        raise BadValueError(_CHECKPOINT_HINT)
-    return _parse_map(document, words)
+        except ValueError as error:
+            raise BadValueError(f"It is not JSON: {error}.") from None
+        except RecursionError:
+            raise BadValueError("It is nested too deeply.") from None
+        if not isinstance(document, dict):
+            raise BadValueError("What follows the first JSON object is none.")
+        documents.append(document)
+        begin = _end_of_filler(text, begin)
+    return documents
+
+
+def _end_of_filler(text: str, begin: int) -> int:
+    match = _BETWEEN.match(text, begin)
+    return match.end() if match else begin
 
 
 def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -99,7 +110,39 @@ def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def _parse_databricks_time(document: dict[str, Any]) -> AtTimestamp:
+def _position(documents: list[Document], words: Words) -> Any:
+    pasted = [document for document in documents if is_checkpoint(document)]
+    others = [document for document in documents if not is_checkpoint(document)]
+    if pasted:
+        said = {s: cut for each in others for s, cut in _parse_map(each, words).cuts.items()}
+        return read_checkpoint(pasted, said)
+    if len(others) > 1:
+        raise BadValueError("Only the files of a checkpoint may come one after the other.")
+    return _parse_object(others[0], words)
+
+
+def _parse_object(document: Document, words: Words) -> Any:
+    if not document:
+        raise BadValueError("Name at least one shard.")
+    if "at_timestamp" in {key.lower() for key in document}:
+        return _parse_databricks_time(document)
+    if any(_SHARD_ID.fullmatch(key) for key in document) or not all(map(_STREAM.fullmatch, document)):
+        return _parse_map(document, words)
+    return PerStream({stream: _parse_in_stream(stream, value, words) for stream, value in document.items()})
+
+
+def _parse_in_stream(stream: str, value: Any, words: Words) -> Any:
+    try:
+        found = _parse_word(value.strip(), words) if isinstance(value, str) else _position([value], words)
+    except (BadValueError, AttributeError, TypeError) as error:
+        hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
+        raise BadValueError(f"The position of stream {stream!r} is not one.{hint}") from None
+    if isinstance(found, PerStream):
+        raise BadValueError(f"The position of stream {stream!r} is not one.")
+    return found
+
+
+def _parse_databricks_time(document: Document) -> AtTimestamp:
     parts = {key.lower(): value for key, value in document.items()}
     if set(parts) - {"at_timestamp", "format"} or len(parts) < len(document):
         raise BadValueError("Beside at_timestamp there may be format only.")
@@ -111,12 +154,10 @@ def _parse_databricks_time(document: dict[str, Any]) -> AtTimestamp:
     return AtTimestamp(parse_java_time(time, parts["format"]) if "format" in parts else parse_time(time))
 
 
-def _parse_map(document: dict[str, Any], words: Words) -> PerShard:
+def _parse_map(document: Document, words: Words) -> PerShard:
     for shard_id in document:
         if not _SHARD_ID.fullmatch(shard_id):
             raise BadValueError(f"{shard_id!r} is not the id of a shard, such as shardId-000000000000.")
-    if not document:
-        raise BadValueError("Name at least one shard.")
     return PerShard({shard_id: _parse_cut(shard_id, value, words) for shard_id, value in document.items()})
 
 
@@ -135,16 +176,10 @@ def _parse_cut(shard_id: str, value: Any, words: Words) -> Cut | Latest:
     raise BadValueError(f"The position of {shard_id} is not one.")
 
 
-def _read_number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise BadValueError("A sequence number is 1 to 129 digits.")
-    return int(text)
-
-
 _CUT_KINDS: dict[str, Callable[[str], Cut]] = {
     "AT_TIMESTAMP": lambda text: AtTimestamp(parse_time(text.strip())),
-    "AT": lambda text: At(_read_number(text)),
-    "AT_SEQUENCE_NUMBER": lambda text: At(_read_number(text)),
-    "AFTER": lambda text: After(_read_number(text)),
-    "AFTER_SEQUENCE_NUMBER": lambda text: After(_read_number(text)),
+    "AT": lambda text: At(read_number(text)),
+    "AT_SEQUENCE_NUMBER": lambda text: At(read_number(text)),
+    "AFTER": lambda text: After(read_number(text)),
+    "AFTER_SEQUENCE_NUMBER": lambda text: After(read_number(text)),
 }

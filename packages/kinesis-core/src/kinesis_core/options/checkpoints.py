@@ -1,0 +1,181 @@
+"""
+What the connectors of awslabs and qubole keep in a query's checkpoint, as a starting position.
+
+In the checkpoint directory of a query there are, for the batch that they call N:
+
+    offsets/...               Spark's offset log: where batch N began, for every shard
+    sources/0/shard-source/N  where batch N ended, a file for each shard (awslabs; or a table in DynamoDB)
+    sources/0/shard-commit/N  the same (qubole, roncemer)
+
+A user pastes the file of the offset log and the files of the shards one after the other, in any order; what
+a file of a shard says counts. Its lines, or a map of shards, may also stand alone.
+
+Sources: https://github.com/awslabs/spark-sql-kinesis-connector (KinesisV2SourceOffset, KinesisV2PartitionReader,
+HDFSMetadataCommitter), https://github.com/qubole/kinesis-sql (KinesisSourceOffset, KinesisSourceRDD).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field
+
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.options.option import BadValueError
+from kinesis_core.options.position_types import Checkpoint, Latest, PerStream
+
+LATEST_MARGIN_MS = 5000
+"""How much earlier than the batch LATEST begins. No record of that shard was read yet, so that none comes twice."""
+_SPARKS_OWN = {"batchWatermarkMs", "nextBatchWatermarkMs"}
+"""What the second line of a file of the offset log, and that of a commit, are told by."""
+
+_NUMBER = re.compile(r"[0-9]{1,129}")
+
+Document = dict[str, Any]
+Cuts = dict[str, Cut | Latest]
+
+
+def is_checkpoint(document: Document) -> bool:
+    """Return whether *document* is of another connector's checkpoint, or of the log that Spark keeps of it."""
+    values = document.values()
+    return (
+        "metadata" in document
+        or "iteratorType" in document
+        or bool(_SPARKS_OWN & set(document))
+        or any(isinstance(value, dict) and "iteratorType" in value for value in values)
+    )
+
+
+def read_checkpoint(documents: list[Document], said: Cuts) -> Checkpoint | PerStream:
+    """
+    Return where the connector stood that wrote *documents*.
+
+    Args:
+        said: What the user has added by hand, by shard.
+
+    Raises:
+        BadValueError: They contradict each other or lack something; the hint says what.
+    """
+    pasted = _Pasted()
+    for document in documents:
+        pasted.add(document)
+    return pasted.position(said)
+
+
+@define
+class _Pasted:
+    """Everything that was pasted, by the kind of file it comes from."""
+
+    begun: dict[str | None, Cuts] = field(factory=dict)
+    """Where a batch began, by stream."""
+    ended: Cuts = field(factory=dict)
+    """Where it ended."""
+    planned_ms: int | None = None
+    """When Spark planned it."""
+
+    def add(self, document: Document) -> None:
+        if _SPARKS_OWN & set(document):
+            self._add_sparks_own(document)
+        elif "iteratorType" in document:
+            self._add_ended(document)
+        else:
+            self._add_begun(document)
+
+    def _add_sparks_own(self, document: Document) -> None:
+        planned_ms = document.get("batchTimestampMs")
+        if type(planned_ms) is int and planned_ms > 0:
+            self.planned_ms = max(planned_ms, self.planned_ms or 0)
+
+    def _add_ended(self, document: Document) -> None:
+        shard_id = document.get("shardId")
+        if not isinstance(shard_id, str):
+            raise BadValueError("A position in the checkpoint does not say of which shard it is ('shardId').")
+        if shard_id in self.ended:
+            raise BadValueError(f"{shard_id} comes twice. Give the files of one batch and one stream only.")
+        self.ended[shard_id] = _read_cut(shard_id, document)
+
+    def _add_begun(self, document: Document) -> None:
+        metadata = document.get("metadata", {})
+        stream = metadata.get("streamName") if isinstance(metadata, dict) else None
+        stream = stream if isinstance(stream, str) and stream else None
+        if stream in self.begun:
+            raise BadValueError(
+                "There are offsets of two batches of one stream. Give those of the last batch that was committed."
+            )
+        shards = {shard_id: value for shard_id, value in document.items() if shard_id != "metadata"}
+        self.begun[stream] = {shard_id: _read_cut(shard_id, value) for shard_id, value in shards.items()}
+
+    def position(self, said: Cuts) -> Checkpoint | PerStream:
+        streams = self.begun or {None: {}}
+        if len(streams) > 1 and (self.ended or said):
+            names = ", ".join(sorted(str(stream) for stream in streams))
+            raise BadValueError(
+                f"There are offsets of several streams ({names}), so that it cannot be told whose shards the others are. "
+                "Give those of one stream only."
+            )
+        positions = {
+            stream: Checkpoint(self._settled({**cuts, **self.ended, **said}), stream)
+            for stream, cuts in streams.items()
+        }
+        if len(positions) == 1:
+            return next(iter(positions.values()))
+        return PerStream({str(stream): position for stream, position in positions.items()})
+
+    def _settled(self, cuts: Cuts) -> Cuts:
+        """Return *cuts* with LATEST as the time at which the old query last looked, where that is known."""
+        if not cuts:
+            raise BadValueError("The checkpoint names no shard: it is of a query that never read anything.")
+        if self.planned_ms is None:
+            return cuts
+        tip = AtTimestamp(self.planned_ms - LATEST_MARGIN_MS)
+        return {shard_id: tip if isinstance(cut, Latest) else cut for shard_id, cut in cuts.items()}
+
+
+def _read_cut(shard_id: str, value: Any) -> Cut | Latest:
+    try:
+        return _cut_of(value)
+    except (BadValueError, KeyError, TypeError, ValueError, AttributeError) as error:
+        hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
+        raise BadValueError(f"What the checkpoint says of {shard_id} is not a position.{hint}") from None
+
+
+def _cut_of(value: Mapping[str, Any]) -> Cut | Latest:
+    at = value.get("iteratorPosition", "")
+    match value["iteratorType"].upper():
+        case "TRIM_HORIZON":
+            return TrimHorizon()
+        case "LATEST":
+            return Latest()
+        case "SHARD_END":
+            return ShardEnd()
+        case "AT_TIMESTAMP":
+            return AtTimestamp(int(at))
+        case "AFTER_SEQUENCE_NUMBER":
+            number, read = read_number(str(at)), _user_records_read(value)
+            is_whole = read == 0 or str(value.get("isLast")).lower() == "true"
+            return After(number) if is_whole else At(number, read)
+        case "AT_SEQUENCE_NUMBER":
+            return At(read_number(str(at)), _user_records_read(value))
+    raise BadValueError("Its iteratorType is none of Kinesis.")
+
+
+def read_number(text: str) -> int:
+    """
+    Return the sequence number *text*.
+
+    Raises:
+        BadValueError: It is none.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise BadValueError("A sequence number is 1 to 129 digits.")
+    return int(text)
+
+
+def _user_records_read(value: Mapping[str, Any]) -> int:
+    """Return how many user records of the record were read: the sub-sequence number is the last one's, -1 for none."""
+    last = int(value.get("subSequenceNumber", -1))
+    if last < -1:
+        raise BadValueError("Its subSequenceNumber is below -1.")
+    return last + 1

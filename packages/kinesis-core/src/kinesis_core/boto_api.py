@@ -8,23 +8,19 @@ its serializer and parser are that of writing, so PutRecords is given its body b
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any
 
-import botocore.exceptions
-from attrs import define, field
+from attrs import define
 from botocore.client import BaseClient
 
-from kinesis_core.clock import Clock
+from kinesis_core.boto_calls import BotoCaller
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.errors import InvalidRequestError, MalformedAnswerError
+from kinesis_core.errors import InvalidRequestError
 from kinesis_core.pages import Page, decode_page
 from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer, encode_put
-from kinesis_core.retry import RetryPolicy, call_with_retries
-from kinesis_core.service_clock import ServiceClock
-from kinesis_core.service_errors import translate
+from kinesis_core.retry import call_with_retries
 from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
 
@@ -34,9 +30,6 @@ _PLACEHOLDER = ({"Data": b"", "PartitionKey": "-"},)
 """Stands for the records of a PutRecords body that is given; botocore checks and serializes it for nothing."""
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024
-_GARBLED = (KeyError, TypeError, ValueError, AttributeError)
-"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
-T = TypeVar("T")
 
 
 def take_body(client: BaseClient) -> None:
@@ -84,22 +77,8 @@ def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str
 
 
 @define
-class BotoStreamApi:
-    """One stream, by name or ARN, through a botocore client that `take_body` and `give_body` were called with."""
-
-    client: Any
-    name: str
-    arn: str | None
-    policy: RetryPolicy
-    clock: Clock
-    rng: random.Random
-    _service: ServiceClock = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._service = ServiceClock(self.clock)
-
-    def now_ms(self) -> int:
-        return self._service.now_ms()
+class BotoStreamApi(BotoCaller):
+    """Reading and writing, through a client that `take_body`, `send_milliseconds` and `give_body` were called with."""
 
     def describe(self) -> StreamSummary:
         return self._ask(
@@ -156,43 +135,6 @@ class BotoStreamApi:
         request = {**self._stream, "Records": _PLACEHOLDER, _BODY: body}
         answer = self._call("PutRecords", lambda: self.client.put_records(**request))
         return decode_put_answer(answer[_BODY], len(entries), with_results)
-
-    @property
-    def _stream(self) -> dict[str, str]:
-        return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
-
-    def _ask(
-        self,
-        action: str,
-        call: Callable[[], dict[str, Any]],
-        parse: Callable[[dict[str, Any]], T],
-        where: str = "",
-    ) -> T:
-        """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
-
-        def attempt() -> T:
-            try:
-                return parse(self._call(action, call, where))
-            except _GARBLED as error:
-                raise MalformedAnswerError(
-                    f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
-                    code="MalformedAnswer",
-                ) from error
-
-        return call_with_retries(action, attempt, self.policy, self.clock, self.rng)
-
-    def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
-        try:
-            answer = call()
-        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
-            if isinstance(error, botocore.exceptions.ClientError):
-                self._note_time(error.response)
-            raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
-        self._note_time(answer)
-        return answer
-
-    def _note_time(self, answer: Mapping[str, Any]) -> None:
-        self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))
 
 
 def _iterator_request(cut: Cut) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What GetRecords returns, decoded straight from the body's bytes."""
+"""What GetRecords and SubscribeToShard return, decoded straight from the bytes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -65,6 +65,24 @@ class Page(msgspec.Struct):
         return self.next_iterator is None
 
 
+class SubscribedPage(Page):
+    """
+    One event of SubscribeToShard: up to 10 MiB of records, or none, as it comes about every 5 seconds.
+
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShardEvent.html
+    """
+
+    continuation: _SequenceNumber | None = msgspec.field(name="ContinuationSequenceNumber", default=None)
+    """Behind this number the next subscription goes on, also after an event without records."""
+
+    @property
+    def is_shard_end(self) -> bool:
+        return bool(self.child_shards) or self.continuation is None
+
+
+P = TypeVar("P", bound=Page)
+
+
 class _RecordWithoutData(Record):
     # No answer has a member of this name, so the payload is passed over like any unknown member.
     data: bytes = msgspec.field(name="", default=b"")
@@ -74,8 +92,16 @@ class _PageWithoutData(Page):
     records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
 
 
-_decoder = msgspec.json.Decoder(Page)
-_decoder_without_data = msgspec.json.Decoder(_PageWithoutData)
+class _SubscribedPageWithoutData(SubscribedPage):
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+
+
+_decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)
+_decoder_without_data: msgspec.json.Decoder[Page] = msgspec.json.Decoder(_PageWithoutData)
+_event_decoder: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(SubscribedPage)
+_event_decoder_without_data: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(
+    _SubscribedPageWithoutData
+)
 
 
 def decode_page(body: bytes, with_data: bool = True) -> Page:
@@ -89,13 +115,29 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
         MalformedAnswerError: The body is not JSON, or lacks what every page has, or a sequence number is
             not a decimal one. It is never taken for the end of a shard.
     """
-    decoder = _decoder if with_data else _decoder_without_data
+    return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
+
+
+def decode_event(body: bytes, with_data: bool = True) -> SubscribedPage:
+    """
+    Decode the payload of one SubscribeToShardEvent, like `decode_page`.
+
+    Raises:
+        MalformedAnswerError: As there; a continuation that is not a decimal number is one more reason.
+    """
+    page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
+    if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
+        raise _malformed("SubscribeToShard", "the continuation is not a decimal number")
+    return page
+
+
+def _decode(body: bytes, decoder: msgspec.json.Decoder[P], action: str) -> P:
     try:
         page = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed(str(error)) from error
+        raise _malformed(action, str(error)) from error
     if not _are_decimal(page.records):
-        raise _malformed("a sequence number is not a decimal number")
+        raise _malformed(action, "a sequence number is not a decimal number")
     page.body_bytes = len(body)
     return page
 
@@ -111,8 +153,8 @@ def _are_decimal(records: list[Record]) -> bool:
     return not records or digits.encode().isdigit()
 
 
-def _malformed(reason: str) -> MalformedAnswerError:
+def _malformed(action: str, reason: str) -> MalformedAnswerError:
     return MalformedAnswerError(
-        f"GetRecords returned a body that is not a page of records: {reason}. The call is tried again.",
+        f"{action} returned a body that is not a page of records: {reason}. The call is tried again.",
         code="MalformedAnswer",
     )

@@ -1,0 +1,77 @@
+"""Calls on one stream through a botocore client: made again while that may help, their errors in this package's terms."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import botocore.exceptions
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.service_clock import ServiceClock
+from kinesis_core.service_errors import translate
+
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError)
+"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
+T = TypeVar("T")
+
+
+@define
+class BotoCaller:
+    """What all doors to one stream share; the stream goes by its ARN where that is known."""
+
+    client: Any
+    name: str
+    arn: str | None
+    policy: RetryPolicy
+    clock: Clock
+    rng: random.Random
+    _service: ServiceClock = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._service = ServiceClock(self.clock)
+
+    def now_ms(self) -> int:
+        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        return self._service.now_ms()
+
+    @property
+    def _stream(self) -> dict[str, str]:
+        return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
+
+    def _ask(
+        self,
+        action: str,
+        call: Callable[[], dict[str, Any]],
+        parse: Callable[[dict[str, Any]], T],
+        where: str = "",
+    ) -> T:
+        """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
+
+        def attempt() -> T:
+            try:
+                return parse(self._call(action, call, where))
+            except _GARBLED as error:
+                raise MalformedAnswerError(
+                    f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
+                    code="MalformedAnswer",
+                ) from error
+
+        return call_with_retries(action, attempt, self.policy, self.clock, self.rng)
+
+    def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
+        try:
+            answer = call()
+        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+            if isinstance(error, botocore.exceptions.ClientError):
+                self._note_time(error.response)
+            raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
+        self._note_time(answer)
+        return answer
+
+    def _note_time(self, answer: Mapping[str, Any]) -> None:
+        self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

@@ -16,7 +16,7 @@ from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.errors import OptionError
 from kinesis_core.options import Latest, Origin, PerShard
 from kinesis_credentials import DefaultChain, StaticKeys
-from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
+from spark_kinesis_source.options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024
@@ -196,6 +196,9 @@ def test_every_option_has_a_case() -> None:
         "sessionToken",
         "addIdleTimeBetweenReads",
         "idleTimeBetweenReadsInMs",
+        "metadataCommitterType",
+        "dynamodbTableName",
+        "dynamodbEndpointUrl",
     }
     tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
     for option in SOURCE_OPTIONS.options:
@@ -279,8 +282,16 @@ def test_regions(name: str) -> None:
         ),
         (
             {"kinesis.metadataCommitterType": "DYNAMODB"},
-            "Option 'metadataCommitterType' set to 'DYNAMODB' asks for publishing positions to DynamoDB, which is "
-            "not supported in this version yet. Leave it out: Spark's checkpoint holds all progress.",
+            "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it.",
+        ),
+        (
+            {"kinesis.metadataCommitterType": "S3"},
+            "Option 'metadataCommitterType' accepts HDFS or DYNAMODB; got 'S3'.",
+        ),
+        (
+            {"kinesis.dynamodb.tableName": "my table"},
+            "Option 'kinesis.dynamodb.tableName' ('dynamodbTableName' here) accepts the name of a DynamoDB table, "
+            "3 to 255 letters, digits, '_', '.' and '-'; got 'my table'.",
         ),
         (
             {"awsUseInstanceProfile": "true"},
@@ -333,6 +344,28 @@ def test_not_needed(name: str) -> None:
     """A name that means nothing here is accepted, and the log gets one line that says why."""
     [note] = parse(**{name: "1"}).notes
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+
+
+@pytest.mark.parametrize(
+    "table_name", ["dynamodbTableName", "kinesis.dynamodb.tableName", "DYNAMODB.TABLENAME"]
+)
+def test_publishing(table_name: str) -> None:
+    """Progress is published to the table that is named, in the awslabs connector's words as well."""
+    given = {"kinesis.metadataCommitterType": "dynamodb", table_name: "leases"}
+    assert parse(**given).lease_table == LeaseTableOptions("leases")
+    endpoint = "http://127.0.0.1:8000"
+    assert parse(**given, dynamodbEndpointUrl=endpoint).lease_table == LeaseTableOptions("leases", endpoint)
+
+
+@pytest.mark.parametrize(
+    "given", [{"kinesis.metadataCommitterType": "HDFS"}, {"dynamodb.tableName": "leases"}]
+)
+def test_not_publishing(given: dict[str, str]) -> None:
+    """Without DYNAMODB nothing is published, and the log says that nothing needs to be."""
+    options = parse(**given)
+    assert options.lease_table is None
+    [note] = options.notes
+    assert note.endswith("is accepted and not needed: Spark's checkpoint holds all progress.")
 
 
 @pytest.mark.parametrize("value", ["GetRecords", "polling"])

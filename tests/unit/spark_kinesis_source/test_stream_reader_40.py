@@ -44,6 +44,20 @@ class ScriptedPlanner:
         self.closed = True
 
 
+class RecordingPublisher:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.published: list[Offset] = []
+        self.closed = False
+
+    def publish(self, offset: Offset) -> None:
+        self.published.append(offset)
+
+    def close(self) -> None:
+        self.closed = True
+
+
 @pytest.fixture
 def planner() -> ScriptedPlanner:
     return ScriptedPlanner()
@@ -107,3 +121,22 @@ def test_stop(planner: ScriptedPlanner, make_reader: Any) -> None:
     """Stopping a reader closes its planner."""
     make_reader().stop()
     assert planner.closed
+
+
+def test_publishing(make_reader: Any) -> None:
+    """What is done by the time of a plan is published then, and what Spark commits when it commits it."""
+    reader = make_reader()
+    reader._publisher = publisher = RecordingPublisher()
+    reader.latestOffset()
+    reader.partitions(at(0).to_json(), at(10).to_json())
+    assert publisher.published == [at(0)]
+    reader.latestOffset()
+    reader.commit(at(10).to_json())
+    assert publisher.published == [at(0), at(10), at(10)]
+    reader.stop()
+    assert publisher.closed
+
+
+def test_not_publishing(make_reader: Any) -> None:
+    """Without a table Spark's commits are nothing to do."""
+    make_reader().commit(at(10).to_json())

@@ -142,6 +142,8 @@ WRITING_UNNEEDED = (
             "metadataMaxRetryIntervalMs",
             "minBatchesToRetain",
             "dynamodb.tableName",
+            "dynamodbTableName",
+            "dynamodbEndpointUrl",
             "kinesis.executor.metadata.*",
             "avoidEmptyBatches",
             "kinesis.client.avoidEmptyBatches",

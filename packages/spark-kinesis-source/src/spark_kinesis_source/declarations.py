@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from kinesis_core.options import (
+    BadValueError,
     EndingPosition,
     Latest,
     Option,
+    Parser,
     Scope,
     StartingPosition,
     Unneeded,
@@ -21,12 +25,25 @@ from kinesis_core.options.parsers import (
     duration,
     integer,
     number,
+    one_of,
+    url,
 )
 from kinesis_core.options.positions import ending_position, starting_position
 
 HOW_MUCH = "How much, how fast"
+PUBLISHING = "Publishing progress"
 _DAY_S = 86400
 _MEBIBYTE = 1024 * 1024
+
+
+def _table_name() -> Parser[str]:
+    def parse(text: str) -> str:
+        if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", text):
+            raise BadValueError()
+        return text
+
+    return Parser("the name of a DynamoDB table, 3 to 255 letters, digits, '_', '.' and '-'", parse)
+
 
 STARTING_POSITION = Option[StartingPosition](
     name="startingPosition",
@@ -225,6 +242,38 @@ FREEZE_WORKER_HEAP = Option[bool](
     group=HOW_MUCH,
     scope=Scope.SOURCE,
 )
+METADATA_COMMITTER_TYPE = Option[bool](
+    name="metadataCommitterType",
+    meaning=(
+        "Spark's checkpoint holds all progress, in either case. `DYNAMODB` publishes it as well, after each micro-batch, "
+        "to a table in the layout that the KCL keeps leases in: to look at, and for another consumer to go on from."
+    ),
+    parser=one_of({"HDFS": False, "DYNAMODB": True}),
+    default=False,
+    default_text="`HDFS`: nothing is published",
+    group=PUBLISHING,
+    scope=Scope.SOURCE,
+    aliases=(awslabs("kinesis.metadataCommitterType"),),
+)
+DYNAMODB_TABLE_NAME = Option[str | None](
+    name="dynamodbTableName",
+    meaning="The table to publish to; it is made when it is not there. Give each query a table of its own.",
+    parser=_table_name(),
+    default=None,
+    default_text="required with `DYNAMODB`",
+    group=PUBLISHING,
+    scope=Scope.SOURCE,
+    aliases=(awslabs("kinesis.dynamodb.tableName"),),
+)
+DYNAMODB_ENDPOINT_URL = Option[str | None](
+    name="dynamodbEndpointUrl",
+    meaning="Where DynamoDB answers: a VPC endpoint, or a local server.",
+    parser=url(),
+    default=None,
+    default_text="botocore's, for the region",
+    group=PUBLISHING,
+    scope=Scope.SOURCE,
+)
 
 READING_OPTIONS = (
     STARTING_POSITION,
@@ -244,6 +293,9 @@ READING_OPTIONS = (
     PLANNING_THREADS,
     DEAGGREGATE,
     FREEZE_WORKER_HEAP,
+    METADATA_COMMITTER_TYPE,
+    DYNAMODB_TABLE_NAME,
+    DYNAMODB_ENDPOINT_URL,
 )
 
 READING_UNSUPPORTED = (
@@ -253,14 +305,6 @@ READING_UNSUPPORTED = (
         instead="Set 'GetRecords', or leave it out.",
         accepted=("GetRecords", "polling"),
         refused=("SubscribeToShard", "efo"),
-    ),
-    Unsupported(
-        names=("metadataCommitterType",),
-        feature="publishing positions to DynamoDB",
-        instead="Leave it out: Spark's checkpoint holds all progress.",
-        accepted=("HDFS",),
-        refused=("DYNAMODB",),
-        accepted_reason="Spark's checkpoint holds all progress",
     ),
 )
 
@@ -272,7 +316,6 @@ READING_UNNEEDED = (
             "metadataRetryIntervalsMs",
             "metadataMaxRetryIntervalMs",
             "minBatchesToRetain",
-            "dynamodb.tableName",
             "kinesis.executor.metadata.*",
         ),
         reason="Spark's checkpoint holds all progress",

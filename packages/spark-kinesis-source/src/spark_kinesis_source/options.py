@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -11,6 +12,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options import (
     ConnectionOptions,
     EndingPosition,
+    Option,
     OptionTable,
     PerShard,
     StartingPosition,
@@ -25,6 +27,8 @@ from kinesis_core.options.catalog import (
 from spark_kinesis_source.declarations import (
     ADD_IDLE_TIME,
     DEAGGREGATE,
+    DYNAMODB_ENDPOINT_URL,
+    DYNAMODB_TABLE_NAME,
     ENDING_POSITION,
     FAIL_ON_DATA_LOSS,
     FREEZE_WORKER_HEAP,
@@ -35,6 +39,7 @@ from spark_kinesis_source.declarations import (
     MAX_PARTITIONS,
     MAX_RECORDS_PER_FETCH,
     MAX_RECORDS_PER_SHARD,
+    METADATA_COMMITTER_TYPE,
     MIN_FETCH_PERIOD,
     PLANNING_THREADS,
     READING_OPTIONS,
@@ -53,6 +58,14 @@ SOURCE_OPTIONS = OptionTable(
 )
 
 _LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
+
+
+@frozen
+class LeaseTableOptions:
+    """Where progress is published to."""
+
+    name: str
+    endpoint_url: str | None = None
 
 
 @frozen
@@ -82,6 +95,8 @@ class SourceOptions:
     planning_threads: int
     deaggregate: bool
     freeze_worker_heap: bool
+    lease_table: LeaseTableOptions | None
+    """None when nothing is published."""
     notes: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that was accepted and is not needed."""
 
@@ -99,6 +114,7 @@ class SourceOptions:
         _check_together(values, connection)
         start = values[STARTING_POSITION]
         min_fetch_period_s, idle_notes = _read_fetch_period(values)
+        lease_table, lease_notes = _read_lease_table(values)
         return SourceOptions(
             connection=connection,
             starting_position=start,
@@ -118,7 +134,8 @@ class SourceOptions:
             planning_threads=values[PLANNING_THREADS],
             deaggregate=values[DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
-            notes=values.notes + idle_notes,
+            lease_table=lease_table,
+            notes=values.notes + idle_notes + lease_notes,
         )
 
     def bound_bytes(self, shards: int) -> int | None:
@@ -156,3 +173,21 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
             f"values ({values[MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
         )
     return period_s, ()
+
+
+def _read_lease_table(values: Values) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
+    """Return where to publish to, if anywhere, and a line for each option that does not count."""
+    name = values[DYNAMODB_TABLE_NAME]
+    if values[METADATA_COMMITTER_TYPE]:
+        if name is None:
+            raise OptionError(
+                f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it."
+            )
+        return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
+    given: list[Option[Any]] = [
+        option
+        for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)
+        if values.is_given(option)
+    ]
+    reason = "is accepted and not needed: Spark's checkpoint holds all progress."
+    return None, tuple(f"{values.label(option)} {reason}" for option in given)

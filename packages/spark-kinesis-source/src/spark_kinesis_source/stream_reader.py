@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.offsets import Offset
 from kinesis_core.planner import Planner
 from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.splits import split
-from spark_kinesis_source.streams import open_planner
+from spark_kinesis_source.streams import open_planner, open_publisher
 from spark_kinesis_source.tasks import ReadTask
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ class StreamReader(DataSourceStreamReader):
         self.options = options
         self._task = ReadTask.of(options, columns)
         self._opened: Planner | None = None
+        self._publisher: LeasePublisher | None = None
         self._initial: Offset | None = None
 
     @property
     def planner(self) -> Planner:
         if self._opened is None:
-            self._opened = open_planner(self.options)
+            planner = open_planner(self.options)
+            self._publisher = open_publisher(self.options)
+            self._opened = planner
         return self._opened
 
     def resolve_initial_offset(self) -> Offset:
@@ -59,9 +63,23 @@ class StreamReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._task.read(partition.value)
 
+    @plain_errors()
     def commit(self, end: Json) -> None:
-        """Do nothing: Spark's checkpoint holds all progress."""
+        """Publish progress to those who want it; Spark's checkpoint holds it already."""
+        self.publish(Offset.from_json(end))
+
+    def publish(self, reached: Offset) -> None:
+        """
+        Publish that everything before *reached* has been processed, if the user wants that.
+
+        Spark commits a batch when it has planned the next one, on an idle stream hours later. But it plans from the
+        end of a batch once that is done, so that is when the readers publish it.
+        """
+        if self._publisher is not None:
+            self._publisher.publish(reached)
 
     def stop(self) -> None:
         if self._opened is not None:
             self._opened.close()
+        if self._publisher is not None:
+            self._publisher.close()

@@ -28,8 +28,10 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
 
     @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        is_bounded = not isinstance(limit, ReadAllAvailable)
-        return self.planner.next_offset(Offset.from_json(start), bounded=is_bounded).to_json()
+        begun = Offset.from_json(start)
+        planner = self.planner
+        self.publish(begun)
+        return planner.next_offset(begun, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
 
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from attrs import evolve
 
 from kinesis_core.connections import open_stream
+from kinesis_core.lease_publisher import LeasePublisher
+from kinesis_core.lease_table import open_table
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.planner import Planner
 from kinesis_core.shard_planner import Limits
@@ -33,7 +35,7 @@ def check_streams(connection: ConnectionOptions) -> None:
     Raises:
         ServiceError: A stream is missing, access is denied, or Kinesis cannot be reached.
     """
-    hasty = evolve(connection, max_retries=min(connection.max_retries, CHECK_RETRIES))
+    hasty = _hasten(connection)
     for ref in connection.streams:
         open_stream(hasty, ref).describe()
 
@@ -43,7 +45,7 @@ def open_planner(options: SourceOptions) -> Planner:
     check_streams(options.connection)
     for note in options.notes:
         log.info("option.ignored", extra={"context": {"note": note}})
-    apis = {label(ref): open_stream(options.connection, ref) for ref in options.connection.streams}
+    apis = _open_streams(options.connection)
     settings = PlanSettings(
         limits=_limits(options, apis.values()),
         min_fetch_period_s=options.min_fetch_period_s,
@@ -51,6 +53,31 @@ def open_planner(options: SourceOptions) -> Planner:
         fail_on_data_loss=options.fail_on_data_loss,
     )
     return Planner(apis, settings, threads=options.planning_threads)
+
+
+def open_publisher(options: SourceOptions) -> LeasePublisher | None:
+    """
+    Return what publishes progress, once its table has been found to be there or made; None when nothing does.
+
+    Raises:
+        OptionError: The table is one of something else.
+        ServiceError: Access is denied, or DynamoDB cannot be reached.
+    """
+    if options.lease_table is None:
+        return None
+    table = open_table(
+        _hasten(options.connection), options.lease_table.name, options.lease_table.endpoint_url
+    )
+    table.prepare()
+    return LeasePublisher(table, _open_streams(options.connection))
+
+
+def _hasten(connection: ConnectionOptions) -> ConnectionOptions:
+    return evolve(connection, max_retries=min(connection.max_retries, CHECK_RETRIES))
+
+
+def _open_streams(connection: ConnectionOptions) -> dict[str, StreamApi]:
+    return {label(ref): open_stream(connection, ref) for ref in connection.streams}
 
 
 def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:

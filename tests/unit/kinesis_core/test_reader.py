@@ -10,8 +10,8 @@ import pytest
 from kinesis_core.cuts import After, At, EndCut, ShardEnd, TrimHorizon
 from kinesis_core.errors import DataLossError, IteratorExpiredError, UnavailableError
 from kinesis_core.pages import Page, Record
-from kinesis_core.ranges import ShardRange
 from kinesis_core.range_progress import PATIENCE
+from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import RangeReader, ReadSettings
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import re
@@ -21,6 +22,16 @@ from spark_kinesis_source.options import SOURCE_OPTIONS, LeaseTableOptions, Sour
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024
 AT_TIME = AtTimestamp(1769850000000)
+HALF_READ = json.dumps(
+    {
+        "shardId-000000000000": {
+            "iteratorType": "AFTER_SEQUENCE_NUMBER",
+            "iteratorPosition": "4966",
+            "subSequenceNumber": "2",
+            "isLast": "false",
+        }
+    }
+)
 
 # Ours, its default, a value, and what becomes of the value; then each other connector's name with a value that means
 # the same.
@@ -268,7 +279,27 @@ def test_regions(name: str) -> None:
         (
             {"streamName": "a,b", "startingPosition": '{"shardId-000000000000": "LATEST"}'},
             "Option 'startingPosition' accepts positions by shard for one stream only; got 2 streams, whose shards "
-            "have the same ids.",
+            """have the same ids. Give them by stream: {"a": {...}, ...}.""",
+        ),
+        (
+            {"streamName": "a,b", "startingPosition": '{"a": "LATEST"}'},
+            "Option 'startingPosition' gives positions by stream, and none for 'b'.",
+        ),
+        (
+            {"streamName": "a,b", "endingPosition": '{"c": "LATEST"}'},
+            "Option 'endingPosition' names streams that the query does not read: c. It reads a, b.",
+        ),
+        (
+            {
+                "streamName": "a",
+                "startingPosition": json.dumps({"metadata": {"streamName": "b"}, **json.loads(HALF_READ)}),
+            },
+            "Option 'startingPosition' is the checkpoint of stream 'b'; the query reads 'a'.",
+        ),
+        (
+            {"deaggregate": "false", "startingPosition": HALF_READ},
+            "Option 'startingPosition' begins inside an aggregate, some of whose user records were read before; "
+            "Option 'deaggregate' must be true for the rest of them.",
         ),
         (
             {"kinesis.consumerType": "SubscribeToShard"},

@@ -14,9 +14,10 @@ from kinesis_core.options import (
     EndingPosition,
     Option,
     OptionTable,
-    PerShard,
     StartingPosition,
     Values,
+    begins_inside_aggregates,
+    position_in,
 )
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
@@ -152,12 +153,15 @@ def _check_together(values: Values, connection: ConnectionOptions) -> None:
         raise OptionError(
             f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} exclude each other. Keep one of them."
         )
+    streams = [ref.arn or ref.name for ref in connection.streams]
     for option in (STARTING_POSITION, ENDING_POSITION):
-        if len(connection.streams) > 1 and isinstance(values[option], PerShard):
-            raise OptionError(
-                f"{values.label(option)} accepts positions by shard for one stream only; "
-                f"got {len(connection.streams)} streams, whose shards have the same ids."
-            )
+        for stream in streams:
+            position_in(stream, streams, values[option], values.label(option))
+    if not values[DEAGGREGATE] and begins_inside_aggregates(values[STARTING_POSITION]):
+        raise OptionError(
+            f"{values.label(STARTING_POSITION)} begins inside an aggregate, some of whose user records were read before; "
+            f"{values.label(DEAGGREGATE)} must be true for the rest of them."
+        )
 
 
 def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:

@@ -28,9 +28,11 @@ from kinesis_core.options.position_types import Checkpoint, Latest, PerStream
 
 LATEST_MARGIN_MS = 5000
 """How much earlier than the batch LATEST begins. No record of that shard was read yet, so that none comes twice."""
+_SUB_SEQUENCE_NUMBER = re.compile(r"-1|[0-9]{1,9}")
 _SPARKS_OWN = {"batchWatermarkMs", "nextBatchWatermarkMs"}
 """What the second line of a file of the offset log, and that of a commit, are told by."""
 
+_MILLISECONDS = re.compile(r"[0-9]{1,16}")
 _NUMBER = re.compile(r"[0-9]{1,129}")
 
 Document = dict[str, Any]
@@ -85,8 +87,8 @@ class _Pasted:
 
     def _add_sparks_own(self, document: Document) -> None:
         planned_ms = document.get("batchTimestampMs")
-        if type(planned_ms) is int and planned_ms > 0:
-            self.planned_ms = max(planned_ms, self.planned_ms or 0)
+        if type(planned_ms) is int and 0 < planned_ms < 10**16:
+            self.planned_ms = min(planned_ms, self.planned_ms or planned_ms)
 
     def _add_ended(self, document: Document) -> None:
         shard_id = document.get("shardId")
@@ -129,7 +131,7 @@ class _Pasted:
             raise BadValueError("The checkpoint names no shard: it is of a query that never read anything.")
         if self.planned_ms is None:
             return cuts
-        tip = AtTimestamp(self.planned_ms - LATEST_MARGIN_MS)
+        tip = AtTimestamp(max(0, self.planned_ms - LATEST_MARGIN_MS))
         return {shard_id: tip if isinstance(cut, Latest) else cut for shard_id, cut in cuts.items()}
 
 
@@ -151,7 +153,7 @@ def _cut_of(value: Mapping[str, Any]) -> Cut | Latest:
         case "SHARD_END":
             return ShardEnd()
         case "AT_TIMESTAMP":
-            return AtTimestamp(int(at))
+            return AtTimestamp(_read_milliseconds(str(at)))
         case "AFTER_SEQUENCE_NUMBER":
             number, read = read_number(str(at)), _user_records_read(value)
             is_whole = read == 0 or str(value.get("isLast")).lower() == "true"
@@ -173,9 +175,15 @@ def read_number(text: str) -> int:
     return int(text)
 
 
+def _read_milliseconds(text: str) -> int:
+    if not _MILLISECONDS.fullmatch(text):
+        raise BadValueError("Its iteratorPosition is no time in milliseconds since the epoch.")
+    return int(text)
+
+
 def _user_records_read(value: Mapping[str, Any]) -> int:
     """Return how many user records of the record were read: the sub-sequence number is the last one's, -1 for none."""
-    last = int(value.get("subSequenceNumber", -1))
-    if last < -1:
-        raise BadValueError("Its subSequenceNumber is below -1.")
-    return last + 1
+    last = str(value.get("subSequenceNumber", -1))
+    if not _SUB_SEQUENCE_NUMBER.fullmatch(last):
+        raise BadValueError("Its subSequenceNumber is none.")
+    return int(last) + 1

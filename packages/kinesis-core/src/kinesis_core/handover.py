@@ -43,7 +43,7 @@ def resume(planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]) -> dict[str
 def _report_gone(planner: StreamPlanner, shard_id: str, cut: Cut | Latest) -> None:
     position = Position(TrimHorizon() if isinstance(cut, Latest) else cut)
     what = "the shard of the checkpoint has left the stream, and it was not read to its end"
-    planner.report_loss(shard_id, position, what)
+    planner.loss.report(shard_id, position, what)
 
 
 def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
@@ -83,7 +83,7 @@ def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
     if oldest is None or oldest.number <= cut.number:
         return Position(cut)
     what = f"record {cut.number} is not there, the oldest one is {oldest.sequence_number}"
-    planner.report_loss(shard_id, Position(cut), what)
+    planner.loss.report(shard_id, Position(cut), what)
     return Position(TrimHorizon())
 
 

@@ -15,7 +15,8 @@ from kinesis_core.ranges import Chain, chains, ranges_between
 from kinesis_core.shard_planner import Limits
 from kinesis_core.starts import begin, end
 from kinesis_core.stream_api import StreamApi
-from kinesis_core.stream_planner import PlanSettings, StreamPlanner, Targets
+from kinesis_core.stream_planner import PlanSettings, StreamPlanner
+from kinesis_core.targets import Targets
 
 log = get_logger("kinesis_core")
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import After, At, Cut, ShardEnd, TrimHorizon
-from kinesis_core.errors import DataLossError, StreamNotFoundError, StreamRecreatedError
+from kinesis_core.cuts import At, Cut, ShardEnd, TrimHorizon
+from kinesis_core.data_loss import DataLoss
+from kinesis_core.errors import StreamNotFoundError, StreamRecreatedError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
@@ -18,14 +19,13 @@ from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
 from kinesis_core.stream_api import StreamApi, StreamSummary
+from kinesis_core.targets import Targets, no_further
 
 log = get_logger("kinesis_core")
 
 Plan = Callable[[ShardView, Position], Position]
 RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
 """Applies a function to every shard id, as `map` does; concurrently, if it likes."""
-Targets = Mapping[str, Position]
-"""Ends, by shard, that no plan goes beyond."""
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard before it spreads them."""
@@ -59,9 +59,14 @@ class StreamPlanner:
     rng: random.Random
     run_all: RunAll = map
     listing: Listing = field(factory=dict, init=False)
+    loss: DataLoss = field(init=False)
     _views: dict[str, ShardView] = field(factory=dict, init=False)
     _listed_s: float = field(default=float("-inf"), init=False)
     _summary: StreamSummary | None = field(default=None, init=False)
+
+    @loss.default
+    def _watch_for_loss(self) -> DataLoss:
+        return DataLoss(self.name, self.settings.fail_on_data_loss, lambda: self.summary().retention_hours)
 
     def summary(self) -> StreamSummary:
         if self._summary is None:
@@ -107,10 +112,10 @@ class StreamPlanner:
 
         def plan(view: ShardView, begun: Position) -> Position:
             try:
-                end = plan_end(view, self._still_there(view, begun), limits)
+                end = plan_end(view, self.loss.check(view, begun), limits)
             except PASSING:
                 return begun  # left for the next plan, so that it holds up no other shard
-            return end if targets is None else _no_further(begun, end, targets[view.shard_id])
+            return end if targets is None else no_further(begun, end, targets[view.shard_id])
 
         def is_due(shard_id: str) -> bool:
             if targets is not None and self._is_reached(start, shard_id, targets):
@@ -125,7 +130,7 @@ class StreamPlanner:
         def plan(view: ShardView, begun: Position) -> Position:
             while True:
                 try:
-                    return plan_shard(view, self._still_there(view, begun))
+                    return plan_shard(view, self.loss.check(view, begun))
                 except PASSING as error:
                     log.info("call.retried", stream=self.name, shard=view.shard_id, reason=error.code)
 
@@ -189,7 +194,7 @@ class StreamPlanner:
                 end = plan(view, begun)
         except StreamNotFoundError:
             self.api.describe()  # says so if it is the stream that is gone
-            self.report_loss(shard_id, begun, "Kinesis no longer knows the shard")
+            self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
             view.millis_behind = None
             return Position(ShardEnd())
         now = self.clock.now_s()
@@ -198,47 +203,6 @@ class StreamPlanner:
             return begun
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
         return evolve(end, first_skip=_skipped(begun.cut, end.first))
-
-    def _still_there(self, view: ShardView, begun: Position) -> Position:
-        """
-        Return where to go on: *begun*, or the oldest record where those behind *begun* are lost.
-
-        A position older than the retention is checked once per run, and one that brings nothing but empty pages.
-        """
-        if view.lost_behind == begun.cut:
-            return Position(TrimHorizon())
-        if view.is_stuck:
-            return self._lost(view, begun, "Kinesis finds no way on from the position")
-        if not view.is_fresh or begun.arrived_ms is None or not isinstance(begun.cut, (At, After)):
-            return begun
-        hours = self.summary().retention_hours
-        if begun.arrived_ms >= view.now_ms() - hours * 3_600_000:
-            return begun
-        oldest = view.page_at(TrimHorizon(), 1, None).records
-        if not oldest or oldest[0].number <= begun.cut.number:
-            return begun
-        what = f"the position is older than the retention of {hours} h, the oldest record is {oldest[0].sequence_number}"
-        return self._lost(view, begun, what)
-
-    def _lost(self, view: ShardView, begun: Position, what: str) -> Position:
-        self.report_loss(view.shard_id, begun, what)
-        view.lost_behind = begun.cut
-        return Position(TrimHorizon())
-
-    def report_loss(self, shard_id: str, begun: Position, what: str) -> None:
-        """
-        Log that records behind *begun* are lost.
-
-        Raises:
-            DataLossError: The user wants to stop then.
-        """
-        position = begun.to_json()
-        if self.settings.fail_on_data_loss:
-            raise DataLossError(
-                f"Records may be lost: {what}. Set failOnDataLoss=false to go on with the oldest record that is left, "
-                f"or start with a new checkpoint. [stream={self.name} shard={shard_id} position={position}]"
-            )
-        log.warning("data.lost", reason=what, stream=self.name, shard=shard_id, position=position)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
@@ -283,15 +247,3 @@ def _begun(start: StreamOffset, shard_id: str) -> Position:
 def _skipped(start: Cut, first: int | None) -> int:
     """Return how many user records of *first*, the first record of a batch from *start*, were read before."""
     return start.skip if isinstance(start, At) and start.number == first else 0
-
-
-def _no_further(begun: Position, end: Position, target: Position) -> Position:
-    """Return *end*, or *target* where it lies before it."""
-    if end.cut == begun.cut or _number(end.cut) <= _number(target.cut):
-        return end
-    return evolve(target, first=end.first)
-
-
-def _number(cut: Cut) -> float:
-    """Return the sequence number for comparing; a shard's end lies behind all of them."""
-    return cut.number if isinstance(cut, (At, After)) else float("inf")

@@ -25,34 +25,42 @@ from kinesis_core.options.catalog import (
     COMMON_UNSUPPORTED,
     SPARK_OPTIONS,
 )
-from spark_kinesis_source.declarations import (
-    ADD_IDLE_TIME,
-    DEAGGREGATE,
-    DYNAMODB_ENDPOINT_URL,
-    DYNAMODB_TABLE_NAME,
-    ENDING_POSITION,
-    FAIL_ON_DATA_LOSS,
-    FREEZE_WORKER_HEAP,
-    IDLE_TIME,
+from spark_kinesis_source.declarations.batches import (
+    BATCH_OPTIONS,
     MAX_BYTES_PER_BATCH,
     MAX_BYTES_PER_SHARD,
-    MAX_FETCH_RATE,
     MAX_PARTITIONS,
-    MAX_RECORDS_PER_FETCH,
     MAX_RECORDS_PER_SHARD,
-    METADATA_COMMITTER_TYPE,
-    MIN_FETCH_PERIOD,
     PLANNING_THREADS,
-    READING_OPTIONS,
-    READING_UNNEEDED,
-    READING_UNSUPPORTED,
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
+)
+from spark_kinesis_source.declarations.fetching import (
+    ADD_IDLE_TIME,
+    DEAGGREGATE,
+    FETCHING_OPTIONS,
+    FREEZE_WORKER_HEAP,
+    IDLE_TIME,
+    MAX_FETCH_RATE,
+    MAX_RECORDS_PER_FETCH,
+    MIN_FETCH_PERIOD,
+)
+from spark_kinesis_source.declarations.foreign import READING_UNNEEDED, READING_UNSUPPORTED
+from spark_kinesis_source.declarations.positions import (
+    ENDING_POSITION,
+    FAIL_ON_DATA_LOSS,
+    POSITION_OPTIONS,
     STARTING_POSITION,
+)
+from spark_kinesis_source.declarations.publishing import (
+    DYNAMODB_ENDPOINT_URL,
+    DYNAMODB_TABLE_NAME,
+    METADATA_COMMITTER_TYPE,
+    PUBLISHING_OPTIONS,
 )
 
 SOURCE_OPTIONS = OptionTable(
-    options=COMMON_OPTIONS + READING_OPTIONS,
+    options=COMMON_OPTIONS + POSITION_OPTIONS + BATCH_OPTIONS + FETCHING_OPTIONS + PUBLISHING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED + READING_UNSUPPORTED,
     unneeded=COMMON_UNNEEDED + READING_UNNEEDED,
     let_through=SPARK_OPTIONS,

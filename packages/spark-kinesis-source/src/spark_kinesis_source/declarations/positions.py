@@ -1,0 +1,54 @@
+"""Where reading begins and ends, and what happens when records in between are gone."""
+
+from __future__ import annotations
+
+from kinesis_core.options import EndingPosition, Latest, Option, Scope, StartingPosition
+from kinesis_core.options.catalog import WHERE
+from kinesis_core.options.option import awslabs, databricks, qubole
+from kinesis_core.options.parsers import boolean
+from kinesis_core.options.positions import ending_position, starting_position
+
+STARTING_POSITION = Option[StartingPosition](
+    name="startingPosition",
+    meaning=(
+        "Where a new query begins; one with a checkpoint goes on from there. A time has Z or an offset: "
+        "`AT_TIMESTAMP 2026-01-31T09:00:00Z`. As JSON: a position for each shard, "
+        '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`, or '
+        '`{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`.'
+    ),
+    parser=starting_position(),
+    default=Latest(),
+    default_text="`LATEST`; for a batch read `TRIM_HORIZON`",
+    group=WHERE,
+    scope=Scope.SOURCE,
+    aliases=(
+        awslabs("kinesis.startingPosition"),
+        qubole("startingPosition"),
+        databricks("initialPosition"),
+    ),
+)
+ENDING_POSITION = Option[EndingPosition](
+    name="endingPosition",
+    meaning="Where a batch read ends, in the same forms. A streaming query does not use it.",
+    parser=ending_position(),
+    default=Latest(),
+    default_text="`LATEST`: the newest record when the read is planned",
+    group=WHERE,
+    scope=Scope.SOURCE,
+)
+FAIL_ON_DATA_LOSS = Option[bool](
+    name="failOnDataLoss",
+    meaning="Whether a query stops when records left the stream unread; else it logs `data.lost` and goes on.",
+    parser=boolean(),
+    default=True,
+    default_text="`true`",
+    group=WHERE,
+    scope=Scope.SOURCE,
+    aliases=(awslabs("kinesis.failOnDataLoss"), qubole("failOnDataLoss")),
+)
+
+POSITION_OPTIONS = (
+    STARTING_POSITION,
+    ENDING_POSITION,
+    FAIL_ON_DATA_LOSS,
+)

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import ThrottledError, UnavailableError
+from kinesis_core.producing.answers import Answers
 from kinesis_core.producing.outbox import Outbox
 from kinesis_core.producing.parcels import Parcel
 from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap, hash_of
@@ -179,6 +180,7 @@ class Desk:
 
     puts: FakePuts
     outbox: Outbox
+    answers: Answers
     clock: FakeClock
 
     @classmethod
@@ -190,7 +192,7 @@ class Desk:
             puts.max_record_bytes,
             random.Random(seed),
         )
-        return cls(puts, outbox, FakeClock())
+        return cls(puts, outbox, Answers(outbox), FakeClock())
 
     def put(self, rows: Rows) -> None:
         """Put *rows*; while there is no room, requests are sent."""
@@ -227,9 +229,9 @@ class Desk:
         try:
             answer = self.puts.put_records(entries, any(parcel.is_aggregate for parcel in request))
         except (ThrottledError, UnavailableError) as error:
-            self.outbox.bounce(request, error, self.clock.now)
+            self.answers.bounce(request, error, self.clock.now)
             return
-        landings = self.outbox.settle(request, answer, self.clock.now)
-        if landings and not self.outbox.knows_why(landings):
+        landings = self.answers.settle(request, answer, self.clock.now)
+        if landings and not self.answers.knows_why(landings):
             self.outbox.use(ShardMap.of(self.puts.list_shards()))
-        self.outbox.place(landings)
+        self.answers.place(landings)

@@ -183,7 +183,7 @@ def test_only_what_was_refused_is_sent_again() -> None:
     desk.put(rows(500))
     request = take(desk)
     results = [PutResult(FIRST)] * 499 + [PutResult(None, "InternalFailure", "Said no.")]
-    desk.outbox.settle(request, PutAnswer(1, results), desk.clock.now)
+    desk.answers.settle(request, PutAnswer(1, results), desk.clock.now)
     desk.clock.sleep(5)
     again = take(desk)
     assert [entry.data[:3] for parcel in again for entry in parcel.entries] == [b"499"]
@@ -193,7 +193,7 @@ def test_a_throttled_shard_rests_while_others_are_written() -> None:
     """Its records wait for their time; a request with the other shard's goes out at once."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
     desk.put(rows(500, hash_key=LOW))
-    desk.outbox.settle(request := take(desk), refuse(request), desk.clock.now)
+    desk.answers.settle(request := take(desk), refuse(request), desk.clock.now)
     desk.put(rows(500, hash_key=HIGH))
     desk.outbox.hurry += 1
     assert {parcel.shard_id for parcel in take(desk)} == {SECOND}
@@ -212,7 +212,7 @@ def test_a_throttled_shard_is_asked_for_less() -> None:
     for _ in range(4):
         request = take(desk)
         sizes.append(sum(len(parcel.entries) for parcel in request))
-        desk.outbox.settle(request, refuse(request), desk.clock.now)
+        desk.answers.settle(request, refuse(request), desk.clock.now)
         desk.clock.sleep(3)
     assert sizes == [500, 500, 250, 125]
 
@@ -238,7 +238,7 @@ def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
             taken += has_room
             results.append(PutResult(FIRST) if has_room else PutResult(None, THROTTLED, "Rate exceeded."))
         failed = sum(result.error_code is not None for result in results)
-        desk.outbox.settle(request, PutAnswer(failed, results), desk.clock.now)
+        desk.answers.settle(request, PutAnswer(failed, results), desk.clock.now)
         desk.clock.sleep(0.01)
         assert desk.outbox.failure is None
     assert taken > 0.9 * 3_600 * 50
@@ -297,7 +297,7 @@ def test_a_refusal_for_good_is_a_failure_at_once() -> None:
     desk.outbox.begin_generation()
     desk.clock.sleep(1)
     denied = AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
-    desk.outbox.bounce(take(desk), denied, desk.clock.now)
+    desk.answers.bounce(take(desk), denied, desk.clock.now)
     assert failure_of(desk).counts == {"AccessDeniedException": 7}
     assert "kinesis:PutRecords" in str(failure_of(desk))
 
@@ -306,7 +306,7 @@ def test_a_record_refused_for_good_is_a_failure() -> None:
     """A code that does not go away by waiting fails without a second attempt, other codes are tried again."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(500))
-    desk.outbox.settle(request := take(desk), refuse(request, "KMSAccessDeniedException"), desk.clock.now)
+    desk.answers.settle(request := take(desk), refuse(request, "KMSAccessDeniedException"), desk.clock.now)
     assert failure_of(desk).counts == {"KMSAccessDeniedException": 500}
 
 
@@ -321,7 +321,7 @@ def test_after_a_failure_nothing_is_held_or_sent() -> None:
     assert take(desk) == []
     assert failure_of(desk).counts == {"NotSentInTime": 400}
     assert desk.outbox.ledger.is_written(generation)
-    desk.outbox.settle(request, PutAnswer(0, ()), desk.clock.now)
+    desk.answers.settle(request, PutAnswer(0, ()), desk.clock.now)
     assert desk.outbox.ledger.take_totals().user_records == 500
     assert desk.outbox.ledger.held_bytes == 0
 
@@ -338,10 +338,10 @@ def test_a_flush_waits_for_what_was_put_before_it() -> None:
     desk.clock.sleep(1)
     first, second = take(desk)
     assert not desk.outbox.ledger.is_written(generation)
-    desk.outbox.settle([first], PutAnswer(0, ()), desk.clock.now)
+    desk.answers.settle([first], PutAnswer(0, ()), desk.clock.now)
     assert desk.outbox.ledger.is_written(generation)
     assert not desk.outbox.ledger.is_written(generation + 1)
-    desk.outbox.settle([second], PutAnswer(0, ()), desk.clock.now)
+    desk.answers.settle([second], PutAnswer(0, ()), desk.clock.now)
     assert desk.outbox.ledger.is_written(generation + 1)
 
 
@@ -409,9 +409,9 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     desk.put(rows(2))
     desk.clock.sleep(1)
     request = take(desk)
-    landings = desk.outbox.settle(request, PutAnswer(0, [PutResult(SECOND)]), desk.clock.now)
-    assert not desk.outbox.knows_why(landings)
-    desk.outbox.lose(landings, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException"))
+    landings = desk.answers.settle(request, PutAnswer(0, [PutResult(SECOND)]), desk.clock.now)
+    assert not desk.answers.knows_why(landings)
+    desk.answers.lose(landings, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException"))
     assert failure_of(desk).counts == {"AccessDeniedException": 2}
     assert "ListShards" in str(failure_of(desk))
 

@@ -117,13 +117,14 @@ class Lane:
         self.waiting_bytes -= parcel.size_bytes
         if count == len(parcel.entries):
             return parcel
-        self.put(parcel.part(count, len(parcel.entries)), first=True)
-        return parcel.part(0, count)
+        taken, rest = parcel.cut(count)
+        self.put(rest, first=True)
+        return taken
 
     def _fitting(self, parcel: Parcel, room_records: int, room_bytes: int) -> int:
         """Return how many of the first records of *parcel* fit into the request and into the shard's window."""
         room_records = min(room_records, self.pace.window_records - self._flying_records)
         room_bytes = min(room_bytes, self.pace.window_bytes - self._flying_bytes)
-        if len(parcel.entries) <= room_records and parcel.size_bytes <= room_bytes:
-            return len(parcel.entries)
-        return max(0, min(room_records, bisect_right(list(accumulate(parcel.sizes)), room_bytes)))
+        if parcel.size_bytes <= room_bytes:
+            return max(0, min(room_records, len(parcel.entries)))
+        return max(0, min(room_records, bisect_right(list(accumulate(parcel.sizes())), room_bytes)))

@@ -42,15 +42,11 @@ class Parcel:
 
     shard_id: str
     entries: list[PutEntry]
-    sizes: list[int]
-    """Bytes of each: data and partition key, what Kinesis' limits count."""
+    size_bytes: int
+    """Data and partition keys, what Kinesis' limits count."""
     user_records: int
     label: Label
     is_aggregate: bool = False
-    size_bytes: int = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.size_bytes = sum(self.sizes)
 
     def rows(self) -> Rows:
         """Return its user records."""
@@ -61,24 +57,34 @@ class Parcel:
             return Rows(found.data, found.partition_keys, found.explicit_hash_keys)
         return plain_rows(self.entries)
 
-    def part(self, start: int, stop: int) -> Parcel:
-        """Return a parcel with some of its records; an aggregate has but one."""
-        return self._with(self.entries[start:stop], self.sizes[start:stop], self.label)
+    def sizes(self) -> list[int]:
+        """Return the bytes of each record."""
+        return _sizes(self.entries)
+
+    def cut(self, count: int) -> tuple[Parcel, Parcel]:
+        """Return its first *count* records, and the others; an aggregate has but one."""
+        first = self.pick(range(count), self.label)
+        rest_bytes = self.size_bytes - first.size_bytes
+        return first, self._with(self.entries[count:], rest_bytes, self.label)
 
     def pick(self, places: Sequence[int], label: Label) -> Parcel:
         """Return a parcel with the records in *places*, under another *label*."""
-        return self._with([self.entries[p] for p in places], [self.sizes[p] for p in places], label)
+        entries = [self.entries[place] for place in places]
+        return self._with(entries, sum(_sizes(entries)), label)
 
-    def _with(self, entries: list[PutEntry], sizes: list[int], label: Label) -> Parcel:
+    def _with(self, entries: list[PutEntry], size_bytes: int, label: Label) -> Parcel:
         user_records = self.user_records if self.is_aggregate else len(entries)
-        return Parcel(self.shard_id, entries, sizes, user_records, label, self.is_aggregate)
+        return Parcel(self.shard_id, entries, size_bytes, user_records, label, self.is_aggregate)
 
     def absorb(self, other: Parcel) -> None:
         """Take in the records of another parcel of plain records."""
         self.entries += other.entries
-        self.sizes += other.sizes
         self.user_records += other.user_records
         self.size_bytes += other.size_bytes
+
+
+def _sizes(entries: Sequence[PutEntry]) -> list[int]:
+    return [len(entry.data) + len(entry.partition_key.encode()) for entry in entries]
 
 
 def plain_rows(entries: list[PutEntry]) -> Rows:
@@ -96,7 +102,7 @@ def plain_parcel(shard_id: str, rows: Rows, label: Label) -> Parcel:
         entries = list(map(PutEntry, rows.data, rows.keys))
     else:
         entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
-    return Parcel(shard_id, entries, rows.sizes(), len(entries), label)
+    return Parcel(shard_id, entries, rows.size_bytes(), len(entries), label)
 
 
 @define(eq=False)
@@ -131,4 +137,4 @@ class Box:
         hash_key = hash_of(self._first.keys[0], self._first.hash_key(0))
         entry = PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))
         size_bytes = self.builder.size_bytes + len(AGGREGATE_KEY)
-        return Parcel(shard_id, [entry], [size_bytes], self.builder.count, self.label, is_aggregate=True)
+        return Parcel(shard_id, [entry], size_bytes, self.builder.count, self.label, is_aggregate=True)

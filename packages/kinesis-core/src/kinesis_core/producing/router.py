@@ -53,8 +53,11 @@ class Router:
         if rows.hash_keys is not None:
             pairs = zip(rows.keys, rows.hash_keys, strict=True)
             return [self._route(key) if h is None else self._lane_of(int(h)) for key, h in pairs]
-        known = self._routes.get
-        return [known(key) or self._route(key) for key in rows.keys]
+        try:
+            return list(map(self._routes.__getitem__, rows.keys))
+        except KeyError:
+            known = self._routes.get
+            return [known(key) or self._route(key) for key in rows.keys]
 
     def _route(self, key: str) -> Lane:
         lane = self._routes.get(key)

@@ -38,6 +38,10 @@ class Rows:
             keys = map(str.encode, self.keys)
         return list(map(add, map(len, self.data), map(len, keys)))
 
+    def size_bytes(self) -> int:
+        """Return the bytes of all rows."""
+        return sum(map(len, self.data)) + len("".join(self.keys).encode())
+
     def part(self, start: int, stop: int) -> Rows:
         hash_keys = None if self.hash_keys is None else self.hash_keys[start:stop]
         return Rows(self.data[start:stop], self.keys[start:stop], hash_keys)

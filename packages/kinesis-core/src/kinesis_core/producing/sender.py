@@ -13,7 +13,8 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
 from kinesis_core.logs import get_logger
-from kinesis_core.producing.outbox import REQUEST_BYTES, Landing, Outbox
+from kinesis_core.producing.answers import Answers, Landing
+from kinesis_core.producing.outbox import REQUEST_BYTES, Outbox
 from kinesis_core.producing.parcels import Parcel
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.routing import ShardMap
@@ -35,12 +36,17 @@ class Sender:
     api: PutApi
     outbox: Outbox
     clock: Clock
+    answers: Answers = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock, init=False)
     """Re-entrant, because a forgotten producer is collected, and cancels, wherever Python happens to be."""
     _work: threading.Condition = field(init=False)
     """Something is to be sent, or will be due sooner than the threads think."""
     _news: threading.Condition = field(init=False)
-    """Something was written, or will never be."""
+    """Something that callers wait for was written, or will never be."""
+    _wants_room: int = field(default=0, init=False)
+    """How many callers wait for room."""
+    _flushing: list[int] = field(factory=list, init=False)
+    """The generations that callers wait for."""
     _listing: threading.Lock = field(factory=threading.Lock, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
     _is_stopped: bool = field(default=False, init=False)
@@ -50,6 +56,7 @@ class Sender:
     _process: int = field(factory=os.getpid, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.answers = Answers(self.outbox)
         self._work = threading.Condition(self._lock)
         self._news = threading.Condition(self._lock)
 
@@ -67,6 +74,7 @@ class Sender:
 
     def _wait_for_room(self, left: Groups) -> None:
         self.outbox.hurry += 1
+        self._wants_room += 1
         try:
             while left:
                 self._work.notify()
@@ -76,6 +84,7 @@ class Sender:
             self._work.notify()
         finally:
             self.outbox.hurry -= 1
+            self._wants_room -= 1
 
     def flush(self) -> Totals:
         """Return when everything put so far is in the stream: what happened since this was last called."""
@@ -83,6 +92,7 @@ class Sender:
             self._check()
             generation = self.outbox.begin_generation()
             self.outbox.hurry += 1
+            self._flushing.append(generation)
             try:
                 self._work.notify()  # a thread that takes a request wakes another one for the rest
                 while not self.outbox.ledger.is_written(generation):
@@ -90,6 +100,7 @@ class Sender:
                     self._check()
             finally:
                 self.outbox.hurry -= 1
+                self._flushing.remove(generation)
             return self.outbox.ledger.take_totals()
 
     def finish(self) -> Totals:
@@ -164,7 +175,7 @@ class Sender:
                 if self.outbox.failure is not None:
                     self._news.notify_all()
                 if request:
-                    if wait_s is not None:
+                    if wait_s is not None and now_s + wait_s < self._alarm_s:
                         self._work.notify()  # another thread is to look after the rest
                     return request
                 self._sleep(now_s, wait_s)
@@ -190,13 +201,19 @@ class Sender:
         except ServiceError as error:
             log.info("call.retried", call="PutRecords", reason=error.code, records=len(entries))
             with self._lock:
-                self.outbox.bounce(request, error, self.clock.now_s())
+                self.answers.bounce(request, error, self.clock.now_s())
         else:
             with self._lock:
-                landings = self.outbox.settle(request, answer, self.clock.now_s())
+                landings = self.answers.settle(request, answer, self.clock.now_s())
         if landings:
             self._place(landings)
         with self._lock:
+            self._tell_callers()
+
+    def _tell_callers(self) -> None:
+        """Wake those who put or flush when what happened may be what one of them waits for."""
+        is_over = self.outbox.failure is not None or any(map(self.outbox.ledger.is_written, self._flushing))
+        if is_over or self._wants_room:
             self._news.notify_all()
 
     def _place(self, landings: Sequence[Landing]) -> None:
@@ -205,16 +222,16 @@ class Sender:
             self._refresh(landings)
         except ServiceError as error:
             with self._lock:
-                self.outbox.lose(landings, error)
+                self.answers.lose(landings, error)
             return
         with self._lock:
-            self.outbox.place(landings)
+            self.answers.place(landings)
 
     def _refresh(self, landings: Sequence[Landing]) -> None:
         with self._listing:  # the others wait, and then find the map that one has fetched
             for attempt in range(_LISTINGS):
                 with self._lock:
-                    if self.outbox.knows_why(landings):
+                    if self.answers.knows_why(landings):
                         return
                 self.clock.sleep(_LISTING_PAUSE_S if attempt else 0.0)
                 shards = ShardMap.of(self.api.list_shards())

@@ -1,0 +1,124 @@
+"""What is to be done about the answers to requests: note what is written, and send the rest again, or give up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define
+
+from kinesis_core.errors import ServiceError, ThrottledError
+from kinesis_core.producing.failures import THROTTLED
+from kinesis_core.producing.fates import fates
+from kinesis_core.producing.outbox import Outbox
+from kinesis_core.producing.parcels import Parcel
+from kinesis_core.puts import PutAnswer
+from kinesis_core.service_errors import is_retryable
+
+_NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
+
+Landing = tuple[Parcel, str]
+"""An aggregate, and the shard that it came to, which is another than it was made for."""
+
+
+@define(eq=False)
+class Answers:
+    """Gives every parcel of a request its end: it is written, back in the outbox, or lost with everybody told."""
+
+    outbox: Outbox
+
+    def settle(self, request: Sequence[Parcel], answer: PutAnswer, now_s: float) -> list[Landing]:
+        """
+        Note the answer to a request. Returns the aggregates that came to another shard than they were made for:
+        they wait for `place`.
+        """
+        landings: list[Landing] = []
+        refused: list[Parcel] = []
+        for parcel, fate in zip(request, fates(request, answer), strict=True):
+            self.outbox.router.lane(parcel.shard_id).landed(parcel)
+            if fate.elsewhere is not None:
+                landings.append((parcel, fate.elsewhere))
+            elif fate.written is not None:
+                self.outbox.note_written(fate.written)
+            if fate.refused is not None:
+                refused.append(fate.refused)
+        self._pace(request, refused, now_s)
+        self._send_again(refused)
+        return landings
+
+    def bounce(self, request: Sequence[Parcel], error: ServiceError, now_s: float) -> None:
+        """Note that a request failed as a whole."""
+        is_throttled = isinstance(error, ThrottledError)
+        is_unsure = error.retryable and not is_throttled and error.code not in _NEVER_SENT
+        for parcel in request:
+            self.outbox.router.lane(parcel.shard_id).landed(parcel)
+            parcel.label = parcel.label.again(error.code, str(error), is_unsure=is_unsure)
+        self._pace(request, request, now_s, is_throttled=is_throttled)
+        self._send_again(request, is_hopeless=not error.retryable)
+
+    def _pace(
+        self,
+        request: Sequence[Parcel],
+        refused: Sequence[Parcel],
+        now_s: float,
+        *,
+        is_throttled: bool = False,
+    ) -> None:
+        """Let each shard of a request go faster or slower."""
+        router, tally, rng = self.outbox.router, self.outbox.ledger.tally, self.outbox.rng
+        throttled = {
+            parcel.shard_id for parcel in refused if is_throttled or parcel.label.reason == THROTTLED
+        }
+        failed = {parcel.shard_id for parcel in refused} - throttled
+        for shard_id in throttled:
+            router.lane(shard_id).pace.throttled(now_s, rng)
+        for shard_id in failed:
+            router.lane(shard_id).pace.failed(now_s, rng)
+        for parcel in request:
+            if parcel.shard_id not in throttled and parcel.shard_id not in failed:
+                router.lane(parcel.shard_id).pace.accepted(len(parcel.entries), parcel.size_bytes)
+        for parcel in refused:
+            tally["throttled" if parcel.shard_id in throttled else "failed"] += len(parcel.entries)
+
+    def _send_again(self, refused: Sequence[Parcel], *, is_hopeless: bool = False) -> None:
+        if self.outbox.failure is not None:
+            return
+        lost = [parcel for parcel in refused if is_hopeless or not is_retryable(parcel.label.reason)]
+        if lost:
+            self.outbox.give_up_parcels(lost, "Kinesis refused them")
+            return
+        for parcel in reversed(refused):  # those that waited longest stay in front
+            self.outbox.put_back(parcel)
+
+    # When the stream is resharded
+
+    def knows_why(self, landings: Sequence[Landing]) -> bool:
+        """Return whether the shard map explains that these aggregates came to other shards."""
+        shards = self.outbox.router.shards
+        return all(
+            shard_id in shards.ranges and parcel.shard_id not in shards.open_shards
+            for parcel, shard_id in landings
+        )
+
+    def place(self, landings: Sequence[Landing]) -> None:
+        """
+        Decide on aggregates that came to another shard: they are written if all their user records belong there.
+
+        If one does not, all are sent again: the KCL drops the whole of such an aggregate.
+        """
+        outbox = self.outbox
+        for parcel, shard_id in landings:
+            if outbox.failure is not None or not outbox.router.misplaced(parcel.rows(), shard_id):
+                outbox.note_written(parcel)
+            else:
+                outbox.ledger.tally["misplaced"] += parcel.user_records
+                parcel.label = parcel.label.again("Misplaced", "", is_unsure=False)
+                outbox.scatter(parcel)
+
+    def lose(self, landings: Sequence[Landing], error: ServiceError) -> None:
+        """Give up: where these aggregates belong cannot be found out."""
+        if self.outbox.failure is not None:
+            return
+        for parcel, _ in landings:
+            parcel.label = parcel.label.again(error.code, str(error), is_unsure=False)
+        lost = [parcel for parcel, _ in landings]
+        self.outbox.give_up_parcels(lost, "the shards that they belong to cannot be listed")

@@ -215,7 +215,7 @@ def test_answers_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> 
         ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
         ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
         ("UnrecognizedClientException", 400, AccessDeniedError, "give other credentials"),
-        ("ExpiredTokenException", 400, AccessDeniedError, "give other credentials"),
+        ("ExpiredTokenException", 400, AccessDeniedError, "Keys that are given are never refreshed"),
         ("InvalidSignatureException", 403, AccessDeniedError, "give other credentials"),
         ("com.amazon.coral.service#AccessDeniedException", 400, AccessDeniedError, "credentials"),
         ("InternalFailure", 500, UnavailableError, "Check endpointUrl"),

@@ -50,6 +50,14 @@ def test_arn(names: dict[str, str]) -> None:
     assert connection.region == "eu-west-1"
 
 
+def test_arns_of_other_accounts_and_regions() -> None:
+    """Streams of several accounts and regions are named together, also when they are called alike."""
+    connection = connect(streamARN=f"{ARN},{OTHER_ACCOUNT},{OTHER_REGION}")
+    assert [stream.name for stream in connection.streams] == ["orders", "orders", "payments"]
+    assert [stream.region for stream in connection.streams] == ["eu-west-1", "eu-west-1", "eu-west-2"]
+    assert connection.region == "eu-west-1"
+
+
 def test_custom_endpoint() -> None:
     """An endpoint outside AWS needs no region."""
     connection = connect(streamName="orders", endpoint="localhost:4567")
@@ -108,8 +116,9 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
             "Option 'streamName' names payments, and Option 'streamARN' names orders. Keep one of them.",
         ),
         (
-            {"streamARN": f"{ARN},{OTHER_ACCOUNT}"},
-            "Option 'streamARN' names two streams called alike; read them with one source each.",
+            {"streamARN": f"{ARN},{OTHER_REGION}", "endpointUrl": "https://kinesis.eu-west-1.amazonaws.com"},
+            "The regions contradict each other: a stream's ARN says 'eu-west-1', a stream's ARN says 'eu-west-2', "
+            "the endpoint says 'eu-west-1'. An endpoint of AWS serves one region.",
         ),
         (
             {"streamARN": ARN, "region": "eu-west-2"},
@@ -139,7 +148,7 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "awsProfile": "team", **KEYS},
-            "Option 'awsProfile' and explicit keys are two sources of credentials. Keep one of them.",
+            "Option 'awsAccessKeyId' and Option 'awsProfile' are two sources of credentials. Keep one of them.",
         ),
         (
             {"streamARN": ARN, "awsAccessKeyId": "AKID", "awsSecretKey": "s3 cr3t"},

@@ -16,7 +16,8 @@ from attrs import asdict
 from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.errors import OptionError
 from kinesis_core.options import Latest, Origin, PerShard
-from kinesis_credentials import DefaultChain, StaticKeys
+from kinesis_core.options.catalog import CREDENTIALS, PROXY
+from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
@@ -139,14 +140,6 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
             "endpoint": "kinesis.eu-west-1.amazonaws.com",
         },
     ),
-    (
-        "awsProfile",
-        "connection.credentials",
-        DefaultChain(),
-        "default",
-        None,
-        {},
-    ),
 ]
 
 
@@ -202,9 +195,6 @@ def test_every_option_has_a_case() -> None:
         "streamName",
         "streamARN",
         "region",
-        "awsAccessKeyId",
-        "awsSecretKey",
-        "sessionToken",
         "addIdleTimeBetweenReads",
         "idleTimeBetweenReadsInMs",
         "metadataCommitterType",
@@ -213,7 +203,7 @@ def test_every_option_has_a_case() -> None:
     }
     tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
     for option in SOURCE_OPTIONS.options:
-        if option.name not in elsewhere:
+        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY):
             names = {option.name, *(alias.name for alias in option.aliases)}
             assert {name.lower().removeprefix("kinesis.") for name in names} <= tried
 
@@ -325,11 +315,6 @@ def test_regions(name: str) -> None:
             "3 to 255 letters, digits, '_', '.' and '-'; got 'my table'.",
         ),
         (
-            {"awsUseInstanceProfile": "true"},
-            "Option 'awsUseInstanceProfile' set to 'true' asks for the instance profile alone, which is not "
-            "supported in this version yet. Leave it out: the default chain ends with the instance profile.",
-        ),
-        (
             {"minFetchPeriod": "200 ms", "addIdleTimeBetweenReads": "true"},
             "Option 'minFetchPeriod' and Option 'addIdleTimeBetweenReads' set the same thing to different values "
             "(0.2 s and 1 s). Keep one of them.",
@@ -347,24 +332,12 @@ def test_refusals(given: dict[str, str], message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "stsRoleArn",
-        "awsSTSRoleARN",
-        "roleArn",
-        "credentialProviderClass",
-        "serviceCredential",
-        "proxyUrl",
-        "kinesis.sink.proxyAddress",
-    ],
-)
-def test_not_yet(name: str) -> None:
-    """What would change where credentials or calls go is never ignored."""
+def test_credentials_of_databricks() -> None:
+    """What only Databricks can look up is refused with what to give instead, never ignored."""
     with pytest.raises(
-        OptionError, match=f"Option '{re.escape(name)}' asks for .* not supported in this version yet"
+        OptionError, match=r"Option 'serviceCredential' asks for .* Name a role in 'stsRoleArn'"
     ):
-        parse(**{name: "anything"})
+        parse(serviceCredential="team")
 
 
 @pytest.mark.parametrize(
@@ -499,7 +472,24 @@ SECRETS = {
         {"awsSecretKey": "v3ry-s3cr3t k3y"},
         {"proxyPassword": "v3ry-s3cr3t-pr0xy"},
         {"credentialProviderParam": "v3ry-s3cr3t-param"},
-        {"credentialProviderClass": "v3ry-s3cr3t-class"},
+        {"credentialProviderClass": "company.aws.Vault", "credentialProviderParam": "v3ry-s3cr3t-param"},
+        {"credentialProviderClass": "no path", "credentialProviderParam": "v3ry-s3cr3t-param"},
+        {"stsRoleArn": "arn:aws:iam::123456789012:role/r", "stsExternalId": "v3ry-s3cr3t-id"},
+        {
+            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
+            "stsSessionName": "s",
+            "stsExternalId": "v3ry s3cr3t id, v3ry-s3cr3t",
+        },
+        {
+            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
+            "stsExternalId": "v3ry-s3cr3t-id",
+            "roleExternalId": "v3ry-s3cr3t-0ther",
+        },
+        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128"},
+        {"proxyUrl": "socks5://user:v3ry-s3cr3t@127.0.0.1:3128"},
+        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128", "proxyAddress": "127.0.0.1"},
+        {"proxyAddress": "127.0.0.1", "proxyUsername": "user", "proxyPassword": "v3ry-s3cr3t"},
+        {"proxyAddress": "127.0.0.1", "proxyPassword": "v3ry-s3cr3t"},
         {"endpointUrl": "https://user:v3ry-s3cr3t@example.com"},
         {"endpointUrl": "https://user:v3ry-s3cr3t@[example.com"},
         {"region": None, "endpointUrl": "https://kinesis.amazonaws.com"},

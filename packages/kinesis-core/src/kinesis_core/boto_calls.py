@@ -13,7 +13,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import MalformedAnswerError
 from kinesis_core.retry import RetryPolicy, call_with_retries
 from kinesis_core.service_clock import ServiceClock
-from kinesis_core.service_errors import translate
+from kinesis_core.service_errors import CALL_ERRORS, translate
 
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError)
 """What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
@@ -66,7 +66,7 @@ class BotoCaller:
     def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
         try:
             answer = call()
-        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+        except CALL_ERRORS as error:
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
             raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error

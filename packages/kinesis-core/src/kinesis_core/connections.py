@@ -17,7 +17,7 @@ from kinesis_core.boto_api import BotoStreamApi, give_body, send_milliseconds, t
 from kinesis_core.clock import SystemClock
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy
-from kinesis_credentials import cached_session, check
+from kinesis_credentials import cached_session, check, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
@@ -44,14 +44,13 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamA
 def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> BotoStreamApi:
     policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    return BotoStreamApi(
-        _client(connection, os.getpid()), stream.name, stream.arn, policy, SystemClock(), rng
-    )
+    client = _client(connection, stream.region or connection.region, os.getpid())
+    return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng)
 
 
 @lru_cache(maxsize=16)
-def _client(connection: ConnectionOptions, _process: int) -> Any:
-    client = make_client(connection, "kinesis", connection.endpoint_url)
+def _client(connection: ConnectionOptions, region: str, _process: int) -> Any:
+    client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
     take_body(client)
     send_milliseconds(client)
     give_body(client)
@@ -63,14 +62,18 @@ def make_client(
     service: str,
     endpoint_url: str | None = None,
     read_timeout_s: float = READ_TIMEOUT_S,
+    *,
+    region: str | None = None,
 ) -> Any:
     """
-    Return a new botocore client of *service* with the credentials of *connection*. It makes one attempt a call.
+    Return a new botocore client of *service* with the credentials of *connection*, in its region if not told another.
+
+    It makes one attempt a call, and another one with new credentials when AWS calls those in use expired.
 
     Raises:
         CredentialsError: There are no credentials.
     """
-    session = cached_session(connection.credentials, connection.region)
+    session = cached_session(connection.credentials, connection.region, connection.proxy_url)
     check(session)
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
@@ -81,9 +84,11 @@ def make_client(
         user_agent=_user_agent(),
     )
     with _lock:  # botocore's sessions make clients one thread at a time
-        return session.create_client(
-            service, region_name=connection.region, endpoint_url=endpoint_url, config=config
+        client = session.create_client(
+            service, region_name=region or connection.region, endpoint_url=endpoint_url, config=config
         )
+    renew_expired(client, get_credentials(session))
+    return client
 
 
 @lru_cache(maxsize=1)

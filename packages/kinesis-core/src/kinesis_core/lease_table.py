@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import botocore.exceptions
 from attrs import define
 
 from kinesis_core.clock import Clock, SystemClock
@@ -16,7 +15,7 @@ from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
 from kinesis_core.options import ConnectionOptions
 from kinesis_core.retry import RetryPolicy, call_with_retries
-from kinesis_core.service_errors import translate
+from kinesis_core.service_errors import CALL_ERRORS, translate
 
 READ_TIMEOUT_S = 5.0
 """DynamoDB answers in milliseconds, and a query waits meanwhile."""
@@ -142,7 +141,7 @@ class LeaseTable:
     def _call(self, operation: str, call: Callable[[], T], where: str = "") -> T:
         try:
             return call()
-        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+        except CALL_ERRORS as error:
             raise translate(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
 
 

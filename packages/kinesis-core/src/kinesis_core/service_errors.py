@@ -18,6 +18,10 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.permissions import needed
+from kinesis_credentials import CredentialsError
+
+CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
+"""What a call through botocore raises; the last of them while it is signed, when keys are needed anew."""
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {
     "ResourceNotFoundException": StreamNotFoundError,
@@ -52,6 +56,10 @@ _ADVICE: Mapping[type[ServiceError], str] = {
     ThrottledError: "Other consumers use up the quota; give the stream more shards or them fewer calls.",
     UnavailableError: "Check endpointUrl, region, network and proxy.",
 }
+_ADVICE_ON_EXPIRED_KEYS = (
+    "The source of the credentials has no newer ones. Keys that are given are never refreshed: give new ones, or a "
+    "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
+)
 _ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
     TableNotFoundError: "Check dynamodbTableName, region and account.",
     AccessDeniedError: _ADVICE[AccessDeniedError],
@@ -67,12 +75,14 @@ def is_retryable(code: str) -> bool:
 
 def translate(action: str, where: str, error: Exception, service: str = "Kinesis") -> ServiceError:
     """
-    Return the error of ours for one that botocore raised while calling *action* of *service*, Kinesis or DynamoDB.
+    Return the error of ours for one of `CALL_ERRORS`, raised while calling *action* of *service*, Kinesis or DynamoDB.
 
-    *where* says which stream and shard, or which table, was meant. Any other exception is not for this function.
+    *where* says which stream and shard, or which table, was meant.
     """
     if isinstance(error, boto.ClientError):
         return _from_answer(action, where, error.response, service)
+    if isinstance(error, CredentialsError):
+        return _from_credentials(action, where, error, service)
     kind = (
         UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
     )
@@ -80,6 +90,14 @@ def translate(action: str, where: str, error: Exception, service: str = "Kinesis
         kind = InvalidRequestError
     code = type(error).__name__
     return kind(_message(action, where, kind, f"{code}: {error}", code, service), code=code)
+
+
+def _from_credentials(action: str, where: str, error: CredentialsError, service: str) -> ServiceError:
+    """Return *error* as one of the call that was to be signed; passing trouble is retried like the service's own."""
+    kind = UnavailableError if error.retryable else AccessDeniedError
+    code = getattr(error, "code", "") or type(error).__name__
+    message = f"{service} {action} was not sent, for want of credentials. {error} [{where}]"
+    return kind(message, code=code, request_id=getattr(error, "request_id", ""))
 
 
 def _from_answer(action: str, where: str, response: Mapping[str, Any], service: str) -> ServiceError:
@@ -96,5 +114,7 @@ def _from_answer(action: str, where: str, response: Mapping[str, Any], service: 
 
 def _message(action: str, where: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
+    if code.rpartition("#")[2] == "ExpiredTokenException":
+        known = {**known, kind: _ADVICE_ON_EXPIRED_KEYS}
     advice = known.get(kind, "").format(needed=needed(service.lower(), action, code.rpartition("#")[2]))
     return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")

@@ -79,6 +79,8 @@ class Option(Generic[T_co]):
     aliases: tuple[Alias[T_co], ...] = ()
     is_secret: bool = False
     """Its values appear in no message."""
+    needs: Option[Any] | None = None
+    """The option that it belongs to, without which it is accepted and not needed."""
 
 
 @frozen

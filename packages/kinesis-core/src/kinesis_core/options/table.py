@@ -121,6 +121,7 @@ class OptionTable:
                     )
             elif note := self._read_foreign(name, text):
                 notes.append(note)
+        notes += [_describe_idle(given) for given in found.values() if _is_idle(given.spelling.option, found)]
         return Values(found, tuple(notes), path)
 
     @staticmethod
@@ -161,6 +162,16 @@ def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:
         yield _Spelling(option.name, option, option.parser)
         for alias in option.aliases:
             yield _Spelling(alias.name, option, alias.parser or option.parser)
+
+
+def _is_idle(option: Option[Any], found: Mapping[str, _Given]) -> bool:
+    return option.needs is not None and option.needs.name not in found
+
+
+def _describe_idle(given: _Given) -> str:
+    needs = given.spelling.option.needs
+    what = "" if needs is None else f"it belongs to '{needs.name}', which is not given"
+    return f"Option '{given.name}' is accepted and not needed: {what}."
 
 
 def _find_name(name: str, declared: tuple[str, ...]) -> str | None:

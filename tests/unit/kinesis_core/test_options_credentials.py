@@ -1,0 +1,278 @@
+"""Where credentials come from, and through which proxy: every option by every name, and what does not go together."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import ConnectionOptions, OptionTable
+from kinesis_core.options.catalog import COMMON_OPTIONS, CREDENTIALS, PROXY
+from kinesis_credentials import (
+    AssumeRole,
+    CredentialSpec,
+    DefaultChain,
+    InstanceProfile,
+    Profile,
+    ProviderClass,
+    StaticKeys,
+)
+
+TABLE = OptionTable(COMMON_OPTIONS)
+KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "s3cr3t"}
+ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
+ROLE = {"stsRoleArn": ROLE_ARN, "stsSessionName": "tests"}
+STS = "https://sts.eu-west-1.amazonaws.com"
+CLASS = "company.aws.Vault"
+
+# Ours, a value, what it needs beside it, what becomes of it all; then each other connector's name with a value that
+# means the same.
+SOURCES: list[tuple[str, str, dict[str, str], CredentialSpec, dict[str, str]]] = [
+    (
+        "awsAccessKeyId",
+        "AKIDEXAMPLE",
+        {"awsSecretKey": "s3cr3t"},
+        StaticKeys("AKIDEXAMPLE", "s3cr3t"),
+        {"kinesis.awsAccessKeyId": "AKIDEXAMPLE", "awsAccessKey": "AKIDEXAMPLE"},
+    ),
+    (
+        "awsSecretKey",
+        "s3cr3t",
+        {"awsAccessKeyId": "AKIDEXAMPLE"},
+        StaticKeys("AKIDEXAMPLE", "s3cr3t"),
+        {"kinesis.awsSecretKey": "s3cr3t"},
+    ),
+    (
+        "sessionToken",
+        "t0ken",
+        KEYS,
+        StaticKeys("AKIDEXAMPLE", "s3cr3t", "t0ken"),
+        {"kinesis.sessionToken": "t0ken"},
+    ),
+    ("awsProfile", "default", {}, Profile("default"), {}),
+    ("awsUseInstanceProfile", "true", {}, InstanceProfile(), {}),
+    ("credentialProviderClass", CLASS, {}, ProviderClass(CLASS), {"kinesis.credentialProviderClass": CLASS}),
+    (
+        "credentialProviderParam",
+        "path",
+        {"credentialProviderClass": CLASS},
+        ProviderClass(CLASS, "path"),
+        {"kinesis.credentialProviderParam": "path"},
+    ),
+    (
+        "stsRoleArn",
+        ROLE_ARN,
+        {"stsSessionName": "tests"},
+        AssumeRole(DefaultChain(), ROLE_ARN, "tests"),
+        {"kinesis.stsRoleArn": ROLE_ARN, "awsSTSRoleARN": ROLE_ARN, "roleArn": ROLE_ARN},
+    ),
+    (
+        "stsSessionName",
+        "tests",
+        {"stsRoleArn": ROLE_ARN},
+        AssumeRole(DefaultChain(), ROLE_ARN, "tests"),
+        {"kinesis.stsSessionName": "tests", "awsSTSSessionName": "tests", "roleSessionName": "tests"},
+    ),
+    (
+        "stsExternalId",
+        "some:id",
+        ROLE,
+        AssumeRole(DefaultChain(), ROLE_ARN, "tests", "some:id"),
+        {"roleExternalId": "some:id"},
+    ),
+    (
+        "stsEndpointUrl",
+        STS,
+        ROLE,
+        AssumeRole(DefaultChain(), ROLE_ARN, "tests", None, STS),
+        {"kinesis.stsEndpointUrl": STS, "stsEndpoint": "sts.eu-west-1.amazonaws.com"},
+    ),
+]
+PROXIES: list[tuple[str, str, dict[str, str], str, dict[str, str]]] = [
+    ("proxyUrl", "http://u:p@proxy:3128/", {}, "http://u:p@proxy:3128", {}),
+    ("proxyAddress", "proxy", {}, "http://proxy:443", {"kinesis.sink.proxyAddress": "proxy"}),
+    (
+        "proxyPort",
+        "3128",
+        {"proxyAddress": "[::1]"},
+        "http://[::1]:3128",
+        {"kinesis.sink.proxyPort": "3128"},
+    ),
+    (
+        "proxyUsername",
+        "u@x",
+        {"proxyAddress": "proxy"},
+        "http://u%40x@proxy:443",
+        {"kinesis.sink.proxyUsername": "u@x"},
+    ),
+    (
+        "proxyPassword",
+        "p:/w",
+        {"proxyAddress": "proxy", "proxyUsername": "u"},
+        "http://u:p%3A%2Fw@proxy:443",
+        {"kinesis.sink.proxyPassword": "p:/w"},
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+
+
+def connect(**given: object) -> ConnectionOptions:
+    return ConnectionOptions.from_values(TABLE.read({"streamName": "orders", "region": "eu-west-1", **given}))
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        ({name: value, **beside}, spec)
+        for ours, good, beside, spec, others in SOURCES
+        for name, value in {ours: good, **others}.items()
+    ],
+)
+def test_sources(given: dict[str, str], spec: CredentialSpec) -> None:
+    """Every option that says where credentials come from does so by every name."""
+    assert connect(**given).credentials == spec
+
+
+@pytest.mark.parametrize(
+    ("given", "proxy_url"),
+    [
+        ({name: value, **beside}, proxy_url)
+        for ours, good, beside, proxy_url, others in PROXIES
+        for name, value in {ours: good, **others}.items()
+    ],
+)
+def test_proxies(given: dict[str, str], proxy_url: str) -> None:
+    """The proxy is given by its URL, or in its parts as the awslabs connector has them."""
+    assert connect(**given).proxy_url == proxy_url
+
+
+def test_every_option_has_a_case() -> None:
+    """No option about credentials or a proxy is without a case here, and no name of another connector."""
+    cases: list[Any] = [*SOURCES, *PROXIES]
+    tried = {name for case in cases for name in (case[0], *case[4])} | {"awsSecretKey", "sessionToken"}
+    for option in COMMON_OPTIONS:
+        if option.group in (CREDENTIALS, PROXY):
+            assert {option.name, *(alias.name for alias in option.aliases)} <= tried
+
+
+def test_nothing_given() -> None:
+    """Without any of them, botocore's chain is asked, and no proxy is named."""
+    connection = connect(awsUseInstanceProfile="false", sessionToken="")
+    assert connection.credentials == DefaultChain()
+    assert connection.proxy_url is None
+
+
+@pytest.mark.parametrize(
+    ("base", "spec"),
+    [
+        (KEYS, StaticKeys("AKIDEXAMPLE", "s3cr3t")),
+        ({"awsProfile": "default"}, Profile("default")),
+        ({"awsUseInstanceProfile": "true"}, InstanceProfile()),
+        ({"credentialProviderClass": CLASS}, ProviderClass(CLASS)),
+    ],
+)
+def test_role_on_any_source(base: dict[str, str], spec: CredentialSpec) -> None:
+    """A role is assumed with the credentials of any other source."""
+    assert connect(**ROLE, **base).credentials == AssumeRole(spec, ROLE_ARN, "tests")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"stsSessionName": "tests"},
+        {"stsExternalId": "some-id"},
+        {"stsEndpointUrl": STS},
+        {"credentialProviderParam": "path"},
+        {"proxyPort": "3128"},
+        {"proxyUsername": "u"},
+        {"proxyPassword": "p"},
+    ],
+)
+def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
+    """What belongs to an option that is not given is accepted, and the log gets one line about it."""
+    [note] = TABLE.read(given).notes
+    [name] = given
+    assert note.startswith(f"Option '{name}' is accepted and not needed: it belongs to '")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"stsRoleArn": ROLE_ARN}, "Option 'stsRoleArn' needs 'stsSessionName' beside it."),
+        (
+            {"awsSTSRoleARN": ROLE_ARN},
+            "Option 'awsSTSRoleARN' ('stsRoleArn' here) needs 'stsSessionName' beside it.",
+        ),
+        (
+            {**ROLE, "stsRoleArn": "reader"},
+            "Option 'stsRoleArn' accepts the ARN of a role, such as arn:aws:iam::123456789012:role/reader; "
+            "got 'reader'.",
+        ),
+        (
+            {**ROLE, "stsSessionName": "my session"},
+            "Option 'stsSessionName' accepts 2 to 64 letters, digits and any of _+=,.@-; got 'my session'.",
+        ),
+        (
+            {**ROLE, "stsExternalId": "s3cr3t id"},
+            "Option 'stsExternalId' accepts 2 to 1224 letters, digits and any of _+=,.@:/-; "
+            "the value given is another.",
+        ),
+        (
+            {"awsUseInstanceProfile": "yes"},
+            "Option 'awsUseInstanceProfile' accepts true or false; got 'yes'.",
+        ),
+        (
+            {"credentialProviderClass": "Vault"},
+            "Option 'credentialProviderClass' accepts the dotted path of a Python class, such as "
+            "company.aws.Vault; got 'Vault'.",
+        ),
+        (
+            {"credentialProviderClass": CLASS, "awsUseInstanceProfile": "true"},
+            "Option 'awsUseInstanceProfile' and Option 'credentialProviderClass' are two sources of credentials. "
+            "Keep one of them.",
+        ),
+        (
+            {"proxyUrl": "proxy:3128"},
+            "Option 'proxyUrl' accepts the http or https URL of a proxy, such as http://proxy.example.com:3128; "
+            "the value given is another.",
+        ),
+        (
+            {"proxyUrl": "http://proxy:3128", "kinesis.sink.proxyAddress": "other"},
+            "Option 'proxyUrl' and Option 'kinesis.sink.proxyAddress' ('proxyAddress' here) name two proxies. "
+            "Keep one of them.",
+        ),
+        (
+            {"proxyAddress": "proxy", "proxyPassword": "s3cr3t"},
+            "Option 'proxyPassword' needs 'proxyUsername' beside it.",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str], message: str) -> None:
+    """What is missing or contradicts is named, with what to do, and without secrets."""
+    with pytest.raises(OptionError) as caught:
+        connect(**given)
+    assert str(caught.value) == message
+
+
+def test_travels() -> None:
+    """A connection pickles with all of it, and neither its repr nor that of its copy shows a secret."""
+    connection = connect(
+        **ROLE,
+        stsExternalId="s3cr3t-id",
+        credentialProviderClass=CLASS,
+        credentialProviderParam="s3cr3t-param",
+        proxyUrl="http://user:s3cr3t-word@proxy:3128",
+    )
+    copy = pickle.loads(pickle.dumps(connection))  # noqa: S301 - our own bytes
+    assert copy == connection
+    assert "s3cr3t" not in repr(copy) + str(connection)

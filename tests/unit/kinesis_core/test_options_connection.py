@@ -15,6 +15,7 @@ from kinesis_credentials import DefaultChain, Profile, StaticKeys
 TABLE = OptionTable(COMMON_OPTIONS, COMMON_UNSUPPORTED, COMMON_UNNEEDED, SPARK_OPTIONS)
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER_ACCOUNT = "arn:aws:kinesis:eu-west-1:210987654321:stream/orders"
+OTHER_REGION = "arn:aws:kinesis:eu-west-2:123456789012:stream/payments"
 KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "s3cr3t"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from itertools import chain
 
 from attrs import define, field
@@ -11,7 +12,9 @@ from attrs import define, field
 from kinesis_core.cuts import TrimHorizon
 from kinesis_core.offsets import Offset
 from kinesis_core.options.positions import StartingPosition
+from kinesis_core.pages import Page
 from kinesis_core.planner import Planner
+from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import RangeReader, ReadSettings
 from kinesis_core.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, FakeStream
@@ -63,16 +66,22 @@ class Planned:
         return [record for _ in range(count) for record in self.batch(bounded=bounded)]
 
     def read(self, start: Offset, end: Offset) -> Read:
-        """Read a batch through offsets that went through text, chain after chain."""
+        """Read a batch, chain after chain."""
+        return [
+            (r.shard_id, record.sequence_number)
+            for r, page in self.pages(start, end)
+            for record in page.records
+        ]
+
+    def pages(self, start: Offset, end: Offset) -> Iterator[tuple[ShardRange, Page]]:
+        """Yield the pages of a batch, through offsets that went through text."""
         ranges = chain.from_iterable(self.planner.chains(through_text(start), through_text(end)))
         by_name = {stream.name: stream for stream in self.streams}
         settings = ReadSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
-        return [
-            (r.shard_id, record.sequence_number)
-            for r in ranges
-            for page in RangeReader(by_name[r.stream], r, settings, self.clock, random.Random(0)).pages()
-            for record in page.records
-        ]
+        for found in ranges:
+            reader = RangeReader(by_name[found.stream], found, settings, self.clock, random.Random(0))
+            for page in reader.pages():
+                yield found, page
 
 
 def everything(stream: FakeStream, *shard_ids: str) -> Read:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from kinesis_emulator import Emulator
 from support.spark_harness import Query
-from support.streams import StreamUnderTest
+from support.streams import Put, StreamUnderTest
 
 MakeQuery = Callable[..., Query]
+MakeStream = Callable[..., StreamUnderTest]
+FIRST = "shardId-000000000000"
 NOON = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=6)
 """Noon somewhere, within the stream's retention of 24 hours."""
 
 
 def read(spark: SparkSession, options: dict[str, str]) -> list[bytes]:
     return [bytes(row.data) for row in spark.read.format("kinesis").options(**options).load().collect()]
+
+
+def by_shard(stream: StreamUnderTest) -> dict[str, list[Put]]:
+    found: dict[str, list[Put]] = defaultdict(list)
+    for put in stream.sent:
+        found[put.shard_id].append(put)
+    return found
+
+
+def rows_by_shard(rows: list[Row]) -> dict[str, list[bytes]]:
+    found: dict[str, list[bytes]] = defaultdict(list)
+    for row in rows:
+        found[row.shardId].append(bytes(row.data))
+    return found
 
 
 @pytest.mark.parametrize("position", [None, "LATEST"])
@@ -44,16 +62,58 @@ def test_oldest(stream: StreamUnderTest, make_query: MakeQuery, position: str) -
 @pytest.mark.parametrize(
     "noon",
     [
-        f"{NOON:%Y-%m-%dT%H:%M:%S}Z",
-        NOON.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat(),
-        NOON.astimezone(timezone(timedelta(hours=-8))).isoformat(),
-        f"{NOON.timestamp():.0f}",
+        f"AT_TIMESTAMP {NOON:%Y-%m-%dT%H:%M:%S}Z",
+        f"AT_TIMESTAMP {NOON.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat()}",
+        f"at_timestamp {NOON.astimezone(timezone(timedelta(hours=-8))).isoformat()}",
+        f"AT_TIMESTAMP {NOON.timestamp():.0f}",
+        f"AT_TIMESTAMP {NOON.timestamp() * 1000:.0f}",
+        json.dumps({"at_timestamp": f"{NOON:%m/%d/%Y %H:%M:%S} UTC", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}),
+        json.dumps({"at_timestamp": f"{NOON:%Y-%m-%dT%H:%M:%S}Z"}),
+        json.dumps({FIRST: f"AT_TIMESTAMP {NOON.isoformat()}"}),
+        json.dumps({FIRST: {"AT_TIMESTAMP": f"{NOON.timestamp():.0f}"}}),
     ],
-    ids=["Z", "+05:30", "-08:00", "epoch"],
+    ids=["Z", "+05:30", "-08:00", "seconds", "milliseconds", "format", "JSON", "shard", "shard's epoch"],
 )
 def test_at_timestamp(spark: SparkSession, old_stream: StreamUnderTest, noon: str) -> None:
     """AT_TIMESTAMP begins with the first record that arrived then or later, however the moment is written."""
-    assert read(spark, old_stream.options(startingPosition=f"AT_TIMESTAMP {noon}")) == [b"noon", b"afternoon"]
+    assert read(spark, old_stream.options(startingPosition=noon)) == [b"noon", b"afternoon"]
+
+
+def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
+    """Each shard begins at its own position, those that are not named with their oldest record."""
+    stream = make_stream(shards=4)
+    stream.put_numbers(40)
+    expected = {shard_id: [p.data for p in puts] for shard_id, puts in by_shard(stream).items()}
+    first, second, third, _ = sorted(expected)
+    puts = by_shard(stream)
+    start = {
+        first: {"AFTER": puts[first][1].sequence_number},
+        second: {"AT_SEQUENCE_NUMBER": puts[second][1].sequence_number},
+        third: "LATEST",
+    }
+    options = stream.options(startingPosition=json.dumps(start))
+    query = make_query(options, schema="shardId string, data binary").start()
+    for shard_id, begun in ((first, 2), (second, 1), (third, len(expected[third]))):
+        expected[shard_id] = expected[shard_id][begun:]
+    query.wait_for_rows(sum(map(len, expected.values())))
+    assert rows_by_shard(query.rows) == {s: payloads for s, payloads in expected.items() if payloads}
+
+
+def test_by_stream(make_stream: MakeStream, make_query: MakeQuery) -> None:
+    """Each of several streams in one source begins at its own position, by shard as well."""
+    orders, returns, sales = make_stream("orders"), make_stream("returns"), make_stream("sales")
+    for stream in (orders, returns, sales):
+        stream.put(f"{stream.name} 0", f"{stream.name} 1")
+    start = {
+        "orders": "LATEST",
+        "returns": {FIRST: {"AFTER": returns.sent[0].sequence_number}},
+        "sales": "EARLIEST",
+    }
+    options = orders.options(streamName="orders,returns,sales", startingPosition=json.dumps(start))
+    query = make_query(options).start().wait_started()
+    orders.put("orders 2")
+    query.wait_for_rows(4)
+    assert sorted(query.payloads) == [b"orders 2", b"returns 1", b"sales 0", b"sales 1"]
 
 
 @pytest.fixture

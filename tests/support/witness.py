@@ -47,7 +47,10 @@ class KinesisLocal:
         script = install_kinesis_local()
         port, tls_port = _free_ports(2)
         # Streams become active, and reshards take effect, at once; no limit that matters to a test.
-        names = ("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT")
+        names = (
+            *("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
+            "REGISTER_STREAM_CONSUMER",
+        )
         environment = {
             **os.environ,
             **{f"{name}_DURATION": "1ms" for name in names},

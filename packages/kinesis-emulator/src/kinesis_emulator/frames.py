@@ -16,7 +16,9 @@ import zlib
 from collections.abc import Mapping
 
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
-_JSON = "application/x-amz-json-1.1"
+# Of the message, not "application/x-amz-json-1.1" as of the call: AWS's own code generator for the protocol says so
+# (smithy-rs, awsJson), and kinesis-local sends it. botocore looks at neither.
+_JSON = "application/json"
 _PRELUDE_BYTES, _CRC_BYTES = 12, 4
 _TEXT = 7
 

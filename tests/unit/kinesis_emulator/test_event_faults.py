@@ -1,0 +1,98 @@
+"""Faults inside a subscription, and what an unpatched boto3 makes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+from botocore.config import Config
+from botocore.exceptions import EventStreamError
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
+
+from kinesis_emulator import Emulator, EventFault, Fault, ManualClock
+
+SHARD = "shardId-000000000000"
+Suffer = Callable[[EventFault], Iterator[dict[str, Any]]]
+
+
+@pytest.fixture
+def suffer(emulator: Emulator) -> Iterator[Suffer]:
+    """Return a function that subscribes under a fault and returns the events."""
+    client = boto3.client(
+        "kinesis",
+        endpoint_url=emulator.endpoint_url,
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+        config=Config(retries={"total_max_attempts": 5}, read_timeout=2),
+    )
+    arn = emulator.register_consumer("orders", "one")
+    streams: list[Any] = []
+
+    def subscribe(fault: EventFault) -> Iterator[dict[str, Any]]:
+        emulator.settings.fault = lambda _: Fault(events=fault)
+        start = {"Type": "TRIM_HORIZON"}
+        answer = client.subscribe_to_shard(ConsumerARN=arn, ShardId=SHARD, StartingPosition=start)
+        streams.append(answer["EventStream"])
+        return (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+
+    yield subscribe
+    for stream in streams:
+        stream.close()
+    client.close()
+
+
+def data_of(event: dict[str, Any]) -> list[bytes]:
+    return [record["Data"] for record in event["Records"]]
+
+
+def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator, suffer: Suffer) -> None:
+    """boto3 lets urllib3's ProtocolError through, retries nothing, and hands out no part of the event."""
+    events = suffer(EventFault(after_events=1, cut=True))
+    next(events)
+    emulator.put("orders", b"cut")
+    with pytest.raises(ProtocolError):
+        next(events)
+    assert emulator.calls.count("SubscribeToShard") == 1
+
+
+def test_silence_is_a_read_timeout(suffer: Suffer) -> None:
+    """A connection on which nothing comes any more is urllib3's ReadTimeoutError after boto3's `read_timeout`."""
+    events = suffer(EventFault(after_events=1, silence=True))
+    next(events)
+    with pytest.raises(ReadTimeoutError):
+        next(events)
+
+
+@pytest.mark.parametrize("code", ["InternalFailureException", "ResourceInUseException"])
+def test_an_error_among_the_events_is_an_event_stream_error(suffer: Suffer, code: str) -> None:
+    """An exception frame is an EventStreamError with code and message, and without ResponseMetadata."""
+    events = suffer(EventFault(after_events=1, code=code, message="Try again."))
+    next(events)
+    with pytest.raises(EventStreamError) as caught:
+        next(events)
+    assert caught.value.response == {"Error": {"Code": code, "Message": "Try again."}}
+
+
+def test_empty_events_with_lag_come_before_the_records(
+    emulator: Emulator, suffer: Suffer, clock: ManualClock
+) -> None:
+    """Empty events that are behind do not lose the records that come after them."""
+    emulator.put("orders", b"late")
+    clock.advance(1)
+    events = suffer(EventFault(empty_events=3, millis_behind=7_000))
+    gap = [next(events) for _ in range(3)]
+    assert [(data_of(event), event["MillisBehindLatest"]) for event in gap] == [([], 7_000)] * 3
+    assert data_of(next(events)) == [b"late"]
+
+
+def test_the_first_event_may_be_late(emulator: Emulator, suffer: Suffer, clock: ManualClock) -> None:
+    """During `pause_s` of the clock nothing comes; what arrives meanwhile is in the first event."""
+    events = suffer(EventFault(pause_s=30))
+    emulator.put("orders", b"1")
+    clock.advance(29)
+    emulator.put("orders", b"2")
+    clock.advance(1)
+    assert data_of(next(events)) == [b"1", b"2"]

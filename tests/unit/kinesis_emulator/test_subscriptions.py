@@ -1,0 +1,172 @@
+"""Subscriptions under a manual clock, as an unpatched boto3 sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import EventStreamError
+
+from kinesis_emulator import Emulator, ManualClock
+
+SHARD = "shardId-000000000000"
+Events = Iterator[dict[str, Any]]
+Subscribe = Callable[..., Events]
+
+
+@pytest.fixture
+def consumer_arn(emulator: Emulator) -> str:
+    return emulator.register_consumer("orders", "one")
+
+
+@pytest.fixture
+def subscribe(client: Any, consumer_arn: str) -> Iterator[Subscribe]:
+    """Return a function that subscribes to a shard and returns its events; the connections are closed at the end."""
+    streams: list[Any] = []
+
+    def call(kind: str = "TRIM_HORIZON", shard_id: str = SHARD, **start: Any) -> Events:
+        answer = client.subscribe_to_shard(
+            ConsumerARN=consumer_arn, ShardId=shard_id, StartingPosition={"Type": kind, **start}
+        )
+        streams.append(answer["EventStream"])
+        return (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+
+    yield call
+    for stream in streams:
+        stream.close()
+
+
+def data_of(event: dict[str, Any]) -> list[bytes]:
+    return [record["Data"] for record in event["Records"]]
+
+
+def test_a_consumer_is_creating_active_deleting_and_gone(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Any
+) -> None:
+    """A consumer's states follow the clock; until it is ACTIVE nobody can subscribe."""
+    emulator.settings.consumer_creating_s = emulator.settings.consumer_deleting_s = 10
+    arn = emulator.register_consumer("orders", "slow")
+
+    def status() -> str:
+        return str(client.describe_stream_consumer(ConsumerARN=arn)["ConsumerDescription"]["ConsumerStatus"])
+
+    assert status() == "CREATING"
+    subscription = {"ConsumerARN": arn, "ShardId": SHARD, "StartingPosition": {"Type": "LATEST"}}
+    assert refusal(client.subscribe_to_shard, **subscription)[0] == "ResourceInUseException"
+    clock.advance(10)
+    assert status() == "ACTIVE"
+    client.deregister_stream_consumer(ConsumerARN=arn)
+    assert status() == "DELETING"
+    clock.advance(10)
+    assert refusal(client.describe_stream_consumer, ConsumerARN=arn)[0] == "ResourceNotFoundException"
+
+
+def test_an_event_without_records_comes_every_five_seconds(
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock
+) -> None:
+    """A heartbeat says where to go on, and that nothing is behind it."""
+    last = emulator.put("orders", b"last")
+    events = subscribe()
+    assert data_of(next(events)) == [b"last"]
+    clock.advance(5)
+    heartbeat = next(events)
+    assert (data_of(heartbeat), heartbeat["MillisBehindLatest"]) == ([], 0)
+    assert int(heartbeat["ContinuationSequenceNumber"]) >= int(last.sequence_number)
+
+
+@pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
+def test_an_empty_events_continuation_is_a_place_to_go_on(
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock, kind: str
+) -> None:
+    """What was put after an empty event is what a subscription from its continuation begins with."""
+    emulator.put("orders", b"before")
+    events = subscribe("LATEST")
+    next(events)
+    clock.advance(5)
+    number = next(events)["ContinuationSequenceNumber"]
+    emulator.put("orders", b"after")
+    assert data_of(next(subscribe(kind, SequenceNumber=number))) == [b"after"]
+
+
+def test_a_subscription_ends_after_five_minutes(subscribe: Subscribe, clock: ManualClock) -> None:
+    """The events end without an error 300 seconds after the call."""
+    events = subscribe()
+    next(events)
+    clock.advance(300)
+    assert list(events) == []
+
+
+def test_the_older_subscription_ends_with_an_error_when_it_is_taken_over(
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock
+) -> None:
+    """After 5 seconds a second subscription is let in, and boto3 raises an EventStreamError for the first."""
+    older = subscribe()
+    next(older)
+    clock.advance(5)
+    next(older)
+    newer = subscribe()
+    next(newer)
+    with pytest.raises(EventStreamError, match="Another active subscription exists") as caught:
+        next(older)
+    assert caught.value.response == {
+        "Error": {
+            "Code": "ResourceInUseException",
+            "Message": f"Another active subscription exists for this consumer: 000000000000:orders:{SHARD}:one",
+        }
+    }
+    emulator.put("orders", b"for the newer")
+    assert data_of(next(newer)) == [b"for the newer"]
+    assert emulator.subscriptions("orders") == [("one", SHARD)]
+
+
+def test_a_subscription_that_is_taken_over_may_just_end(
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock
+) -> None:
+    """With `taken_over = "ends"` the older subscription ends without an error."""
+    emulator.settings.taken_over = "ends"
+    older = subscribe()
+    next(older)
+    clock.advance(5)
+    next(older)
+    next(subscribe())
+    assert list(older) == []
+
+
+def test_a_subscription_within_five_seconds_is_refused_also_when_the_first_has_ended(
+    emulator: Emulator, client: Any, subscribe: Subscribe, consumer_arn: str, clock: ManualClock, refusal: Any
+) -> None:
+    """What counts is the time since the call before; a refusal is HTTP 400, which boto3 raises from the call."""
+    subscription = {
+        "ConsumerARN": consumer_arn,
+        "ShardId": SHARD,
+        "StartingPosition": {"Type": "TRIM_HORIZON"},
+    }
+    emulator.split("orders", SHARD)
+    list(subscribe())
+    clock.advance(4)
+    assert refusal(client.subscribe_to_shard, **subscription)[0] == "ResourceInUseException"
+    clock.advance(1)
+    assert list(subscribe())[-1]["ChildShards"]
+
+
+def test_a_split_ends_the_parents_subscription_with_its_children(
+    emulator: Emulator, subscribe: Subscribe
+) -> None:
+    """The last event names the children and no continuation; then the events end."""
+    events = subscribe()
+    next(events)
+    children = emulator.split("orders", SHARD)
+    last = next(events)
+    assert "ContinuationSequenceNumber" not in last
+    assert [child["ShardId"] for child in last["ChildShards"]] == children
+    assert list(events) == []
+
+
+def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subscribe: Subscribe) -> None:
+    """A consumer that goes takes its subscriptions with it: a ResourceNotFoundException within them."""
+    events = subscribe()
+    next(events)
+    emulator.deregister_consumer("orders", "one")
+    with pytest.raises(EventStreamError, match="ResourceNotFoundException"):
+        next(events)

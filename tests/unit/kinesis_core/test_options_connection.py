@@ -9,10 +9,10 @@ import pytest
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef
-from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNNEEDED, COMMON_UNSUPPORTED, SPARK_OPTIONS
+from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNSUPPORTED, SPARK_OPTIONS
 from kinesis_credentials import DefaultChain, Profile, StaticKeys
 
-TABLE = OptionTable(COMMON_OPTIONS, COMMON_UNSUPPORTED, COMMON_UNNEEDED, SPARK_OPTIONS)
+TABLE = OptionTable(COMMON_OPTIONS, COMMON_UNSUPPORTED, let_through=SPARK_OPTIONS)
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER_ACCOUNT = "arn:aws:kinesis:eu-west-1:210987654321:stream/orders"
 OTHER_REGION = "arn:aws:kinesis:eu-west-2:123456789012:stream/payments"
@@ -57,6 +57,38 @@ def test_arns_of_other_accounts_and_regions() -> None:
     assert [stream.name for stream in connection.streams] == ["orders", "orders", "payments"]
     assert [stream.region for stream in connection.streams] == ["eu-west-1", "eu-west-1", "eu-west-2"]
     assert connection.region == "eu-west-1"
+
+
+@pytest.mark.parametrize(
+    ("given", "region", "stream_region"),
+    [
+        ({"region": "eu-west-1"}, "eu-west-1", "eu-west-1"),
+        ({"kinesis.kinesisRegion": "eu-west-2"}, "eu-west-2", "eu-west-2"),
+        ({"kinesis.region": "eu-west-1", "kinesis.kinesisRegion": "eu-west-2"}, "eu-west-1", "eu-west-2"),
+        ({"region": "eu-west-1", "streamRegion": "eu-west-1"}, "eu-west-1", "eu-west-1"),
+        (
+            {
+                "region": "eu-west-1",
+                "streamRegion": "us-west-2",
+                "endpointUrl": "https://kinesis.us-west-2.amazonaws.com",
+            },
+            "eu-west-1",
+            "us-west-2",
+        ),
+    ],
+)
+def test_two_regions(given: dict[str, str], region: str, stream_region: str) -> None:
+    """A query may run in one region and read streams of another one; one of the two names serves for both."""
+    connection = connect(streamName="orders", **given)
+    assert connection.region == region
+    assert connection.region_of(connection.streams[0]) == stream_region
+
+
+def test_region_beside_an_arn() -> None:
+    """A stream is called in the region of its ARN, wherever the query runs."""
+    connection = connect(streamARN=ARN, region="us-west-2", streamRegion="eu-west-1")
+    assert connection.region == "us-west-2"
+    assert connection.region_of(connection.streams[0]) == "eu-west-1"
 
 
 def test_custom_endpoint() -> None:
@@ -123,7 +155,7 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "region": "eu-west-2"},
-            "The regions contradict each other: the region option says 'eu-west-2', a stream's ARN says 'eu-west-1'. "
+            "The regions contradict each other: the region given says 'eu-west-2', a stream's ARN says 'eu-west-1'. "
             "Leave the region out.",
         ),
         (

@@ -10,7 +10,9 @@ import pytest
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import ConnectionOptions, OptionTable
-from kinesis_core.options.catalog import COMMON_OPTIONS, CREDENTIALS, PROXY
+from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_core.options.credentials import CREDENTIALS
+from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import (
     AssumeRole,
     CredentialSpec,

@@ -16,7 +16,8 @@ from attrs import asdict
 from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.errors import OptionError
 from kinesis_core.options import Latest, Origin, PerShard
-from kinesis_core.options.catalog import CREDENTIALS, PROXY
+from kinesis_core.options.credentials import CREDENTIALS
+from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
 
@@ -195,6 +196,7 @@ def test_every_option_has_a_case() -> None:
         "streamName",
         "streamARN",
         "region",
+        "streamRegion",
         "addIdleTimeBetweenReads",
         "idleTimeBetweenReadsInMs",
         "metadataCommitterType",

@@ -65,7 +65,7 @@ def find_arn_region(arn: str) -> str:
 
 
 def _check_agreement(region: str | None, in_arns: tuple[str, ...], at_endpoint: str | None) -> None:
-    stated = [] if region is None else [("the region option", region)]
+    stated = [] if region is None else [("the region given", region)]
     stated += [("a stream's ARN", name) for name in in_arns]
     if at_endpoint is not None:
         stated.append(("the endpoint", at_endpoint))

@@ -44,7 +44,7 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamA
 def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> BotoStreamApi:
     policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    client = _client(connection, stream.region or connection.region, os.getpid())
+    client = _client(connection, connection.region_of(stream), os.getpid())
     return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng)
 
 

@@ -10,7 +10,6 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef, Values
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
-    COMMON_UNNEEDED,
     COMMON_UNSUPPORTED,
     SPARK_OPTIONS,
     STREAM_ARN,
@@ -30,7 +29,7 @@ from spark_kinesis_sink.declarations import (
 SINK_OPTIONS = OptionTable(
     options=COMMON_OPTIONS + WRITING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED,
-    unneeded=COMMON_UNNEEDED + WRITING_UNNEEDED,
+    unneeded=WRITING_UNNEEDED,
     let_through=SPARK_OPTIONS,
 )
 

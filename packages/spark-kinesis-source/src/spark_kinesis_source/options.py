@@ -21,7 +21,6 @@ from kinesis_core.options import (
 )
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
-    COMMON_UNNEEDED,
     COMMON_UNSUPPORTED,
     SPARK_OPTIONS,
 )
@@ -62,7 +61,7 @@ from spark_kinesis_source.declarations.publishing import (
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS + POSITION_OPTIONS + BATCH_OPTIONS + FETCHING_OPTIONS + PUBLISHING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED + READING_UNSUPPORTED,
-    unneeded=COMMON_UNNEEDED + READING_UNNEEDED,
+    unneeded=READING_UNNEEDED,
     let_through=SPARK_OPTIONS,
 )
 

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote
-
 from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
-    AWS_ACCESS_KEY_ID,
-    AWS_PROFILE,
-    AWS_SECRET_KEY,
-    AWS_USE_INSTANCE_PROFILE,
-    CREDENTIAL_PROVIDER_CLASS,
-    CREDENTIAL_PROVIDER_PARAM,
     ENDPOINT_URL,
     MAX_RETRIES,
     MAX_RETRY_INTERVAL,
-    PROXY_ADDRESS,
-    PROXY_PASSWORD,
-    PROXY_PORT,
-    PROXY_URL,
-    PROXY_USERNAME,
     REGION,
     RETRY_INTERVAL,
-    SESSION_TOKEN,
     STREAM_ARN,
     STREAM_NAME,
-    STS_ENDPOINT_URL,
-    STS_EXTERNAL_ID,
-    STS_ROLE_ARN,
-    STS_SESSION_NAME,
+    STREAM_REGION,
 )
-from kinesis_core.options.option import Option
+from kinesis_core.options.credentials import read_credentials
+from kinesis_core.options.proxy import read_proxy
 from kinesis_core.options.table import Values
 from kinesis_credentials import (
-    AssumeRole,
     CredentialsError,
     CredentialSpec,
     DefaultChain,
-    IncompleteKeysError,
-    InstanceProfile,
-    Profile,
-    ProviderClass,
-    StaticKeys,
     find_arn_region,
     resolve_region,
 )
 
 _DEFAULT_CREDENTIALS = DefaultChain()
-_KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)
 
 
 @frozen
@@ -73,7 +48,7 @@ class ConnectionOptions:
 
     streams: tuple[StreamRef, ...]
     region: str
-    """Where streams are that are named without an ARN, and where STS is asked."""
+    """Where STS and DynamoDB are asked."""
     endpoint_url: str | None = None
     credentials: CredentialSpec = _DEFAULT_CREDENTIALS
     max_retries: int = MAX_RETRIES.default
@@ -81,6 +56,8 @@ class ConnectionOptions:
     max_retry_interval_s: float = MAX_RETRY_INTERVAL.default
     proxy_url: str | None = field(default=None, repr=False)
     """It may hold a password."""
+    stream_region: str | None = None
+    """Where streams are that are named without an ARN, if that is not *region*."""
 
     @staticmethod
     def from_values(values: Values, *, needs_stream: bool = True) -> ConnectionOptions:
@@ -95,18 +72,24 @@ class ConnectionOptions:
         if needs_stream and not streams:
             hint = " What load() is given names no stream." if values.path is not None else ""
             raise OptionError(f"Option 'streamName' or 'streamARN' is required.{hint}")
-        credentials = _read_credentials(values)
+        credentials = read_credentials(values)
+        stream_region = _read_stream_region(values, credentials)
         retry_s, max_retry_s = _read_retry_intervals(values)
         return ConnectionOptions(
             streams=streams,
-            region=_read_region(values, credentials),
+            region=values[REGION] or stream_region,
             endpoint_url=values[ENDPOINT_URL],
             credentials=credentials,
             max_retries=values[MAX_RETRIES],
             retry_interval_s=retry_s,
             max_retry_interval_s=max_retry_s,
-            proxy_url=_read_proxy(values),
+            proxy_url=read_proxy(values),
+            stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
         )
+
+    def region_of(self, stream: StreamRef) -> str:
+        """Return the region to call *stream* in."""
+        return stream.region or self.stream_region or self.region
 
 
 def _read_streams(values: Values) -> tuple[StreamRef, ...]:
@@ -123,74 +106,11 @@ def _read_streams(values: Values) -> tuple[StreamRef, ...]:
     return streams
 
 
-def _read_credentials(values: Values) -> CredentialSpec:
-    """Return where credentials come from: what one option or another says, else botocore's chain; and a role on top."""
-    base = _read_base_credentials(values)
-    role_arn, session_name = values[STS_ROLE_ARN], values[STS_SESSION_NAME]
-    if role_arn is None:
-        return base
-    if session_name is None:
-        raise OptionError(f"{values.label(STS_ROLE_ARN)} needs '{STS_SESSION_NAME.name}' beside it.")
-    return AssumeRole(base, role_arn, session_name, values[STS_EXTERNAL_ID], values[STS_ENDPOINT_URL])
-
-
-def _read_base_credentials(values: Values) -> CredentialSpec:
-    found = list(_list_sources(values))
-    if len(found) > 1:
-        first, second = (values.label(option) for option, _ in found[:2])
-        raise OptionError(f"{first} and {second} are two sources of credentials. Keep one of them.")
-    return found[0][1] if found else _DEFAULT_CREDENTIALS
-
-
-def _list_sources(values: Values) -> Iterator[tuple[Option[Any], CredentialSpec]]:
-    """Yield each source that the options name, with the option to call it by."""
-    profile, class_path = values[AWS_PROFILE], values[CREDENTIAL_PROVIDER_CLASS]
-    if any(values[part] is not None for part in _KEY_PARTS):
-        yield next(part for part in _KEY_PARTS if values[part] is not None), _read_keys(values)
-    if profile is not None:
-        yield AWS_PROFILE, Profile(profile)
-    if values[AWS_USE_INSTANCE_PROFILE]:
-        yield AWS_USE_INSTANCE_PROFILE, InstanceProfile()
-    if class_path is not None:
-        yield CREDENTIAL_PROVIDER_CLASS, ProviderClass(class_path, values[CREDENTIAL_PROVIDER_PARAM])
-
-
-def _read_keys(values: Values) -> StaticKeys:
-    key_id, secret, token = values[AWS_ACCESS_KEY_ID], values[AWS_SECRET_KEY], values[SESSION_TOKEN]
-    if key_id is None or secret is None:
-        have = next(part for part in _KEY_PARTS if values[part] is not None)
-        missing = " and ".join(f"'{part.name}'" for part in _KEY_PARTS[:2] if values[part] is None)
-        raise OptionError(f"{values.label(have)} needs {missing} beside it.")
-    try:
-        return StaticKeys(key_id, secret, token)
-    except IncompleteKeysError as error:
-        raise OptionError(f"{values.label(AWS_ACCESS_KEY_ID)} and its like are damaged. {error}") from None
-
-
-def _read_proxy(values: Values) -> str | None:
-    """Return the proxy's URL, which may also be given in its parts."""
-    url, address, user, password = (
-        values[option] for option in (PROXY_URL, PROXY_ADDRESS, PROXY_USERNAME, PROXY_PASSWORD)
-    )
-    if address is None:
-        return url
-    if password is not None and user is None:
-        raise OptionError(f"{values.label(PROXY_PASSWORD)} needs '{PROXY_USERNAME.name}' beside it.")
-    login = "" if user is None else quote(user, safe="")
-    login += "" if password is None else f":{quote(password, safe='')}"
-    combined = f"http://{login}{'@' if login else ''}{address}:{values[PROXY_PORT]}"
-    if url not in (None, combined):
-        raise OptionError(
-            f"{values.label(PROXY_URL)} and {values.label(PROXY_ADDRESS)} name two proxies. Keep one of them."
-        )
-    return combined
-
-
-def _read_region(values: Values, credentials: CredentialSpec) -> str:
+def _read_stream_region(values: Values, credentials: CredentialSpec) -> str:
     try:
         return resolve_region(
             credentials,
-            region=values[REGION],
+            region=values[STREAM_REGION] or values[REGION],
             arns=values[STREAM_ARN],
             endpoint_url=values[ENDPOINT_URL],
         )

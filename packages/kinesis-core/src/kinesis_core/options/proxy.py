@@ -1,0 +1,84 @@
+"""The proxy that calls go through: the options that say so, and the URL that they make together."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options.option import Option, awslabs
+from kinesis_core.options.parsers import integer, matching, proxy_url, text
+from kinesis_core.options.table import Values
+
+PROXY = "Proxy"
+
+PROXY_URL = Option[str | None](
+    name="proxyUrl",
+    meaning="A proxy for calls to Kinesis and STS, with user and password if it asks for them: `http://user:password@host:3128`.",
+    parser=proxy_url(),
+    default=None,
+    default_text="none; botocore follows `HTTPS_PROXY` and `NO_PROXY` in the environment",
+    group=PROXY,
+    is_secret=True,
+)
+PROXY_ADDRESS = Option[str | None](
+    name="proxyAddress",
+    meaning="The host of the proxy; this and the next three are another way to say `proxyUrl`.",
+    parser=matching(r"[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]", "the name or address of a host"),
+    default=None,
+    default_text="none",
+    group=PROXY,
+    aliases=(awslabs("kinesis.sink.proxyAddress"),),
+)
+PROXY_PORT = Option[int](
+    name="proxyPort",
+    meaning="The proxy's port.",
+    parser=integer(1, 65535),
+    default=443,
+    default_text="443",
+    group=PROXY,
+    aliases=(awslabs("kinesis.sink.proxyPort"),),
+    needs=PROXY_ADDRESS,
+)
+PROXY_USERNAME = Option[str | None](
+    name="proxyUsername",
+    meaning="The user that the proxy knows.",
+    parser=text("the name of a user"),
+    default=None,
+    default_text="none",
+    group=PROXY,
+    aliases=(awslabs("kinesis.sink.proxyUsername"),),
+    is_secret=True,
+    needs=PROXY_ADDRESS,
+)
+PROXY_PASSWORD = Option[str | None](
+    name="proxyPassword",
+    meaning="That user's password.",
+    parser=text("the password of a user"),
+    default=None,
+    default_text="none",
+    group=PROXY,
+    aliases=(awslabs("kinesis.sink.proxyPassword"),),
+    is_secret=True,
+    needs=PROXY_ADDRESS,
+)
+
+PROXY_OPTIONS = (PROXY_URL, PROXY_ADDRESS, PROXY_PORT, PROXY_USERNAME, PROXY_PASSWORD)
+
+
+def read_proxy(values: Values) -> str | None:
+    """Return the proxy's URL, which may also be given in its parts."""
+    url, address, user, password = (
+        values[option] for option in (PROXY_URL, PROXY_ADDRESS, PROXY_USERNAME, PROXY_PASSWORD)
+    )
+    if address is None:
+        return url
+    if password is not None and user is None:
+        raise OptionError(f"{values.label(PROXY_PASSWORD)} needs '{PROXY_USERNAME.name}' beside it.")
+    login = "" if user is None else quote(user, safe="")
+    login += "" if password is None else f":{quote(password, safe='')}"
+    combined = f"http://{login}{'@' if login else ''}{address}:{values[PROXY_PORT]}"
+    if url not in (None, combined):
+        raise OptionError(
+            f"{values.label(PROXY_URL)} and {values.label(PROXY_ADDRESS)} name two proxies. Keep one of them."
+        )
+    return combined

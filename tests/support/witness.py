@@ -182,13 +182,17 @@ def _one_at_a_time(application: Wsgi) -> Wsgi:
 
 
 @contextmanager
-def moto() -> Iterator[str]:
-    """Yield the endpoint of a moto server on 127.0.0.1, in this process and one request at a time."""
+def moto(wrap: Callable[[Wsgi], Wsgi] = lambda application: application) -> Iterator[str]:
+    """
+    Yield the endpoint of a moto server on 127.0.0.1, in this process and one request at a time.
+
+    *wrap* may put something in front of it.
+    """
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # not a line per request
-    application = _one_at_a_time(DomainDispatcherApplication(create_backend_app))
+    application = wrap(_one_at_a_time(DomainDispatcherApplication(create_backend_app)))
     server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

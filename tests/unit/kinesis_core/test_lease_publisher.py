@@ -12,13 +12,23 @@ import pytest
 from attrs import define, field
 
 from kinesis_core.cuts import After, At, Cut, ShardEnd
-from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
-from kinesis_core.lease_publisher import LeasePublisher
+from kinesis_core.errors import (
+    AccessDeniedError,
+    KinesisError,
+    ServiceError,
+    TableLayoutError,
+    ThrottledError,
+    UnavailableError,
+)
+from kinesis_core.lease_publisher import PAUSE_S, LeasePublisher
+from kinesis_core.lease_table import CREATION_S
 from kinesis_core.leases import Checkpoint, Lease
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from support.fake_stream import FakeClock, FakeStream
 
 CREATED_MS = 1_780_000_000_000
+DENIED = AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException")
+THROTTLED = ThrottledError("Slower, please.", "ThrottlingException")
 
 
 @define
@@ -28,8 +38,17 @@ class FakeTable:
     name: str = "leases"
     written: list[Lease] = field(factory=list)
     error: ServiceError | None = None
+    unprepared: KinesisError | None = None
+    """What is wrong with it, beside writing to it."""
+    prepared: list[float] = field(factory=list)
+    """How long each preparation was to wait."""
     owned: set[str] = field(factory=set)
     _lock: threading.Lock = field(factory=threading.Lock)
+
+    def prepare(self, patience_s: float) -> None:
+        self.prepared.append(patience_s)
+        if self.unprepared is not None:
+            raise self.unprepared
 
     def write(self, lease: Lease) -> bool:
         with self._lock:
@@ -60,8 +79,13 @@ def stream() -> FakeStream:
 
 
 @pytest.fixture
-def publisher(table: FakeTable, stream: FakeStream) -> Iterator[LeasePublisher]:
-    publisher = LeasePublisher(table, {"orders": stream})  # type: ignore[arg-type] # writes to nowhere
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def publisher(table: FakeTable, stream: FakeStream, clock: FakeClock) -> Iterator[LeasePublisher]:
+    publisher = LeasePublisher(table, {"orders": stream}, clock)  # type: ignore[arg-type] # writes to nowhere
     yield publisher
     publisher.close()
 
@@ -136,43 +160,88 @@ def test_several_streams(table: FakeTable) -> None:
 
 def test_denied_from_the_beginning(publisher: LeasePublisher, table: FakeTable) -> None:
     """What does not pass by itself is raised as long as nothing was ever published."""
-    table.error = AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException")
+    table.error = DENIED
     with pytest.raises(AccessDeniedError, match="dynamodb:UpdateItem"):
         publisher.publish(offset(s0=After(10)))
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException"),
-        ThrottledError("Slower, please.", "ThrottlingException"),
-    ],
-)
+@pytest.mark.parametrize("error", [DENIED, THROTTLED])
 def test_failures_later(
-    publisher: LeasePublisher, table: FakeTable, error: ServiceError, caplog: pytest.LogCaptureFixture
+    publisher: LeasePublisher,
+    table: FakeTable,
+    clock: FakeClock,
+    error: ServiceError,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A later failure is logged with its code and advice, and the next publication makes up for it."""
+    """A later failure is one line in the log, with its code and advice; a minute later a publication makes up for it."""
     publisher.publish(offset(s0=After(10), s1=After(20)))
     table.take()
     table.error = error
     with caplog.at_level(logging.WARNING, "kinesis_core"):
         publisher.publish(offset(s0=After(11), s1=After(21)))
+        table.error = None
+        clock.sleep(PAUSE_S - 1)
+        publisher.publish(offset(s0=After(11), s1=After(22)))
     [record] = caplog.records
     assert record.getMessage().startswith("lease.publish_failed table=leases")
     assert error.code in record.getMessage()
     assert str(error) in record.getMessage()
-    table.error = None
-    publisher.publish(offset(s0=After(11), s1=After(22)))
-    assert table.take() == {"shardId-000000000000": "11", "shardId-000000000001": "22"}
+    assert table.take() == {}
+    clock.sleep(1)
+    publisher.publish(offset(s0=After(11), s1=After(23)))
+    assert table.take() == {"shardId-000000000000": "11", "shardId-000000000001": "23"}
 
 
-def test_throttled_from_the_beginning(publisher: LeasePublisher, table: FakeTable) -> None:
+def test_throttled_from_the_beginning(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
     """What passes by itself stops no query, not even one that has published nothing yet."""
-    table.error = ThrottledError("Slower, please.", "ThrottlingException")
+    table.error = THROTTLED
     publisher.publish(offset(s0=After(10)))
     table.error = None
+    clock.sleep(PAUSE_S)
     publisher.publish(offset(s0=After(10)))
     assert table.take() == {"shardId-000000000000": "10"}
+
+
+def test_preparing(publisher: LeasePublisher, table: FakeTable) -> None:
+    """The table is prepared once, with patience for one that has to be made first."""
+    publisher.prepare()
+    publisher.publish(offset(s0=After(10)))
+    assert table.prepared == [CREATION_S]
+
+
+def test_unprepared_at_first(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
+    """A table that cannot be prepared in time is prepared later, between two batches and without waiting."""
+    table.unprepared = UnavailableError("DynamoDB is still creating the table.", "CREATING")
+    publisher.prepare()
+    publisher.publish(offset(s0=After(10)))
+    assert table.take() == {}
+    table.unprepared = None
+    clock.sleep(PAUSE_S)
+    publisher.publish(offset(s0=After(10)))
+    assert table.take() == {"shardId-000000000000": "10"}
+    assert table.prepared == [CREATION_S, 0]
+
+
+@pytest.mark.parametrize("error", [DENIED, TableLayoutError("Name another table.", ("orderId",))])
+def test_preparing_in_vain(publisher: LeasePublisher, table: FakeTable, error: KinesisError) -> None:
+    """A table that will never do is an error when the query starts."""
+    table.unprepared = error
+    with pytest.raises(type(error), match=str(error)):
+        publisher.prepare()
+
+
+def test_table_of_the_awslabs_connector(
+    publisher: LeasePublisher, table: FakeTable, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The table in which the awslabs connector keeps its metadata is left alone for good, and the log says so once."""
+    table.unprepared = TableLayoutError("Name another table.", ("metadataKey", "metadataSortKey"))
+    with caplog.at_level(logging.WARNING, "kinesis_core"):
+        publisher.prepare()
+        clock.sleep(PAUSE_S)
+        publisher.publish(offset(s0=After(10)))
+    [record] = caplog.records
+    assert record.getMessage() == "lease.publish_skipped table=leases reason=Name another table."
+    assert table.take() == {}
 
 
 def test_taken_leases(publisher: LeasePublisher, table: FakeTable, caplog: pytest.LogCaptureFixture) -> None:

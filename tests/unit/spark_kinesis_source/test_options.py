@@ -304,8 +304,9 @@ def test_regions(name: str) -> None:
             "yet. Set 'GetRecords', or leave it out.",
         ),
         (
-            {"kinesis.metadataCommitterType": "DYNAMODB"},
-            "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it.",
+            {"kinesis.metadataCommitterType": "DYNAMODB", "streamName": "a,b"},
+            "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it when there are "
+            "several streams.",
         ),
         (
             {"kinesis.metadataCommitterType": "S3"},
@@ -361,6 +362,11 @@ def test_publishing(table_name: str) -> None:
     assert parse(**given).lease_table == LeaseTableOptions("leases")
     endpoint = "http://127.0.0.1:8000"
     assert parse(**given, dynamodbEndpointUrl=endpoint).lease_table == LeaseTableOptions("leases", endpoint)
+
+
+def test_publishing_to_the_default_table() -> None:
+    """Without a name the table is called as the awslabs connector calls it."""
+    assert parse(metadataCommitterType="DYNAMODB").lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
 
 
 @pytest.mark.parametrize(

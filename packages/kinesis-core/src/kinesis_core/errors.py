@@ -3,6 +3,7 @@ Every error of the core, one class per situation that a caller can act on.
 
     KinesisError
     ├── OptionError (ValueError)        an option's name or value
+    │   └── TableLayoutError            the DynamoDB table that it names is one of something else
     ├── OffsetError (ValueError)        an offset that cannot be read or is not ours
     ├── DataLossError                   records left the stream before they were read
     ├── StreamRecreatedError            the stream was deleted and created anew
@@ -33,6 +34,22 @@ class KinesisError(Exception):
 
 class OptionError(KinesisError, ValueError):
     """An option has an unknown name, a value outside its domain, or contradicts another."""
+
+
+class TableLayoutError(OptionError):
+    """
+    The DynamoDB table has another key than a table of leases.
+
+    Attributes:
+        keys: The names of the attributes that make up its key.
+    """
+
+    def __init__(self, message: str, keys: tuple[str, ...] = ()) -> None:
+        super().__init__(message, keys)
+        self.keys = keys
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class OffsetError(KinesisError, ValueError):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from attrs import define, field
 
-from kinesis_core.errors import ServiceError
-from kinesis_core.lease_table import LeaseTable
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.errors import ServiceError, TableLayoutError
+from kinesis_core.lease_table import CREATION_S, LeaseTable
 from kinesis_core.leases import Lease, identify_stream, leases_of
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset, StreamOffset
@@ -16,6 +18,13 @@ from kinesis_core.shards import Listing, by_id, without_children
 from kinesis_core.stream_api import StreamApi
 
 THREADS = 8
+PAUSE_S = 60.0
+"""How long a table that failed is left alone: each attempt makes a query wait for an answer that may not come."""
+_KEY_OF_AWSLABS = {"metadataKey", "metadataSortKey"}
+"""
+The table in which the awslabs connector keeps what is in Spark's checkpoint here. A job that brings it along wanted
+no leases: it runs without them.
+"""
 
 log = get_logger("kinesis_core")
 
@@ -24,19 +33,33 @@ class LeasePublisher:
     """
     Writes the leases that changed since it last did. Not thread-safe; it uses up to 8 threads itself.
 
-    Progress is in the offsets, so a lease that is published late loses nothing: once one publication has succeeded,
-    failures are logged and made up for by the next. Before that, whatever will not pass by itself is raised: a
-    table that nobody may write to is found out when a query starts.
+    Progress is in the offsets, so a lease that is published late loses nothing, and one that cannot be published
+    stops nobody: a failure is logged, the table is left alone for a minute, and a later publication makes up for it.
+    Only a table that nobody here may write to is an error, and only before the first success: when a query starts.
     """
 
-    def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi]) -> None:
+    def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi], clock: Clock | None = None) -> None:
         self._table = table
         several = len(apis) > 1
         self._streams = {name: _PublishedStream(api, several) for name, api in apis.items()}
+        self._clock = clock or SystemClock()
         self._written: dict[str, Lease] = {}
         self._foreign: set[str] = set()
+        self._is_prepared = False
         self._has_published = False
+        self._resumes_s = float("-inf")
         self._pool = ThreadPoolExecutor(THREADS, "kinesis-publish")
+
+    def prepare(self) -> None:
+        """
+        See that the table is there, or make it, and wait until it can be used.
+
+        Raises:
+            TableLayoutError: It is a table of something else, and not of the awslabs connector.
+            ServiceError: Access is denied, or something else that does not pass by itself.
+        """
+        with self._patience():
+            self._prepare_once(CREATION_S)
 
     def publish(self, offset: Offset) -> None:
         """
@@ -45,16 +68,40 @@ class LeasePublisher:
         Raises:
             ServiceError: It is the first time, and trying again does not help.
         """
-        try:
+        if self._clock.now_s() < self._resumes_s:
+            return
+        with self._patience():
+            self._prepare_once(0)
             changed = [lease for lease in self._leases(offset) if self._written.get(lease.key) != lease]
             for lease, is_written in zip(changed, self._pool.map(self._table.write, changed), strict=True):
                 self._note(lease, is_written)
+            self._has_published = True
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        try:
+            yield
+        except TableLayoutError as error:
+            if set(error.keys) != _KEY_OF_AWSLABS:
+                raise
+            self._resumes_s = float("inf")
+            log.warning("lease.publish_skipped", table=self._table.name, reason=str(error))
         except ServiceError as error:
             if not self._has_published and not error.retryable:
                 raise
-            log.warning("lease.publish_failed", table=self._table.name, code=error.code, reason=str(error))
-        else:
-            self._has_published = True
+            self._resumes_s = self._clock.now_s() + PAUSE_S
+            log.warning(
+                "lease.publish_failed",
+                table=self._table.name,
+                code=error.code,
+                reason=str(error),
+                pause_s=PAUSE_S,
+            )
+
+    def _prepare_once(self, patience_s: float) -> None:
+        if not self._is_prepared:
+            self._table.prepare(patience_s)
+            self._is_prepared = True
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,7 @@ from attrs import define
 
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.connections import make_client
-from kinesis_core.errors import OptionError, ServiceError, TableNotFoundError
+from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
 from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
 from kinesis_core.options import ConnectionOptions
@@ -20,6 +20,7 @@ from kinesis_core.service_errors import CALL_ERRORS, translate
 READ_TIMEOUT_S = 5.0
 """DynamoDB answers in milliseconds, and a query waits meanwhile."""
 CREATION_S = 60.0
+"""DynamoDB makes a table in about ten seconds."""
 _POLL_S = 1.0
 _KEY_SCHEMA = [{"AttributeName": LEASE_KEY, "KeyType": "HASH"}]
 _KEY_TYPE = {"AttributeName": LEASE_KEY, "AttributeType": "S"}
@@ -38,26 +39,24 @@ class LeaseTable:
     clock: Clock
     rng: random.Random
 
-    def prepare(self) -> None:
+    def prepare(self, patience_s: float = CREATION_S) -> None:
         """
         See that the table is there and is one of leases; make it, billed by request, when it is not there.
 
         Raises:
-            OptionError: The table has another key.
-            ServiceError: DynamoDB refuses, or the table does not become active in time.
+            TableLayoutError: The table has another key.
+            ServiceError: DynamoDB refuses, or the table does not become active within *patience_s*.
         """
         try:
             table = self._describe()
         except TableNotFoundError:
             self._create()
             table = {"TableStatus": "CREATING"}
-        deadline_s = self.clock.now_s() + CREATION_S
+        deadline_s = self.clock.now_s() + patience_s
         while table["TableStatus"] == "CREATING":
             if self.clock.now_s() >= deadline_s:
-                raise ServiceError(
-                    f"DynamoDB is still creating the table after {CREATION_S:.0f} s. Start the query again later. "
-                    f"[table={self.name}]",
-                    code="CREATING",
+                raise UnavailableError(
+                    f"DynamoDB is still creating the table. [table={self.name}]", code="CREATING"
                 )
             self.clock.sleep(_POLL_S)
             table = self._describe_new()
@@ -127,10 +126,11 @@ class LeaseTable:
 
     def _check_key(self, table: dict[str, Any]) -> None:
         if table["KeySchema"] != _KEY_SCHEMA or _KEY_TYPE not in table["AttributeDefinitions"]:
-            keys = ", ".join(key["AttributeName"] for key in table["KeySchema"])
-            raise OptionError(
-                f"Option 'dynamodbTableName' names a table whose key is {keys}, and a lease table has the text "
-                f"{LEASE_KEY}. Name another table: it is made when it is not there. [table={self.name}]"
+            keys = tuple(key["AttributeName"] for key in table["KeySchema"])
+            raise TableLayoutError(
+                f"Option 'dynamodbTableName' names a table whose key is {', '.join(keys)}, and a lease table has the text "
+                f"{LEASE_KEY}. Name another table: it is made when it is not there. [table={self.name}]",
+                keys,
             )
 
     def _ask(self, operation: str, call: Callable[[], T]) -> T:

@@ -122,7 +122,7 @@ class SourceOptions:
         _check_together(values, connection)
         start = values[STARTING_POSITION]
         min_fetch_period_s, idle_notes = _read_fetch_period(values)
-        lease_table, lease_notes = _read_lease_table(values)
+        lease_table, lease_notes = _read_lease_table(values, connection)
         return SourceOptions(
             connection=connection,
             starting_position=start,
@@ -186,14 +186,12 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
     return period_s, ()
 
 
-def _read_lease_table(values: Values) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
+def _read_lease_table(
+    values: Values, connection: ConnectionOptions
+) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
     """Return where to publish to, if anywhere, and a line for each option that does not count."""
-    name = values[DYNAMODB_TABLE_NAME]
     if values[METADATA_COMMITTER_TYPE]:
-        if name is None:
-            raise OptionError(
-                f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it."
-            )
+        name = values[DYNAMODB_TABLE_NAME] or _default_table(values, connection)
         return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
     given: list[Option[Any]] = [
         option
@@ -202,3 +200,13 @@ def _read_lease_table(values: Values) -> tuple[LeaseTableOptions | None, tuple[s
     ]
     reason = "is accepted and not needed: Spark's checkpoint holds all progress."
     return None, tuple(f"{values.label(option)} {reason}" for option in given)
+
+
+def _default_table(values: Values, connection: ConnectionOptions) -> str:
+    """Return what the awslabs connector calls the table of a polled stream."""
+    if len(connection.streams) > 1:
+        raise OptionError(
+            f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it "
+            "when there are several streams."
+        )
+    return f"kdsc_{connection.region}_{connection.streams[0].name}"

@@ -61,15 +61,16 @@ def open_publisher(options: SourceOptions) -> LeasePublisher | None:
 
     Raises:
         OptionError: The table is one of something else.
-        ServiceError: Access is denied, or DynamoDB cannot be reached.
+        ServiceError: Access is denied.
     """
     if options.lease_table is None:
         return None
     table = open_table(
         _hasten(options.connection), options.lease_table.name, options.lease_table.endpoint_url
     )
-    table.prepare()
-    return LeasePublisher(table, _open_streams(options.connection))
+    publisher = LeasePublisher(table, _open_streams(options.connection))
+    publisher.prepare()
+    return publisher
 
 
 def _hasten(connection: ConnectionOptions) -> ConnectionOptions:

@@ -1,0 +1,193 @@
+"""Progress is published to DynamoDB after each batch, as the KCL keeps it; nobody waits for it, nobody reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from support.lease_tables import DynamoDb, KclLease, dynamodb
+from support.spark_harness import Query
+from support.streams import Put, StreamUnderTest
+
+MakeQuery = Callable[..., Query]
+
+
+@pytest.fixture
+def database() -> Iterator[DynamoDb]:
+    with dynamodb() as running:
+        yield running
+
+
+@pytest.fixture
+def publish(stream: StreamUnderTest, database: DynamoDb, make_query: MakeQuery) -> Callable[..., Query]:
+    """Return a function that makes a query that publishes to the table."""
+
+    def publish(**more: Any) -> Query:
+        return make_query(stream.options(**database.options(**more)))
+
+    return publish
+
+
+def last_numbers(puts: list[Put]) -> dict[str, str]:
+    """Return the number of the last record of each shard."""
+    return {
+        put.shard_id: put.sequence_number for put in sorted(puts, key=lambda put: int(put.sequence_number))
+    }
+
+
+def wait_for_checkpoints(query: Query, database: DynamoDb, wanted: dict[str, str]) -> dict[str, KclLease]:
+    """Wait until the leases of the shards in *wanted* have these checkpoints, and return all leases."""
+
+    def found() -> bool:
+        leases = database.leases()
+        return {key: leases[key].checkpoint for key in wanted if key in leases} == wanted
+
+    query.wait(found, "publication")
+    return database.leases()
+
+
+@pytest.mark.all_sparks
+def test_positions(
+    make_stream: Callable[..., StreamUnderTest], database: DynamoDb, make_query: MakeQuery
+) -> None:
+    """After each batch the table has what was read of each shard last, in leases that the KCL reads and nobody owns."""
+    stream = make_stream(shards=2)
+    query = make_query(stream.options(**database.options()))
+    puts = stream.put_numbers(20)
+    query.start().wait_for_rows(20)
+    first = wait_for_checkpoints(query, database, last_numbers(puts))
+    assert len(first) == 2
+    assert {lease.owner for lease in first.values()} == {None}
+    assert {lease.owner_switches for lease in first.values()} == {0}
+    assert {lease.hash_range for lease in first.values()} == {(0, 2**127 - 1), (2**127, 2**128 - 1)}
+    puts += stream.put_numbers(20)
+    query.wait_for_rows(40)
+    second = wait_for_checkpoints(query, database, last_numbers(puts))
+    assert all(second[key].counter > lease.counter for key, lease in first.items())
+
+
+def test_resharding(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """A finished shard is at its end and names its children; each child names its parent and has its own position."""
+    [parent] = [shard["ShardId"] for shard in stream.open_shards()]
+    stream.put_numbers(5)
+    stream.split()
+    puts = stream.put_numbers(20)
+    query = publish().start().wait_for_rows(25)
+    leases = wait_for_checkpoints(query, database, {parent: "SHARD_END", **last_numbers(puts)})
+    children = {shard["ShardId"] for shard in stream.open_shards()}
+    assert leases[parent].children == children
+    assert all(leases[child].parents == {parent} for child in children)
+
+
+@pytest.mark.all_sparks
+def test_never_read_back(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """What others write into the table changes nothing: a restarted query goes on from its own checkpoint."""
+    puts = stream.put_numbers(10)
+    query = publish().start().wait_for_rows(10)
+    [(key, number)] = last_numbers(puts).items()
+    wait_for_checkpoints(query, database, {key: number})
+    query.stop()
+    database.put_item({"leaseKey": {"S": key}, "checkpoint": {"S": "TRIM_HORIZON"}})
+    stream.put_numbers(10)
+    query.start().wait_for_rows(20).stop()
+    assert query.payloads == stream.payloads
+    assert set(database.calls) <= {"DescribeTable", "CreateTable", "UpdateItem"}
+
+
+def test_leases_of_others(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """A lease that another consumer has taken over is left as it is."""
+    database.create_table(leaseKey="HASH")
+    [shard] = [shard["ShardId"] for shard in stream.open_shards()]
+    theirs = {
+        "leaseKey": {"S": shard},
+        "leaseOwner": {"S": "a KCL worker"},
+        "leaseCounter": {"N": "7"},
+        "ownerSwitchesSinceCheckpoint": {"N": "1"},
+        "checkpoint": {"S": "4966"},
+        "checkpointSubSequenceNumber": {"N": "0"},
+    }
+    database.put_item(theirs)
+    stream.put_numbers(10)
+    query = publish().start().wait_for_rows(10)
+    query.wait(lambda: database.calls["UpdateItem"], "publication").stop()
+    lease = database.leases()[shard]
+    assert (lease.owner, lease.counter, lease.checkpoint) == ("a KCL worker", 7, "4966")
+
+
+@pytest.mark.parametrize("code", ["InternalServerError", "ProvisionedThroughputExceededException"])
+def test_failing_from_the_start(
+    stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query], code: str
+) -> None:
+    """A DynamoDB that does not work stops no query, not even one that starts, and is left alone for a while."""
+    database.refuse = dict.fromkeys(("DescribeTable", "CreateTable", "UpdateItem"), code)
+    query = publish(maxRetries="0").start()
+    for count in (10, 20, 30):
+        stream.put_numbers(10)
+        query.wait_for_rows(count)
+    query.stop()
+    assert database.calls == {"DescribeTable": 1}
+
+
+def test_failing_later(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """Neither does a DynamoDB that fails later, or takes the permission away."""
+    puts = stream.put_numbers(10)
+    query = publish().start().wait_for_rows(10)
+    wait_for_checkpoints(query, database, last_numbers(puts))
+    database.refuse = {"UpdateItem": "AccessDeniedException"}
+    database.calls.clear()
+    for count in (20, 30):
+        stream.put_numbers(10)
+        query.wait_for_rows(count)
+    query.stop()
+    assert database.calls == {"UpdateItem": 1}
+
+
+@pytest.mark.parametrize("operation", ["DescribeTable", "CreateTable", "UpdateItem"])
+def test_missing_permission(
+    stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query], operation: str
+) -> None:
+    """A permission that is missing when the query starts is an error that names the IAM action and the table."""
+    database.refuse = {operation: "AccessDeniedException"}
+    stream.put_numbers(1)
+    with pytest.raises(
+        Exception, match=rf"Allow the IAM action dynamodb:{operation} on the table.*{database.table}"
+    ):
+        publish().start().process_all()
+
+
+def test_table_of_something_else(database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """A table that has another key is refused when the query starts, before anything is written into it."""
+    database.create_table(orderId="HASH")
+    with pytest.raises(Exception, match="names a table whose key is orderId"):
+        publish().start().process_all()
+    assert database.calls == {"DescribeTable": 1}
+
+
+def test_table_of_the_awslabs_connector(
+    stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]
+) -> None:
+    """A job that brings the table of the awslabs connector along runs, and leaves that table alone."""
+    database.create_table(metadataKey="HASH", metadataSortKey="RANGE")
+    stream.put_numbers(10)
+    publish().start().wait_for_rows(10).stop()
+    assert database.calls == {"DescribeTable": 1}
+
+
+def test_default_table(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """Without a name the table is called as the awslabs connector would call it."""
+    puts = stream.put_numbers(1)
+    query = publish(**{"kinesis.dynamodb.tableName": None}).start().wait_for_rows(1)
+    table = f"kdsc_{stream.region}_{stream.name}"
+    [(key, number)] = last_numbers(puts).items()
+    query.wait(lambda: database.calls["UpdateItem"] and key in database.leases(table), "publication")
+    assert database.leases(table)[key].checkpoint == number
+
+
+def test_available_now(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
+    """A query that ends by itself has published its end."""
+    puts = stream.put_numbers(10)
+    publish(maxRecordsPerShard="4").start(availableNow=True).finish()
+    [(key, number)] = last_numbers(puts).items()
+    assert database.leases()[key].checkpoint == number

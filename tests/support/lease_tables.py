@@ -1,0 +1,157 @@
+"""DynamoDB with lease tables: moto behind a front that notes and refuses calls, and a reader with the KCL's eyes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import botocore.session
+from attrs import define, field, frozen
+
+from support.streams import REGION, SECRET
+from support.witness import Wsgi, moto
+
+OBSERVER = "AKIAOBSERVER"
+"""Signs the calls of a test itself, which are neither noted nor refused."""
+
+
+@define
+class DynamoDb:
+    """A DynamoDB, with a name for a table that nobody else has: moto's tables outlive its servers."""
+
+    endpoint_url: str = field(init=False)
+    client: Any = field(init=False)
+    table: str = field(init=False, factory=lambda: f"leases-{uuid.uuid4().hex[:8]}")
+    calls: Counter[str] = field(factory=Counter)
+    """How often each operation was called."""
+    refuse: dict[str, str] = field(factory=dict)
+    """Error codes by operation."""
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Return the options of a source that publishes here, as the awslabs connector writes them."""
+        return {
+            "kinesis.metadataCommitterType": "DYNAMODB",
+            "kinesis.dynamodb.tableName": self.table,
+            "dynamodbEndpointUrl": self.endpoint_url,
+            **more,
+        }
+
+    def leases(self, table: str | None = None) -> dict[str, KclLease]:
+        """Return the leases in the table by key, as the KCL reads them."""
+        items = self.client.scan(TableName=table or self.table, ConsistentRead=True)["Items"]
+        return {lease.key: lease for lease in map(read_lease, items)}
+
+    def put_item(self, item: dict[str, Any]) -> None:
+        self.client.put_item(TableName=self.table, Item=item)
+
+    def create_table(self, **keys: str) -> None:
+        """Create the table whose key has the attributes *keys*, each HASH or RANGE."""
+        self.client.create_table(
+            TableName=self.table,
+            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys.items()],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in keys],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+    def stand_before(self, application: Wsgi) -> Wsgi:
+        def front(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+            if OBSERVER in environ.get("HTTP_AUTHORIZATION", ""):
+                return application(environ, start_response)
+            operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+            with self._lock:
+                self.calls[operation] += 1
+                code = self.refuse.get(operation)
+            if code is None:
+                return application(environ, start_response)
+            body = json.dumps({"__type": f"com.amazonaws#{code}", "message": "Refused by the test."}).encode()
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            status = "500 Internal Server Error" if code == "InternalServerError" else "400 Bad Request"
+            start_response(status, [("Content-Type", "application/x-amz-json-1.0")])
+            return [body]
+
+        return front
+
+
+@contextmanager
+def dynamodb() -> Iterator[DynamoDb]:
+    """Yield a running DynamoDB."""
+    server = DynamoDb()
+    with moto(server.stand_before) as endpoint_url:
+        server.endpoint_url = endpoint_url
+        server.client = botocore.session.get_session().create_client(
+            "dynamodb",
+            endpoint_url=endpoint_url,
+            region_name=REGION,
+            aws_access_key_id=OBSERVER,
+            aws_secret_access_key=SECRET,
+        )
+        yield server
+
+
+@frozen
+class KclLease:
+    """What the KCL makes of an item."""
+
+    key: str
+    owner: str | None
+    counter: int
+    owner_switches: int
+    checkpoint: str
+    sub_sequence_number: int
+    parents: frozenset[str]
+    children: frozenset[str]
+    hash_range: tuple[int, int] | None
+
+
+_KNOWN = {
+    "leaseKey": "S",
+    "leaseOwner": "S",
+    "leaseCounter": "N",
+    "ownerSwitchesSinceCheckpoint": "N",
+    "checkpoint": "S",
+    "checkpointSubSequenceNumber": "N",
+    "parentShardId": "SS",
+    "childShardIds": "SS",
+    "startingHashKey": "S",
+    "endingHashKey": "S",
+    "streamName": "S",
+    "shardId": "S",
+}
+"""
+What the KCL knows in a lease, with DynamoDB's types.
+
+Source: DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer in github.com/awslabs/amazon-kinesis-client
+"""
+
+
+def read_lease(item: Mapping[str, Mapping[str, Any]]) -> KclLease:
+    """Return the lease in *item*; fails where the KCL would, and where it would find nothing under a name."""
+    values: dict[str, Any] = {}
+    for name, typed in item.items():
+        [(kind, value)] = typed.items()
+        assert (name, kind) == (name, _KNOWN.get(name)), f"the KCL does not know {name} as {kind}"
+        values[name] = int(value) if kind == "N" else value
+    has_hash_range = "startingHashKey" in values and "endingHashKey" in values
+    return KclLease(
+        key=values["leaseKey"],
+        owner=values.get("leaseOwner"),
+        counter=values["leaseCounter"],
+        owner_switches=values["ownerSwitchesSinceCheckpoint"],
+        checkpoint=_read_checkpoint(values["checkpoint"]),
+        sub_sequence_number=values["checkpointSubSequenceNumber"],
+        parents=frozenset(values.get("parentShardId", ())),
+        children=frozenset(values.get("childShardIds", ())),
+        hash_range=(int(values["startingHashKey"]), int(values["endingHashKey"])) if has_hash_range else None,
+    )
+
+
+def _read_checkpoint(text: str) -> str:
+    """Return *text* if it is what the KCL's ExtendedSequenceNumber takes: one of its words, or digits."""
+    assert text in {"TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END"} or text.isdigit(), text
+    return text

@@ -164,10 +164,11 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The page of options is that of the code, and every code block of the documentation runs."""
+    """The pages of options and permissions are those of the code, and every code block of the documentation runs."""
     _require_java(session)
     _install(session, "test", "demo")
     session.run("python", "docs/generate_options.py", "--check")
+    session.run("python", "-m", "docs.generate_iam", "--check")
     _pytest(session, "tests/docs")
 
 

@@ -40,10 +40,10 @@ def render(tables: Mapping[str, OptionTable]) -> str:
         lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options), ""]
     lines += ["## Not supported yet", "", "Setting one of these is refused, unless it asks for nothing:", ""]
     unsupported = dict.fromkeys(entry for table in tables.values() for entry in table.unsupported)
-    lines += _render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
+    lines += render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
     for half, table in tables.items():
         lines += ["", f"## Accepted by the {half}, and not needed", "", "One line in the log says why:", ""]
-        lines += _render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.unneeded))
+        lines += render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.unneeded))
     return "\n".join(lines) + "\n"
 
 
@@ -52,12 +52,12 @@ def _render_options(options: Iterable[Option[Any]]) -> list[str]:
         (f"`{option.name}`", option.meaning, option.parser.domain, option.default_text, option.scope.value)
         for option in options
     )
-    return _render_rows(("option", "meaning", "accepts", "default", "of"), rows)
+    return render_rows(("option", "meaning", "accepts", "default", "of"), rows)
 
 
 def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:
     rows = [(f"`{o.name}`", *(_list_aliases(o, origin) for origin in Origin)) for o in options if o.aliases]
-    return _render_rows(("option", *(origin.value for origin in Origin)), rows)
+    return render_rows(("option", *(origin.value for origin in Origin)), rows)
 
 
 def _list_aliases(option: Option[Any], origin: Origin) -> str:
@@ -81,22 +81,22 @@ def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _render_rows(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+def render_rows(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     table = [header, tuple("---" for _ in header), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
 
 
-def main(arguments: list[str]) -> int:
-    page = render(TABLES)
+def update(path: Path, page: str, arguments: list[str]) -> int:
+    """Write *page*, or, for --check, show how what is written differs from it; return the exit status."""
     if arguments != ["--check"]:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page, encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
         return 0
-    written = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    written = path.read_text(encoding="utf-8") if path.exists() else ""
     difference = unified_diff(
         written.splitlines(keepends=True),
         page.splitlines(keepends=True),
-        "docs/reference/options.md",
+        f"docs/reference/{path.name}",
         "declarations",
     )
     sys.stdout.writelines(difference)
@@ -104,4 +104,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(update(PAGE, render(TABLES), sys.argv[1:]))

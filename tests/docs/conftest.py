@@ -1,4 +1,4 @@
-"""A place to run documentation in: a Kinesis with the streams it talks of, and a Spark that keeps to itself."""
+"""A place to run documentation in: a Kinesis with the streams it talks of, a DynamoDB, and a Spark that keeps to itself."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 
 from kinesis_emulator import EmulatorProcess
+from support.witness import moto
 
 REGION = "eu-west-1"
 """The region that the documentation names."""
@@ -38,8 +39,14 @@ def endpoint_url() -> Iterator[str]:
         yield emulator.endpoint_url
 
 
+@pytest.fixture(scope="session")
+def dynamodb_url() -> Iterator[str]:
+    with moto() as endpoint_url:
+        yield endpoint_url
+
+
 @pytest.fixture
-def environment(endpoint_url: str, tmp_path: Path) -> dict[str, str]:
+def environment(endpoint_url: str, dynamodb_url: str, tmp_path: Path) -> dict[str, str]:
     """Return variables under which what is written for AWS talks to the emulator, and nothing of the machine's leaks in."""
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
@@ -47,6 +54,7 @@ def environment(endpoint_url: str, tmp_path: Path) -> dict[str, str]:
     return {
         **kept,
         "AWS_ENDPOINT_URL_KINESIS": endpoint_url,
+        "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_url,
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_EC2_METADATA_DISABLED": "true",

@@ -1,0 +1,194 @@
+"""
+Configurations of other connectors, as their users have them: every option that each of them documents.
+
+Values are others than our defaults, so that an option without effect is found out. What excludes each other stands in
+configurations of its own.
+
+Sources: https://github.com/awslabs/spark-sql-kinesis-connector (README, KinesisOptions), https://github.com/qubole/kinesis-sql
+and https://github.com/roncemer/kinesis-spark-connector (README, KinesisSourceProvider),
+https://docs.databricks.com/connect/streaming/kinesis.html.
+"""
+
+from __future__ import annotations
+
+Configuration = dict[str, str]
+
+ENDPOINT = "https://kinesis.example.com"
+"""Outside AWS, so that no region can be told from it."""
+KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "example-secret", "sessionToken": "example-token"}
+
+_AWSLABS_WHERE = {
+    "kinesis.endpointUrl": ENDPOINT,
+    "kinesis.region": "us-east-2",
+    "kinesis.streamName": "teststream",
+}
+_PROXY = {
+    "kinesis.sink.proxyAddress": "proxy.example.com",
+    "kinesis.sink.proxyPort": "3128",
+    "kinesis.sink.proxyUsername": "user",
+    "kinesis.sink.proxyPassword": "example-secret",
+}
+_QUBOLE_WHERE = {"streamName": "test", "endpointUrl": ENDPOINT, "regionName": "us-east-2"}
+_DATABRICKS_WHERE = {"streamName": "clicks,views", "region": "us-west-2", "endpoint": ENDPOINT}
+
+SOURCES: dict[str, Configuration] = {
+    "awslabs": {
+        **_AWSLABS_WHERE,
+        "kinesis.consumerType": "GetRecords",
+        "kinesis.failOnDataLoss": "false",
+        "kinesis.maxFetchRecordsPerShard": "500",
+        "kinesis.maxFetchTimePerShardSec": "30",
+        "kinesis.startingPosition": "AT_TIMESTAMP 2023-08-30T19:00:05-08:00",
+        "kinesis.describeShardInterval": "1s",
+        "kinesis.minBatchesToRetain": "50",
+        "kinesis.checkNewRecordThreads": "4",
+        "kinesis.metadataCommitterType": "HDFS",
+        "kinesis.metadataPath": "s3://example/metadata",
+        "kinesis.metadataNumRetries": "4",
+        "kinesis.metadataRetryIntervalsMs": "500",
+        "kinesis.metadataMaxRetryIntervalMs": "5000",
+        "kinesis.clientNumRetries": "4",
+        "kinesis.clientRetryIntervalsMs": "500",
+        "kinesis.clientMaxRetryIntervalMs": "5000",
+        "kinesis.getRecords.numberOfRecordsPerFetch": "5000",
+        "kinesis.getRecords.fetchIntervalMs": "500",
+        "kinesis.internal.avoidEmptyBatches": "true",
+        "kinesis.internal.dataQueueCapacity": "500",
+        "kinesis.internal.dataQueueWaitTimeoutSec": "10",
+        "kinesis.internal.maxDataQueueEmptyCount": "3",
+        "kinesis.internal.maintenanceTaskIntervalSec": "60",
+        **{f"kinesis.{name}": value for name, value in KEYS.items()},
+    },
+    "awslabs, with a role in another region": {
+        "kinesis.endpointUrl": ENDPOINT,
+        "kinesis.kinesisRegion": "us-east-2",
+        "kinesis.streamName": "teststream",
+        "kinesis.stsRoleArn": "arn:aws:iam::222222222222:role/reader",
+        "kinesis.stsSessionName": "StsSessionName",
+        "kinesis.stsEndpointUrl": "https://sts.example.com",
+        **_PROXY,
+    },
+    "awslabs, with a class and a table": {
+        **_AWSLABS_WHERE,
+        "kinesis.credentialProviderClass": "example.credentials.Provider",
+        "kinesis.credentialProviderParam": "a parameter",
+        "kinesis.metadataCommitterType": "DYNAMODB",
+        "kinesis.dynamodb.tableName": "kinesisTestMetadata",
+    },
+    "awslabs, with what is left of fan-out": {
+        **_AWSLABS_WHERE,
+        "kinesis.consumerName": "TestConsumer",
+        "kinesis.subscribeToShard.timeoutSec": "30",
+        "kinesis.subscribeToShard.maxRetries": "5",
+    },
+    "qubole": {
+        **_QUBOLE_WHERE,
+        **KEYS,
+        "startingPosition": "TRIM_HORIZON",
+        "failondataloss": "false",
+        "kinesis.executor.maxFetchTimeInMs": "1000",
+        "kinesis.executor.maxFetchRecordsPerShard": "500",
+        "kinesis.executor.maxRecordPerRead": "5000",
+        "kinesis.executor.addIdleTimeBetweenReads": "true",
+        "kinesis.executor.idleTimeBetweenReadsInMs": "500",
+        "kinesis.executor.metadata.committer": "hdfs",
+        "kinesis.executor.metadata.path": "s3://example/metadata",
+        "kinesis.client.describeShardInterval": "1s",
+        "kinesis.client.maxParallelThreads": "4",
+        "kinesis.client.numRetries": "3",
+        "kinesis.client.retryIntervalMs": "500",
+        "kinesis.client.maxRetryIntervalMs": "5000",
+        "kinesis.client.avoidEmptyBatches": "true",
+    },
+    "qubole, with a role": {
+        **_QUBOLE_WHERE,
+        "awsUseInstanceProfile": "true",
+        "awsSTSRoleARN": "arn:aws:iam::222222222222:role/reader",
+        "awsSTSSessionName": "reader",
+    },
+    "Databricks": {
+        **_DATABRICKS_WHERE,
+        "initialPosition": '{"at_timestamp": "06/25/2020 10:23:45 PDT", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}',
+        "awsAccessKey": "AKIDEXAMPLE",
+        "awsSecretKey": "example-secret",
+        "roleArn": "arn:aws:iam::222222222222:role/reader",
+        "roleExternalId": "an-external-id",
+        "roleSessionName": "databricks",
+        "stsEndpoint": "https://sts.example.com",
+        "maxRecordsPerFetch": "5000",
+        "maxFetchRate": "1.0",
+        "minFetchPeriod": "400ms",
+        "maxFetchDuration": "10s",
+        "fetchBufferSize": "20gb",
+        "shardsPerTask": "5",
+        "shardFetchInterval": "1s",
+        "maxShardsPerDescribe": "100",
+        "coalesceThresholdBlockSize": "10000000",
+        "coalesceBinSize": "128000000",
+        "consumerMode": "polling",
+    },
+    "Databricks, by ARN": {
+        "streamARN": "arn:aws:kinesis:us-west-2:222222222222:stream/clicks",
+        "initialPosition": "earliest",
+        "maxPartitions": "4",
+        "consumerName": "clicks",
+        "consumerNamePrefix": "our_",
+        "consumerRefreshInterval": "300s",
+        "registeredConsumerId": "our_clicks",
+        "registeredConsumerIdType": "name",
+        "requireConsumerDeregistration": "true",
+        "registerConsumerTimeoutInterval": "60s",
+        "deregisterConsumerTimeoutInterval": "60s",
+    },
+}
+SINKS: dict[str, Configuration] = {
+    "awslabs": {
+        **_AWSLABS_WHERE,
+        "kinesis.sink.flushWaitTimeMs": "200",
+        "kinesis.sink.recordMaxBufferedTimeMs": "500",
+        "kinesis.sink.maxConnections": "1",
+        "kinesis.sink.aggregationEnabled": "False",
+        "kinesis.sink.recordTtl": "60000",
+        **_PROXY,
+        **{f"kinesis.{name}": value for name, value in KEYS.items()},
+    },
+    "awslabs, with a class and a role in another region": {
+        "kinesis.endpointUrl": ENDPOINT,
+        "kinesis.kinesisRegion": "us-east-2",
+        "kinesis.streamName": "sparkSinkTest",
+        "kinesis.clientNumRetries": "4",
+        "kinesis.clientRetryIntervalsMs": "500",
+        "kinesis.clientMaxRetryIntervalMs": "5000",
+        "kinesis.credentialProviderClass": "example.credentials.Provider",
+        "kinesis.credentialProviderParam": "a parameter",
+        "kinesis.stsRoleArn": "arn:aws:iam::222222222222:role/writer",
+        "kinesis.stsSessionName": "StsSessionName",
+        "kinesis.stsEndpointUrl": "https://sts.example.com",
+    },
+    "qubole": {
+        **_QUBOLE_WHERE,
+        **KEYS,
+        "kinesis.executor.recordMaxBufferedTime": "500",
+        "kinesis.executor.maxConnections": "1",
+        "kinesis.executor.aggregationEnabled": "false",
+        "kniesis.executor.flushwaittimemillis": "200",
+    },
+    "qubole, with a role": {
+        **_QUBOLE_WHERE,
+        "awsUseInstanceProfile": "true",
+        "awsSTSRoleARN": "arn:aws:iam::222222222222:role/writer",
+        "awsSTSSessionName": "writer",
+        "kinesis.client.numRetries": "3",
+        "kinesis.client.retryIntervalMs": "500",
+        "kinesis.client.maxRetryIntervalMs": "5000",
+    },
+}
+
+ASKS_FOR_WHAT_IS_DONE = {"kinesis.consumerType", "consumerMode"}
+"""They only have the default's value here."""
+
+
+def respell(name: str) -> list[str]:
+    """Return the other spellings of *name*: in any case, with the prefix or without."""
+    bare = name[len("kinesis.") :] if name.lower().startswith("kinesis.") else name
+    return [name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}"]

@@ -37,7 +37,7 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     every = list(dict.fromkeys(option for table in tables.values() for option in table.options))
     for group in dict.fromkeys(option.group for option in every):
         options = [option for option in every if option.group == group]
-        lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options), ""]
+        lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options)]
     lines += ["## Not supported yet", "", "Setting one of these is refused, unless it asks for nothing:", ""]
     unsupported = dict.fromkeys(entry for table in tables.values() for entry in table.unsupported)
     lines += render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
@@ -57,7 +57,7 @@ def _render_options(options: Iterable[Option[Any]]) -> list[str]:
 
 def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:
     rows = [(f"`{o.name}`", *(_list_aliases(o, origin) for origin in Origin)) for o in options if o.aliases]
-    return render_rows(("option", *(origin.value for origin in Origin)), rows)
+    return [*render_rows(("option", *(origin.value for origin in Origin)), rows), ""] if rows else []
 
 
 def _list_aliases(option: Option[Any], origin: Origin) -> str:

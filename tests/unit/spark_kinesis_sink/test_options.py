@@ -27,6 +27,7 @@ def test_defaults() -> None:
     options = parse()
     assert options.producer == ProducerSettings()
     assert options.stream == StreamRef("orders")
+    assert options.freeze_worker_heap
     assert options.notes == ()
 
 
@@ -101,6 +102,11 @@ def test_refusals(given: dict[str, str | None], message: str) -> None:
     with pytest.raises(OptionError) as caught:
         parse(**given)
     assert str(caught.value) == message
+
+
+def test_heap_left_alone() -> None:
+    """Who wants the garbage collector to see everything in a worker says so, to the sink as to the source."""
+    assert not parse(freezeWorkerHeap="false").freeze_worker_heap
 
 
 def test_stream_by_arn() -> None:

@@ -1,7 +1,7 @@
 """Amazon Kinesis Data Streams as a sink for Spark: `.format("kinesis")`."""
 
+from spark_kinesis_sink.columns import ColumnError
 from spark_kinesis_sink.data_source import AwsKinesisSink, KinesisSink, register
-from spark_kinesis_sink.failures import ColumnError
 from spark_kinesis_sink.options import SinkOptions
 
 __all__ = ["AwsKinesisSink", "ColumnError", "KinesisSink", "SinkOptions", "register"]

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from attrs import frozen
 from pyspark.sql.types import BinaryType, CharType, DataType, StringType, StructType, VarcharType
 
-from spark_kinesis_sink.failures import ColumnError
+from kinesis_core.errors import KinesisError
 
 DATA, PARTITION_KEY = "data", "partitionKey"
 EXPLICIT_HASH_KEY, STREAM_NAME = "explicitHashKey", "streamName"
@@ -22,6 +22,10 @@ _ACCEPTED: dict[str, tuple[type[DataType], ...]] = {
 }
 _LIKENESS = 0.9
 """From here on a name is taken for a misspelt one: partition_key and partitionKeys are, partition and streamId are not."""
+
+
+class ColumnError(KinesisError, ValueError):
+    """A column that the sink needs is missing, or has a type that it cannot write."""
 
 
 @frozen

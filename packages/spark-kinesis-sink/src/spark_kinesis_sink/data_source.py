@@ -16,8 +16,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kinesis_core.errors import OptionError
+from kinesis_core.for_spark import import_other_half, plain_errors
 from spark_kinesis_sink.columns import find_columns
-from spark_kinesis_sink.failures import plain_errors
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.streams import check_stream
 from spark_kinesis_sink.tasks import WriteTask
@@ -77,15 +77,9 @@ class KinesisSink(DataSource):
 
     def _source(self) -> DataSource:
         """Return the half that reads: Spark knows only one data source called kinesis, and met this one last."""
-        try:
-            from spark_kinesis_source import KinesisDataSource
-        except ModuleNotFoundError as error:
-            if error.name != "spark_kinesis_source":
-                raise
-            raise ImportError(
-                "Reading from Kinesis needs the package spark-kinesis-source: pip install spark-kinesis-source"
-            ) from None
-        return KinesisDataSource(self.options)
+        source = import_other_half("spark_kinesis_source", "Reading from Kinesis")
+        half: DataSource = source.KinesisDataSource(self.options)
+        return half
 
 
 class AwsKinesisSink(KinesisSink):

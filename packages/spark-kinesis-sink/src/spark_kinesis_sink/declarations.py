@@ -119,7 +119,6 @@ WRITING_UNNEEDED = (
             "checkNewRecordThreads",
             "kinesis.client.maxParallelThreads",
             "deaggregate",
-            "freezeWorkerHeap",
             "consumerType",
             "consumerMode",
             "consumerName",

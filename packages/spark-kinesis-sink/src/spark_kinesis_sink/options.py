@@ -11,6 +11,7 @@ from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef, Valu
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
+    FREEZE_WORKER_HEAP,
     SPARK_OPTIONS,
     STREAM_ARN,
     STREAM_NAME,
@@ -47,6 +48,7 @@ class SinkOptions:
 
     connection: ConnectionOptions
     producer: ProducerSettings
+    freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
     notes: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that was accepted and is not needed."""
 
@@ -75,6 +77,7 @@ class SinkOptions:
         return SinkOptions(
             connection=connection,
             producer=_read_producer(values, routes_rows=not connection.streams),
+            freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             notes=values.notes + _path_notes(given),
         )
 

@@ -17,6 +17,7 @@ def check_stream(options: SinkOptions) -> None:
     See once in a process that the stream of *options* is there, with one DescribeStreamSummary; streams that rows name are not.
 
     Spark makes a writer for each micro-batch, mostly in the same process, and another one to commit it.
+    It may be in the middle of a query, after a pause of Spark's workers, so it is as patient as any call.
 
     Raises:
         ServiceError: The stream is missing, access is denied, or Kinesis cannot be reached.

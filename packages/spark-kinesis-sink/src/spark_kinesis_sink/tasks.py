@@ -9,11 +9,11 @@ from attrs import frozen
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kinesis_core.errors import InvalidRecordError
+from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.options import StreamRef
 from kinesis_core.producing import Producer, Totals
 from spark_kinesis_sink.blocks import Block, blocks_of_batches, blocks_of_rows
 from spark_kinesis_sink.columns import Columns
-from spark_kinesis_sink.failures import plain_errors
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.workers import TaskProducers
 
@@ -44,6 +44,8 @@ class WriteTask:
         return self._write(blocks_of_rows(rows, self.columns))
 
     def _write(self, blocks: Iterable[Block]) -> Written:
+        if self.options.freeze_worker_heap:
+            freeze_heap()
         with plain_errors(), TaskProducers(self.options) as producers:
             put_blocks(blocks, producers, self.options.stream)
             return Written(producers.flush())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from spark_kinesis_source.failures import plain_errors
+from kinesis_core.for_spark import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.splits import ShardPartition, split
 from spark_kinesis_source.streams import open_planner

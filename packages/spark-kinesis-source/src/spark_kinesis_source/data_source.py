@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
+from kinesis_core.for_spark import import_other_half, plain_errors
 from spark_kinesis_source.batch_reader import KinesisBatchReader
-from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.schemas import column_names, default_schema
 from spark_kinesis_source.stream_reader import StreamReader
@@ -64,13 +64,9 @@ class KinesisDataSource(DataSource):
 
     def _sink(self) -> DataSource:
         """Return the half that writes: Spark knows only one data source called kinesis, and met this one last."""
-        try:
-            from spark_kinesis_sink import KinesisSink
-        except ImportError:
-            raise ImportError(
-                "Writing to Kinesis needs the package spark-kinesis-sink: pip install spark-kinesis-sink"
-            ) from None
-        return KinesisSink(self.options)
+        sink = import_other_half("spark_kinesis_sink", "Writing to Kinesis")
+        half: DataSource = sink.KinesisSink(self.options)
+        return half
 
 
 class AwsKinesisDataSource(KinesisDataSource):

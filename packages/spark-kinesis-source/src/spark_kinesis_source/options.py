@@ -22,6 +22,7 @@ from kinesis_core.options import (
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
+    FREEZE_WORKER_HEAP,
     SPARK_OPTIONS,
 )
 from spark_kinesis_source.declarations.batches import (
@@ -38,7 +39,6 @@ from spark_kinesis_source.declarations.fetching import (
     ADD_IDLE_TIME,
     DEAGGREGATE,
     FETCHING_OPTIONS,
-    FREEZE_WORKER_HEAP,
     IDLE_TIME,
     MAX_FETCH_RATE,
     MAX_RECORDS_PER_FETCH,

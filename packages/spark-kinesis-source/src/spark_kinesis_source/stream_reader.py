@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from kinesis_core.for_spark import plain_errors
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.offsets import Offset
 from kinesis_core.planner import Planner
-from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.splits import split
 from spark_kinesis_source.streams import open_planner, open_publisher

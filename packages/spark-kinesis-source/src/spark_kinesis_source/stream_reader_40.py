@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql.datasource import InputPartition
 
 from kinesis_core.errors import OffsetError
+from kinesis_core.for_spark import plain_errors
 from kinesis_core.offsets import Offset
-from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.stream_reader import Json, StreamReader
 

@@ -9,8 +9,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from kinesis_core.for_spark import plain_errors
 from kinesis_core.offsets import Offset
-from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.lag import describe_lag
 from spark_kinesis_source.stream_reader import Json, StreamReader
 

@@ -12,14 +12,13 @@ from kinesis_core.arrow import BatchBuilder
 from kinesis_core.chain_reader import read_chains
 from kinesis_core.clock import SystemClock
 from kinesis_core.connections import open_stream
+from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.options import ConnectionOptions
 from kinesis_core.ranges import Chain
 from kinesis_core.reader import ReadSettings
 from kinesis_core.stream_api import StreamApi
-from spark_kinesis_source.failures import plain_errors
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.streams import label
-from spark_kinesis_source.workers import freeze_heap
 
 if TYPE_CHECKING:
     import pyarrow as pa

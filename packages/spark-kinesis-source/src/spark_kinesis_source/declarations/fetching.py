@@ -72,18 +72,6 @@ DEAGGREGATE = Option[bool](
     group=HOW_MUCH,
     scope=Scope.SOURCE,
 )
-FREEZE_WORKER_HEAP = Option[bool](
-    name="freezeWorkerHeap",
-    meaning=(
-        "Whether a Python worker sets what it has loaded aside from garbage collection (`gc.freeze`), which spares "
-        "each task about 45 ms. It holds for the whole worker process."
-    ),
-    parser=boolean(),
-    default=True,
-    default_text="`true`",
-    group=HOW_MUCH,
-    scope=Scope.SOURCE,
-)
 
 FETCHING_OPTIONS = (
     MAX_RECORDS_PER_FETCH,
@@ -92,5 +80,4 @@ FETCHING_OPTIONS = (
     IDLE_TIME,
     MAX_FETCH_RATE,
     DEAGGREGATE,
-    FREEZE_WORKER_HEAP,
 )

@@ -45,7 +45,9 @@ def start_session(
     os.environ["PYSPARK_PYTHON"] = sys.executable
     for name in [name for name in os.environ if name in AWS_VARIABLES]:
         del os.environ[name]
-    os.environ.update(AWS_CONFIG_FILE=os.devnull, AWS_EC2_METADATA_DISABLED="true")
+    os.environ.update(
+        AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull, AWS_EC2_METADATA_DISABLED="true"
+    )
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     )

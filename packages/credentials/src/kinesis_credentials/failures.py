@@ -21,6 +21,9 @@ _PASSING_CODES = frozenset(
 )
 _METADATA_SERVICES = ("iam-role", "container-role")
 
+_LEAST_HIDDEN = 5
+"""A piece of a secret that is shorter tells nothing; any text has one."""
+
 LOOKUP_ERRORS = (boto.BotoCoreError, boto.ClientError, OSError, ValueError, KeyError, RuntimeError)
 """What botocore's sources raise, besides errors in our own code: a broken answer is a ValueError or a KeyError, one that
 has expired already a RuntimeError."""
@@ -74,3 +77,17 @@ def _explain(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"the answer has no {error}"
     return str(error).rstrip(".")
+
+
+def hide(text: str, secret: str) -> str:
+    """Return *text* with asterisks for *secret*, and for each piece of it: an error may quote the password of a pair."""
+    shown, place = "", 0
+    least = min(_LEAST_HIDDEN, len(secret))
+    while place < len(text):
+        end = place
+        while end < len(text) and text[place : end + 1] in secret:
+            end += 1
+        is_piece = end - place >= least
+        shown += "****" if is_piece else text[place]
+        place = end if is_piece else place + 1
+    return shown

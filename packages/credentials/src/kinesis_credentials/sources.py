@@ -20,7 +20,7 @@ from kinesis_credentials.errors import (
     ProviderClassError,
     SourceUnavailableError,
 )
-from kinesis_credentials.failures import LOOKUP_ERRORS, describe_answer, is_passing
+from kinesis_credentials.failures import LOOKUP_ERRORS, describe_answer, hide, is_passing
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys
 
@@ -177,9 +177,9 @@ class UserClass:
         )
 
     def _describe(self, error: Exception) -> str:
-        """Return what went wrong, without the parameter, should it be in there: that is a secret."""
+        """Return what went wrong, without the parameter or pieces of it: that is a secret."""
         said = f"{type(error).__name__}: {error}".rstrip(".")
-        return said.replace(self.spec.param, "****") if self.spec.param else said
+        return hide(said, self.spec.param) if self.spec.param else said
 
 
 _CONTRACT = (

@@ -1,0 +1,124 @@
+"""Where temporary keys come from, on 127.0.0.1: an STS, and the endpoint that a container asks."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import escape
+
+from attrs import define, field, frozen
+
+_SCOPE = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/")
+SECRET, TOKEN = "SecretOfASession", "TokenOfASession"
+
+
+@frozen
+class Asked:
+    """One request: what was asked for, and with which keys."""
+
+    number: int
+    """Counts from 1."""
+    action: str
+    params: dict[str, str]
+    access_key: str
+    """"" for a request that was not signed."""
+    region: str
+    authorization: str
+
+
+def _account_of(asked: Asked) -> str:
+    """Return the role's account, which our emulator takes for the account of such a key."""
+    return asked.params["RoleArn"].split(":")[4]
+
+
+@define
+class KeyServices:
+    """
+    Gives keys that live for *life_s*; a context manager.
+
+    *name_key* names the access key that an answer holds; *external_id* is what a role must be asked for with; *refusal*
+    is an error code for every answer.
+    """
+
+    life_s: float = 3600.0
+    name_key: Callable[[Asked], str] = _account_of
+    external_id: str | None = None
+    refusal: str | None = None
+    now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+    asked: list[Asked] = field(factory=list, init=False)
+    _server: ThreadingHTTPServer = field(init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def __enter__(self) -> KeyServices:
+        services = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                params = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+                self._send(*services._answer_sts(services._note(params.pop("Action"), params, self.headers)))
+
+            def do_GET(self) -> None:
+                self._send(200, services._answer_container(services._note(self.path, {}, self.headers)))
+
+            def _send(self, status: int, body: str) -> None:
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body.encode())))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def _note(self, action: str, params: dict[str, str], headers: Any) -> Asked:
+        authorization = headers.get("Authorization", "")
+        scope = _SCOPE.search(authorization)
+        key, region = scope.groups() if scope else ("", "")
+        with self._lock:
+            asked = Asked(len(self.asked) + 1, action, params, key, region, authorization)
+            self.asked.append(asked)
+        return asked
+
+    def _answer_sts(self, asked: Asked) -> tuple[int, str]:
+        wrong_id = self.external_id is not None and asked.params.get("ExternalId") != self.external_id
+        refusal = self.refusal or ("AccessDenied" if wrong_id else None)
+        if refusal:
+            message = f"Not authorized to perform sts:{asked.action}"
+            error = f"<Error><Type>Sender</Type><Code>{refusal}</Code><Message>{message}</Message></Error>"
+            return 403, f"<ErrorResponse>{error}<RequestId>request-{asked.number}</RequestId></ErrorResponse>"
+        keys = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in self._make_keys(asked).items())
+        result = f"<{asked.action}Result><Credentials>{keys}</Credentials></{asked.action}Result>"
+        return 200, f"<{asked.action}Response>{result}</{asked.action}Response>"
+
+    def _answer_container(self, asked: Asked) -> str:
+        keys = self._make_keys(asked)
+        return json.dumps({**keys, "Token": keys["SessionToken"]})
+
+    def _make_keys(self, asked: Asked) -> dict[str, str]:
+        return {
+            "AccessKeyId": self.name_key(asked),
+            "SecretAccessKey": SECRET,
+            "SessionToken": f"{TOKEN}{asked.number}",
+            "Expiration": (self.now() + timedelta(seconds=self.life_s)).isoformat(),
+        }

@@ -54,11 +54,7 @@ POLICIES = (
         "RegisterStreamConsumer nor DeregisterStreamConsumer, one with `keepConsumer` only the former.",
         (Purpose.SOURCE, Purpose.FAN_OUT),
     ),
-    Policy(
-        "Writing",
-        "Without aggregation (`aggregationEnabled=false`) ListShards is not called.",
-        (Purpose.SINK,),
-    ),
+    Policy("Writing", "", (Purpose.SINK,)),
     Policy(
         "Publishing progress",
         "Beside one for reading. CreateTable is only for a table that is not there yet.",

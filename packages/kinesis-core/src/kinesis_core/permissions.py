@@ -109,7 +109,9 @@ CALLS = (
         (STREAM,),
         (
             Use(Purpose.SOURCE, _DRIVER, "every `shardDiscoveryInterval`, and when a shard ends"),
-            Use(Purpose.SINK, _EXECUTORS, "when aggregating: at the start of a task, and after a reshard"),
+            Use(
+                Purpose.SINK, _EXECUTORS, "once for each stream that a worker writes to, and after a reshard"
+            ),
         ),
         "1,000 calls a second, per stream",
     ),

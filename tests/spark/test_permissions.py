@@ -1,0 +1,160 @@
+"""What the declarations of calls say is what happens: each declared call is made from where they say, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_core.errors import AccessDeniedError
+from kinesis_core.permissions import CALLS, Place, Purpose
+from kinesis_emulator import Emulator
+from support.halves import batch_reader, open_writer, payloads, plan, streaming, write
+from support.lease_tables import DynamoDb, dynamodb
+from support.sinks import sink_options
+from support.spark_harness import Query
+from support.streams import SECRET, StreamUnderTest
+from support.written import user_records
+
+Called = dict[Place, set[str]]
+
+
+@pytest.fixture
+def database() -> Iterator[DynamoDb]:
+    with dynamodb() as running:
+        yield running
+
+
+def declared(*purposes: Purpose, service: str) -> Called:
+    """Return the operations that are declared, by where they are made from."""
+    return {
+        place: {
+            call.operation
+            for call in CALLS
+            for use in call.uses
+            if call.service == service and use.purpose in purposes and place in use.places
+        }
+        for place in Place
+    }
+
+
+def everywhere(called: Called) -> set[str]:
+    return set().union(*called.values())
+
+
+def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """Polling: what the driver calls to load, plan and follow a reshard, and what tasks call to read."""
+    called: Called = {place: set() for place in Place}
+
+    def note(place: Place) -> None:
+        called[place] |= set(emulator.calls.by_action())
+        emulator.calls.clear()
+
+    stream.put_numbers(10)
+    with streaming(stream.options()) as reader:
+        emulator.calls.clear()
+        partitions, end = plan(reader)
+        note(Place.DRIVER)
+        assert len(payloads(reader, partitions)) == 10
+        note(Place.EXECUTORS)
+        stream.split()
+        emulator.calls.clear()
+        plan(reader, end)
+        note(Place.DRIVER)
+    once = batch_reader(stream.options())
+    partitions = list(once.partitions())
+    note(Place.DRIVER)
+    assert len(payloads(once, partitions)) == 10
+    note(Place.EXECUTORS)
+    assert called == declared(Purpose.SOURCE, service="kinesis")
+
+
+def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """Writing: what the driver calls before a query, and what tasks call to write."""
+    options = sink_options(stream)
+    emulator.calls.clear()
+    open_writer(options)
+    on_driver = set(emulator.calls.by_action())
+    emulator.calls.clear()
+    write(options, ["one", "two"])
+    assert {Place.DRIVER: on_driver, Place.EXECUTORS: set(emulator.calls.by_action())} == declared(
+        Purpose.SINK, service="kinesis"
+    )
+
+
+def test_lease_publishing(stream: StreamUnderTest, database: DynamoDb) -> None:
+    """Publishing: what the driver calls to make the table and write to it; tasks call nothing."""
+    stream.put_numbers(10)
+    with streaming(stream.options(**database.options())) as reader:
+        partitions, end = plan(reader)
+        on_driver = set(database.calls)
+        database.calls.clear()
+        payloads(reader, partitions)
+        on_executors = set(database.calls)
+        plan(reader, end)
+        on_driver |= set(database.calls)
+    assert {Place.DRIVER: on_driver, Place.EXECUTORS: on_executors} == declared(
+        Purpose.LEASE_TABLE, service="dynamodb"
+    )
+
+
+@pytest.mark.all_sparks
+def test_queries(
+    spark: SparkSession,
+    emulator: Emulator,
+    make_stream: Callable[..., StreamUnderTest],
+    database: DynamoDb,
+    make_query: Callable[..., Query],
+) -> None:
+    """A query from load() to its end, with progress published, calls what is declared for it, and nothing else."""
+    stream = make_stream()
+    stream.put_numbers(10)
+    emulator.calls.clear()
+    query = make_query(stream.options(**database.options())).start().wait_for_rows(10)
+    query.wait(lambda: database.calls["UpdateItem"], "publication").stop()
+    assert set(emulator.calls.by_action()) == everywhere(declared(Purpose.SOURCE, service="kinesis"))
+    assert set(database.calls) == everywhere(declared(Purpose.LEASE_TABLE, service="dynamodb"))
+    emulator.calls.clear()
+    frame = spark.range(10).selectExpr("cast(id as string) data")
+    frame.write.format("kinesis").options(**sink_options(stream)).mode("append").save()
+    assert set(emulator.calls.by_action()) == everywhere(declared(Purpose.SINK, service="kinesis"))
+    assert len(user_records(emulator, stream.name)) == 20
+
+
+def operations(purpose: Purpose) -> list[str]:
+    return sorted(everywhere(declared(purpose, service="kinesis")))
+
+
+@pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
+def test_missing_for_the_source(
+    emulator: Emulator, stream: StreamUnderTest, make_query: Callable[..., Query], operation: str
+) -> None:
+    """Whatever permission a query lacks, its error names the action and what to allow it on."""
+    stream.put_numbers(10)
+    emulator.settings.deny = {operation}
+    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream") as caught:
+        make_query(stream.options()).start().process_all()
+    assert SECRET not in str(caught.value)
+
+
+def test_missing_on_executors(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A task that lacks what the driver has says so as well."""
+    stream.put_numbers(10)
+    reader = batch_reader(stream.options())
+    partitions = list(reader.partitions())
+    emulator.settings.deny = {"GetRecords"}
+    with pytest.raises(AccessDeniedError, match="Allow the IAM action kinesis:GetRecords on the stream"):
+        payloads(reader, partitions)
+
+
+@pytest.mark.parametrize("operation", operations(Purpose.SINK))
+def test_missing_for_the_sink(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
+) -> None:
+    """Whatever permission a write lacks, its error names the action and what to allow it on."""
+    emulator.settings.deny = {operation}
+    frame = spark.range(10).selectExpr("cast(id as string) data")
+    with pytest.raises(Exception, match=f"kinesis:{operation} on the stream") as caught:
+        frame.write.format("kinesis").options(**sink_options(stream)).mode("append").save()
+    assert SECRET not in str(caught.value)

@@ -4,6 +4,7 @@ from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
+from kinesis_emulator.fault_plans import FaultScript, RandomFaults, Step
 from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.process import EmulatorProcess
@@ -18,9 +19,12 @@ __all__ = [
     "EmulatorProcess",
     "EventFault",
     "Fault",
+    "FaultScript",
     "Limits",
     "ManualClock",
+    "RandomFaults",
     "Request",
     "Settings",
+    "Step",
     "StoredRecord",
 ]

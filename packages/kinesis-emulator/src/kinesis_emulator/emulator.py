@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from types import TracebackType
 
-from kinesis_emulator import registration, resharding
+from kinesis_emulator import positions, registration, resharding
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.errors import consumer_not_found
@@ -139,6 +139,13 @@ class Emulator:
         target = self._stream(stream)
         with target.lock:
             return [record for shard in target.shards for record in shard.stored_records()]
+
+    def trim(self, stream: str, shard_id: str, records: int) -> None:
+        """Take the oldest *records* of a shard away, as if they had left retention."""
+        target = self._stream(stream)
+        with target.lock:
+            shard = positions.known_shard(target, shard_id, self._service.now_ms())
+            shard.trim_to(records, keep=self.settings.keep_trimmed)
 
     def shard_ids(self, stream: str) -> list[str]:
         """Return the ids of the open shards, by hash key."""

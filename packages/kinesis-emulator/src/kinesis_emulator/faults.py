@@ -40,8 +40,12 @@ class Fault:
     What happens to a call instead of, or beside, its work.
 
     A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
-    the connection before the work, `drop_answer` after it. `delay_s` waits first. `events` happens after the work,
-    in the stream of events that it opened.
+    the connection before the work, `drop_answer` after it; with `reset`, by TCP's RST. `cut_answer` closes it in the
+    middle of the answer, `stall_s` waits there. `delay_s` waits first.
+
+    `fail_every` is for PutRecords: with 3, the third, sixth, ... record fails. `empty_page` is for GetRecords: no
+    records, `millis_behind`, and an iterator that has not gone on. `events` happens after the work, in the stream of
+    events that it opened. Elsewhere these three do nothing.
     """
 
     code: str | None = None
@@ -51,4 +55,11 @@ class Fault:
     delay_s: float = 0.0
     drop_request: bool = False
     drop_answer: bool = False
+    reset: bool = False
+    cut_answer: bool = False
+    stall_s: float = 0.0
+    content_type: str | None = None
+    fail_every: int = 0
+    empty_page: bool = False
+    millis_behind: int = 60_000
     events: EventFault | None = None

@@ -37,12 +37,20 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
         raise stream_not_found(stream.name, stream.account_id)
     service.admit("ListShards", f"stream {stream.name}", service.settings.limits.list_shards_per_s)
     with stream.lock:
-        shards = [shard for shard in stream.listed_shards(now_ms) if _is_wanted(shard, state, stream, now_ms)]
+        listed = visible_shards(service, stream, now_ms)
+        shards = [shard for shard in listed if _is_wanted(shard, state, stream, now_ms)]
         page = shards[: limit or _DEFAULT_PAGE]
         answer: dict[str, Any] = {"Shards": [describe_shard(shard) for shard in page]}
     if len(shards) > len(page):
         answer["NextToken"] = encode_token({**state, "after": page[-1].shard_id}, now_ms)
     return answer
+
+
+def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]:
+    """Return the shards that a listing shows; the caller holds the stream's lock."""
+    newest_ms = now_ms - round(service.settings.hide_children_s * 1000)
+    listed = stream.listed_shards(now_ms)
+    return [shard for shard in listed if not shard.parents or shard.opened_ms <= newest_ms]
 
 
 def _check_token_is_alone(request: Request) -> None:

@@ -36,6 +36,8 @@ def next_page(
 ) -> Page:
     """Return the page behind *position*; the caller holds the stream's lock. Drops what left retention."""
     shard.trim(stream.horizon_ms(now_ms), keep=settings.keep_trimmed)
+    if position.place < shard.trimmed and settings.trimmed_start == "empty_pages":
+        return Page(position.place, position.place, position, behind_ms=stream.retention_hours * 3_600_000)
     start = max(position.place, shard.trimmed)
     scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
     scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms

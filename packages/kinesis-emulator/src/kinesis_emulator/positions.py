@@ -46,7 +46,7 @@ def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> P
         )
     match start.kind:
         case "TRIM_HORIZON":
-            return Position(0, shard.opened_ms)
+            return Position(shard.trimmed, shard.opened_ms)
         case "LATEST":
             return Position(len(shard.fragments), now_ms)
         case "AT_TIMESTAMP":
@@ -63,7 +63,7 @@ def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> Positio
         )
     if time_ms > now_ms:
         raise future_timestamp(time_ms, now_ms)
-    return Position(shard.place_at_time(time_ms), max(time_ms, shard.opened_ms))
+    return Position(max(shard.trimmed, shard.place_at_time(time_ms)), max(time_ms, shard.opened_ms))
 
 
 def _position_at_number(stream: Stream, shard: Shard, start: Start) -> Position:

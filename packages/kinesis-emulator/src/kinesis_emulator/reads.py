@@ -32,6 +32,7 @@ def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
     now_ms = service.now_ms()
     with stream.lock:
         shard = known_shard(stream, request.text("ShardId"), now_ms)
+        shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
         rate, now_s = service.settings.limits.iterators_per_s, service.clock()
         if not shard.rates.iterators.admits(rate, now_s):

@@ -7,7 +7,9 @@ import json
 import re
 import socket
 import socketserver
+import struct
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +17,7 @@ from io import BufferedIOBase
 from typing import Any
 
 from kinesis_emulator.errors import AwsError
-from kinesis_emulator.faults import CutConnectionError
+from kinesis_emulator.faults import CutConnectionError, Fault
 from kinesis_emulator.frames import CONTENT_TYPE as EVENTS
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Answer, EventStream, error_answer
@@ -116,11 +118,12 @@ class _Connection(socketserver.StreamRequestHandler):
             return False
         answer = self._answer(line, headers, body)
         if answer.body is None:
+            if answer.fault is not None and answer.fault.reset:
+                self._reset()
             return False
         keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
         if isinstance(answer.body, bytes):
-            self._send(answer, keep_alive=keep_alive)
-            return keep_alive
+            return self._send(answer, keep_alive=keep_alive) and keep_alive
         return self._send_events(answer.body, keep_alive=keep_alive) and keep_alive
 
     def _answer(self, line: str, headers: dict[str, str], body: bytes) -> Answer:
@@ -130,14 +133,30 @@ class _Connection(socketserver.StreamRequestHandler):
             return error_answer(error)
         return self.server.respond(request)
 
-    def _send(self, answer: Answer, *, keep_alive: bool) -> None:
+    def _reset(self) -> None:
+        """Close with a RST; the base class finds the connection closed and leaves it alone."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def _send(self, answer: Answer, *, keep_alive: bool) -> bool:
+        """Send one body; False when it was cut on the way."""
         body = answer.body if isinstance(answer.body, bytes) else b""
-        head = self._head(answer.status, _JSON, f"Content-Length: {len(body)}", keep_alive=keep_alive)
+        fault = answer.fault or Fault()
+        length = f"Content-Length: {len(body)}"
+        head = self._head(answer.status, fault.content_type or _JSON, length, keep_alive=keep_alive)
+        if fault.cut_answer or fault.stall_s:
+            half = len(body) // 2
+            self.connection.sendall(head + body[:half])
+            time.sleep(fault.stall_s)
+            if fault.cut_answer:
+                return False
+            head, body = b"", body[half:]
         if len(body) < 65536:
             self.connection.sendall(head + body)
         else:
             self.connection.sendall(head)
             self.connection.sendall(body)
+        return True
 
     def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
         """Send frames as they come, each in a chunk of its own; False when that did not end as it should."""

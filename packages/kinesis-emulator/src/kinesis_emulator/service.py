@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, invalid_argument
 from kinesis_emulator.faults import EventFault, Fault
+from kinesis_emulator.half_done import put_some, stand_still
 from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.requests import Request
 from kinesis_emulator.store import Store, Stream, stream_arn
@@ -70,7 +72,15 @@ class Settings:
     deny: set[str] = field(default_factory=set)
     """Actions that are answered with AccessDeniedException."""
     fault: Callable[[Request], Fault | None] | None = None
-    """Asked before each call; may be called by several threads at once."""
+    """Asked before each call, by several threads at once; a function, a `FaultScript` or `RandomFaults`."""
+    hide_children_s: float = 0.0
+    """How long after a split or merge ListShards and DescribeStream leave the children out."""
+    trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
+    """What reading from a place that left retention does: go on at the oldest record, or never get anywhere."""
+    arrival_jitter_ms: int = 0
+    """By how much arrival times may fall behind the clock, at random: they are out of order then."""
+    jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
+    """Where that chance comes from; give it a seed of your own."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,8 @@ class Answer:
 
     status: int
     body: bytes | EventStream | None
+    fault: Fault | None = None
+    """What happens on the answer's way."""
 
 
 class Service:
@@ -133,7 +145,7 @@ class Service:
         self.calls.add(request.action, request.stream_name, request.shard_id)
         try:
             fault = self.settings.fault(request) if self.settings.fault else None
-            return self._carry_out(request) if fault is None else self._suffer(fault, request)
+            return _answer(self._result(request)) if fault is None else self._suffer(fault, request)
         except AwsError as error:
             return error_answer(error)
         except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would
@@ -144,32 +156,42 @@ class Service:
         if fault.delay_s:
             time.sleep(fault.delay_s)
         if fault.drop_request:
-            return Answer(0, None)
+            return Answer(0, None, fault)
         if fault.body is not None:
-            return Answer(fault.status, fault.body)
+            return Answer(fault.status, fault.body, fault)
         if fault.code is not None:
             raise AwsError(fault.code, fault.message, fault.status)
-        answer = self._carry_out(request)
+        result = self._do_partly(fault, request)
         if fault.drop_answer:
-            return Answer(0, None)
-        if answer.body is not None and not isinstance(answer.body, bytes):
-            answer.body.fault = fault.events
-        return answer
+            return Answer(0, None, fault)
+        if result is not None and not isinstance(result, dict | bytes):
+            result.fault = fault.events
+        return replace(_answer(result), fault=fault)
 
-    def _carry_out(self, request: Request) -> Answer:
+    def _do_partly(self, fault: Fault, request: Request) -> Result:
+        if fault.fail_every and request.action == "PutRecords":
+            return put_some(self._result, request, fault.fail_every)
+        if fault.empty_page and request.action == "GetRecords":
+            return stand_still(self._result, request, fault.millis_behind, self.now_ms())
+        return self._result(request)
+
+    def _result(self, request: Request) -> Result:
         operation = self._operations.get(request.action)
         if operation is None:
             message = f"The emulator does not know the operation {request.action}."
             raise AwsError("UnknownOperationException", message)
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
-        result = operation(self, request)
-        return Answer(200, _json(result) if result is None or isinstance(result, dict) else result)
+        return operation(self, request)
 
     def _resource(self, request: Request) -> str:
         """Return the ARN that a policy would have to allow."""
         given = request.optional_text("ConsumerARN") or request.optional_text("StreamARN")
         return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
+
+
+def _answer(result: Result) -> Answer:
+    return Answer(200, _json(result) if result is None or isinstance(result, dict) else result)
 
 
 def error_answer(error: AwsError) -> Answer:

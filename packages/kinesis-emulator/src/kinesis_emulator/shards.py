@@ -107,7 +107,11 @@ class Shard:
 
     def trim(self, horizon_ms: int, *, keep: bool) -> None:
         """Hide the records that arrived before *horizon_ms*; nothing brings them back. Frees them unless *keep*."""
-        before, self.trimmed = self.trimmed, max(self.trimmed, bisect_left(self.peaks, horizon_ms))
+        self.trim_to(bisect_left(self.peaks, horizon_ms), keep=keep)
+
+    def trim_to(self, place: int, *, keep: bool) -> None:
+        """Hide the records before *place*, as if they had left retention."""
+        before, self.trimmed = self.trimmed, max(self.trimmed, min(place, len(self.fragments)))
         if not keep:
             self.fragments[before : self.trimmed] = [b""] * (self.trimmed - before)
 

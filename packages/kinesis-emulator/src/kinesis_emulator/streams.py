@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinesis_emulator.errors import AwsError, invalid_argument, validation
-from kinesis_emulator.listing import describe_shard
+from kinesis_emulator.listing import describe_shard, visible_shards
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.store import Stream
@@ -65,7 +65,8 @@ def describe_stream(service: Service, request: Request) -> dict[str, Any]:
     account = f"account {stream.account_id}"
     service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
     with stream.lock:
-        shards = [shard for shard in stream.listed_shards(service.now_ms()) if shard.shard_id > after]
+        listed = visible_shards(service, stream, service.now_ms())
+        shards = [shard for shard in listed if shard.shard_id > after]
         described = [describe_shard(shard) for shard in shards[:limit]]
     return {
         "StreamDescription": {**_facts(stream), "Shards": described, "HasMoreShards": len(shards) > limit}

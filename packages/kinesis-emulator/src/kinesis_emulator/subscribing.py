@@ -21,6 +21,7 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
         _admit(service, stream, consumer, shard_id, now_s)
         _check_active(stream, consumer, now_ms)
         shard = known_shard(stream, shard_id, now_ms)
+        shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
         _check_seat(service, stream, consumer, shard_id, now_s)
         if request.params.get("DryRun"):

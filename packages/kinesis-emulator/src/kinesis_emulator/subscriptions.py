@@ -129,8 +129,9 @@ class Subscription:
         limits = self._service.settings.limits
         size = PageSize(limits.event_max_records, limits.event_max_bytes)
         page = next_page(self._stream, shard, self._position, size, self._service.settings, now_ms)
+        goes_on = page.behind_ms > 0 and page.following != self._position
         self._position = page.following or self._position
-        has_news = page.start < page.stop or page.behind_ms > 0 or page.following is None
+        has_news = page.start < page.stop or goes_on or page.following is None
         if not has_news and now_s < self._heartbeat_s:
             return b""
         return self._event_of(page, now_s)

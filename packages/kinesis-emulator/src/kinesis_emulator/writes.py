@@ -48,7 +48,10 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-        answer = {"ShardId": shard.shard_id, "SequenceNumber": append(stream, shard, entry, service.now_ms())}
+        answer = {
+            "ShardId": shard.shard_id,
+            "SequenceNumber": append(stream, shard, entry, _arrival_ms(service)),
+        }
     return _with_encryption(stream, answer)
 
 
@@ -77,7 +80,7 @@ def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
             "ErrorCode": "ProvisionedThroughputExceededException",
             "ErrorMessage": rate_exceeded_message(shard.shard_id, stream.name, stream.account_id),
         }
-    return {"SequenceNumber": append(stream, shard, entry, service.now_ms()), "ShardId": shard.shard_id}
+    return {"SequenceNumber": append(stream, shard, entry, _arrival_ms(service)), "ShardId": shard.shard_id}
 
 
 def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
@@ -187,6 +190,12 @@ def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
     rates.write_records.add(limits.write_records_per_s, now_s)
     rates.write_bytes.add(limits.write_bytes_per_s, now_s, entry.size)
     return True
+
+
+def _arrival_ms(service: Service) -> int:
+    """Return the record's arrival time, which AWS does not promise to be accurate; the caller holds a stream's lock."""
+    jitter_ms = service.settings.arrival_jitter_ms
+    return service.now_ms() - (service.settings.jitter.randint(0, jitter_ms) if jitter_ms else 0)
 
 
 def append(stream: Stream, shard: Shard, entry: Entry, arrived_ms: int, omit: Collection[str] = ()) -> str:

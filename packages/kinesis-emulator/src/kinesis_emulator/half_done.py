@@ -1,0 +1,39 @@
+"""Faults that do a part of a call's work: records of PutRecords that fail, pages of GetRecords that stand still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kinesis_emulator.iterators import decode_iterator, encode_iterator
+from kinesis_emulator.requests import Request
+
+CarryOut = Callable[[Request], Any]
+_FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
+
+
+def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str, Any]:
+    """Put the records of *request* but every *fail_every*-th, and return PutRecords' answer for all of them."""
+    records = request.params.get("Records") or []
+    fails = [i % fail_every == 0 for i in range(1, len(records) + 1)]
+    taken = [record for record, is_lost in zip(records, fails, strict=True) if not is_lost]
+    answer: dict[str, Any] = {"FailedRecordCount": 0, "Records": []}
+    if taken:
+        answer = carry_out(replace(request, params={**request.params, "Records": taken}))
+    results = iter(answer["Records"])
+    merged = [dict(_FAILED) if is_lost else next(results) for is_lost in fails]
+    return {**answer, "FailedRecordCount": answer["FailedRecordCount"] + sum(fails), "Records": merged}
+
+
+def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> bytes:
+    """Return a page of GetRecords without records that goes on where it began; refusals stay as they are."""
+    carry_out(request)
+    iterator = replace(decode_iterator(request.text("ShardIterator")), created_ms=now_ms)
+    page = {
+        "Records": [],
+        "MillisBehindLatest": millis_behind,
+        "NextShardIterator": encode_iterator(iterator),
+    }
+    return json.dumps(page, separators=(",", ":")).encode()

@@ -1,0 +1,191 @@
+"""Faults by script and by seed, and those that do a part of the work."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import botocore.exceptions
+import pytest
+
+from kinesis_emulator import Emulator, Fault, FaultScript, ManualClock, RandomFaults, Request, Step
+
+SHARD = "shardId-000000000000"
+DAY_S = 24 * 3600
+
+
+def calls(action: str, count: int) -> list[Request]:
+    return [Request(action, {"StreamName": "orders"}, "us-east-1") for _ in range(count)]
+
+
+def test_a_script_lets_calls_pass_and_then_befalls_so_many() -> None:
+    """A step counts the calls that fit it, and lasts as long as it says."""
+    denied, lost = Fault("AccessDeniedException"), Fault(drop_answer=True)
+    script = FaultScript(
+        Step(denied, action="GetRecords", stream="orders", after_calls=2, times=None),
+        Step(lost, action="PutRecords"),
+    )
+    assert [script(call) for call in calls("GetRecords", 4)] == [None, None, denied, denied]
+    assert [script(call) for call in calls("PutRecords", 2)] == [lost, None]
+    assert script(Request("GetRecords", {"StreamName": "other"}, "us-east-1")) is None
+
+
+def test_a_seed_makes_the_same_faults_again() -> None:
+    """Equal seeds choose equally, others otherwise, and about the share of calls that was asked for suffers."""
+    requests = calls("GetRecords", 1000)
+    first, again, other = ([plan(call) for call in requests] for plan in map(plan_of, (1, 1, 2)))
+    assert first == again
+    assert first != other
+    assert 150 < sum(fault is not None for fault in first) < 250
+
+
+def plan_of(seed: int) -> RandomFaults:
+    return RandomFaults(seed, share=0.2)
+
+
+def test_a_share_is_from_0_to_1() -> None:
+    """A share that is none is refused."""
+    with pytest.raises(ValueError, match="share must be from 0 to 1; got 20"):
+        RandomFaults(1, share=20)
+
+
+def test_random_faults_come_from_the_ones_given() -> None:
+    """A list of faults replaces the usual ones."""
+    fault = Fault("LimitExceededException")
+    assert RandomFaults(1, 1.0, [fault])(calls("PutRecord", 1)[0]) == fault
+
+
+def test_access_may_be_denied_from_some_moment_on(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """The first calls are answered, all later ones refused."""
+    denied = Fault("AccessDeniedException", "No more.")
+    emulator.settings.fault = FaultScript(Step(denied, after_calls=1, times=None))
+    client.list_shards(StreamName="orders")
+    for _ in range(3):
+        assert refusal(client.list_shards, StreamName="orders") == ("AccessDeniedException", "No more.")
+
+
+def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> None:
+    """A proxy's page in place of the service's JSON is an error with the status as its code."""
+    emulator.settings.fault = lambda _: Fault(status=503, body=b"<html>", content_type="text/html")
+    with pytest.raises(botocore.exceptions.ClientError) as caught:
+        client.list_shards(StreamName="orders")
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 503
+    assert caught.value.response["ResponseMetadata"]["HTTPHeaders"]["content-type"] == "text/html"
+
+
+@pytest.mark.parametrize(
+    ("fault", "written"),
+    [(Fault(drop_request=True, reset=True), 0), (Fault(drop_answer=True, reset=True), 1)],
+)
+def test_a_connection_may_be_reset(emulator: Emulator, client: Any, fault: Fault, written: int) -> None:
+    """A reset breaks the call before or after its work was done."""
+    emulator.settings.fault = lambda _: fault
+    with pytest.raises(botocore.exceptions.ConnectionClosedError, match="onnection"):
+        client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+    assert len(emulator.records("orders")) == written
+
+
+def test_an_answer_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
+    """boto3 takes an answer that is shorter than its Content-Length for an empty one, and says nothing."""
+    emulator.settings.fault = lambda _: Fault(cut_answer=True)
+    answer = client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+    assert answer.keys() == {"ResponseMetadata"}
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert len(emulator.records("orders")) == 1
+
+
+def test_an_answer_may_be_slow_and_still_be_whole(emulator: Emulator, client: Any) -> None:
+    """A pause in the middle of an answer loses nothing of it."""
+    emulator.settings.fault = lambda _: Fault(stall_s=0.05)
+    assert client.list_shards(StreamName="orders")["Shards"][0]["ShardId"] == SHARD
+
+
+def test_some_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> None:
+    """Every third record of PutRecords fails with a code and is not written; the others keep their places."""
+    emulator.settings.fault = lambda _: Fault(fail_every=3)
+    records = [{"Data": str(i), "PartitionKey": "k"} for i in range(5)]
+    answer = client.put_records(StreamName="orders", Records=records)
+    assert answer["FailedRecordCount"] == 1
+    assert [result.get("ErrorCode") for result in answer["Records"]] == [
+        None,
+        None,
+        "InternalFailure",
+        None,
+        None,
+    ]
+    assert [record.data for record in emulator.records("orders")] == [b"0", b"1", b"3", b"4"]
+    written = [record.sequence_number for record in emulator.records("orders")]
+    assert [result["SequenceNumber"] for result in answer["Records"] if "ErrorCode" not in result] == written
+
+
+def test_all_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> None:
+    """A request of which nothing is written is still answered with a 200."""
+    emulator.settings.fault = lambda _: Fault(fail_every=1)
+    answer = client.put_records(StreamName="orders", Records=[{"Data": b"x", "PartitionKey": "k"}])
+    assert (answer["FailedRecordCount"], emulator.records("orders")) == (1, [])
+
+
+def test_a_page_may_stand_still(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """An empty page with lag has not gone on: the records come with the next call."""
+    emulator.put("orders", b"late")
+    emulator.settings.fault = FaultScript(Step(Fault(empty_page=True, millis_behind=5_000), "GetRecords"))
+    page = client.get_records(ShardIterator=iterator_of())
+    assert (page["Records"], page["MillisBehindLatest"]) == ([], 5_000)
+    page = client.get_records(ShardIterator=page["NextShardIterator"])
+    assert [record["Data"] for record in page["Records"]] == [b"late"]
+
+
+def test_children_may_be_listed_late(emulator: Emulator, client: Any, clock: ManualClock) -> None:
+    """For a while after a split the parent is closed and the children are missing."""
+    emulator.settings.hide_children_s = 10
+    children = emulator.split("orders", SHARD)
+
+    def listed() -> list[str]:
+        return [shard["ShardId"] for shard in client.list_shards(StreamName="orders")["Shards"]]
+
+    assert listed() == [SHARD]
+    described = client.describe_stream(StreamName="orders")["StreamDescription"]["Shards"]
+    assert [shard["ShardId"] for shard in described] == [SHARD]
+    clock.advance(10)
+    assert listed() == [SHARD, *children]
+
+
+def test_arrival_times_may_be_out_of_order(emulator: Emulator, client: Any, clock: ManualClock) -> None:
+    """With jitter, sequence numbers still grow while arrival times do not; none is in the future."""
+    emulator.settings.arrival_jitter_ms = 1000
+    for _ in range(20):
+        client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+    records = emulator.records("orders")
+    arrivals = [record.arrived_ms or 0 for record in records]
+    assert arrivals != sorted(arrivals)
+    assert max(arrivals) <= clock() * 1000
+    numbers = [int(record.sequence_number) for record in records]
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
+def test_a_trimmed_number_may_lead_nowhere(
+    emulator: Emulator, client: Any, iterator_of: Any, read_from: Any, clock: ManualClock, kind: str
+) -> None:
+    """With `trimmed_start = "empty_pages"` pages stay empty, a whole retention behind; the oldest record is there."""
+    emulator.settings.trimmed_start = "empty_pages"
+    old = [emulator.put("orders", data) for data in (b"1", b"2")]
+    clock.advance(DAY_S + 1)
+    emulator.put("orders", b"new")
+    iterator = iterator_of(kind, StartingSequenceNumber=old[0].sequence_number)
+    for _ in range(3):
+        page = client.get_records(ShardIterator=iterator)
+        assert (page["Records"], page["MillisBehindLatest"]) == ([], DAY_S * 1000)
+        iterator = page["NextShardIterator"]
+    assert read_from() == [b"new"]
+    assert read_from("AT_TIMESTAMP", Timestamp=datetime.fromtimestamp(0, timezone.utc)) == [b"new"]
+
+
+def test_records_are_trimmed_on_demand(emulator: Emulator, iterator_of: Any, client: Any) -> None:
+    """`trim` takes a shard's oldest records away under a reader, without waiting for their retention."""
+    for i in range(4):
+        emulator.put("orders", str(i))
+    page = client.get_records(ShardIterator=iterator_of(), Limit=1)
+    emulator.trim("orders", SHARD, 3)
+    page = client.get_records(ShardIterator=page["NextShardIterator"])
+    assert [record["Data"] for record in page["Records"]] == [b"3"]

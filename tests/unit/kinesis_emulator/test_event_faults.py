@@ -14,34 +14,33 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from kinesis_emulator import Emulator, EventFault, Fault, ManualClock
 
 SHARD = "shardId-000000000000"
-Suffer = Callable[[EventFault], Iterator[dict[str, Any]]]
+Suffer = Callable[..., Iterator[dict[str, Any]]]
 
 
 @pytest.fixture
 def suffer(emulator: Emulator) -> Iterator[Suffer]:
     """Return a function that subscribes under a fault and returns the events."""
-    client = boto3.client(
-        "kinesis",
-        endpoint_url=emulator.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-        config=Config(retries={"total_max_attempts": 5}, read_timeout=2),
-    )
     arn = emulator.register_consumer("orders", "one")
-    streams: list[Any] = []
+    opened: list[Any] = []
 
-    def subscribe(fault: EventFault) -> Iterator[dict[str, Any]]:
+    def subscribe(fault: EventFault, read_timeout: float = 30) -> Iterator[dict[str, Any]]:
+        client = boto3.client(
+            "kinesis",
+            endpoint_url=emulator.endpoint_url,
+            region_name="us-east-1",
+            aws_access_key_id="key",
+            aws_secret_access_key="secret",
+            config=Config(retries={"total_max_attempts": 5}, read_timeout=read_timeout),
+        )
         emulator.settings.fault = lambda _: Fault(events=fault)
         start = {"Type": "TRIM_HORIZON"}
         answer = client.subscribe_to_shard(ConsumerARN=arn, ShardId=SHARD, StartingPosition=start)
-        streams.append(answer["EventStream"])
+        opened.extend([answer["EventStream"], client])
         return (event["SubscribeToShardEvent"] for event in answer["EventStream"])
 
     yield subscribe
-    for stream in streams:
-        stream.close()
-    client.close()
+    for one in opened:
+        one.close()
 
 
 def data_of(event: dict[str, Any]) -> list[bytes]:
@@ -60,7 +59,7 @@ def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator,
 
 def test_silence_is_a_read_timeout(suffer: Suffer) -> None:
     """A connection on which nothing comes any more is urllib3's ReadTimeoutError after boto3's `read_timeout`."""
-    events = suffer(EventFault(after_events=1, silence=True))
+    events = suffer(EventFault(after_events=1, silence=True), read_timeout=2)
     next(events)
     with pytest.raises(ReadTimeoutError):
         next(events)

@@ -7,10 +7,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
+from kinesis_emulator.fault_plans import RandomFaults
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.server import HOST
 from kinesis_emulator.service import Settings
@@ -28,17 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, lambda *_: stopped.set())
     limits = Limits.unlimited() if options.unlimited else Limits()
     settings = Settings(region=options.region, limits=limits, keep_trimmed=False)
+    if options.fault_share:
+        settings.fault = RandomFaults(options.fault_seed, options.fault_share)
     try:
-        emulator = Emulator(options.port, settings=settings)
-    except OSError as error:
-        sys.stderr.write(
-            f"kinesis-emulator: cannot listen on {HOST}:{options.port}: {error.strerror}. "
-            "Choose another port with --port, or any free one with --port 0.\n"
-        )
+        emulator = Emulator(options.port, settings=settings, clock=_clock(options), data=options.data)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"kinesis-emulator: {_why_not(error, options.port)}\n")
         return 2
     with emulator:
         try:
             for name, shards in options.stream:
+                if options.data is not None and emulator.has_stream(name):
+                    continue  # it was kept
                 emulator.create_stream(name, shards)
         except AwsError as error:
             sys.stderr.write(f"kinesis-emulator: {error}\n")
@@ -47,6 +50,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         _wait(stopped, options.parent_pid)
     return 0
+
+
+def _why_not(error: OSError | ValueError, port: int) -> str:
+    """Say why there is no emulator: its folder cannot be used, or its port."""
+    if isinstance(error, ValueError):
+        return str(error)
+    if error.filename is not None:
+        return f"cannot keep data in {error.filename}: {error.strerror}. Choose another folder with --data."
+    return (
+        f"cannot listen on {HOST}:{port}: {error.strerror}. "
+        "Choose another port with --port, or any free one with --port 0."
+    )
+
+
+def _clock(options: argparse.Namespace) -> Callable[[], float]:
+    return lambda: time.time() + float(options.clock_skew_s)
 
 
 def _wait(stopped: threading.Event, parent_pid: int | None) -> None:
@@ -63,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kinesis-emulator",
         description="A local Amazon Kinesis Data Streams for tests and demos. Listens on 127.0.0.1 only, keeps "
-        "everything in memory.",
+        "everything in memory unless told otherwise.",
     )
     parser.add_argument(
         "--port", type=_port, default=4567, help="default: 4567; 0 takes any free port", metavar="N"
@@ -82,6 +101,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--unlimited", action="store_true", help="no throttling; request and record sizes still hold"
     )
+    parser.add_argument(
+        "--data", help="keep streams in this folder, and go on with what is there", metavar="DIR"
+    )
+    parser.add_argument(
+        "--clock-skew-s",
+        type=float,
+        default=0.0,
+        help="seconds that its clock is ahead of yours",
+        metavar="S",
+    )
+    parser.add_argument(
+        "--fault-share", type=_share, default=0.0, help="share of calls that fail, 0 to 1", metavar="SHARE"
+    )
+    parser.add_argument(
+        "--fault-seed", type=int, default=0, help="which calls fail, and how; default: 0", metavar="N"
+    )
     parser.add_argument("--parent-pid", type=int, help=argparse.SUPPRESS)
     return parser
 
@@ -90,6 +125,16 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 0 to 65535")
     return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1, such as 0.2")
+    return share
 
 
 def _stream(text: str) -> tuple[str, int]:

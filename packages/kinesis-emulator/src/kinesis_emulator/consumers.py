@@ -76,3 +76,12 @@ class Consumers:
         consumer = Consumer(name, stream_arn, self._last_created_s, active_ms)
         self._by_name[name] = consumer
         return consumer
+
+    def restore(self, consumer: Consumer) -> None:
+        """Have a consumer again that was registered before a restart."""
+        self._last_created_s = max(self._last_created_s, consumer.created_s)
+        self._by_name[consumer.name] = consumer
+
+    def restore_end(self, name: str, gone_ms: int) -> None:
+        """Let a restored consumer be one that was deregistered."""
+        self._by_name[name].gone_ms = gone_ms

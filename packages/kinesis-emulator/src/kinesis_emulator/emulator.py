@@ -5,17 +5,20 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 from types import TracebackType
 
 from kinesis_emulator import positions, registration, resharding
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.errors import consumer_not_found
+from kinesis_emulator.journal import Journal
 from kinesis_emulator.operations import OPERATIONS
+from kinesis_emulator.replay import replay
 from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Service, Settings
 from kinesis_emulator.shards import StoredRecord
-from kinesis_emulator.store import EncryptionType, Stream, stream_arn
+from kinesis_emulator.store import EncryptionType, Store, Stream, stream_arn
 from kinesis_emulator.writes import append, make_entry
 
 
@@ -34,15 +37,26 @@ class Emulator:
         port: Where to listen; 0 takes any free port.
         settings: How to behave; may be changed while it runs. By default all of AWS's limits hold.
         clock: Seconds since the epoch.
+        data: A folder to keep streams in, and to find them in when started again; by default they are gone.
     """
 
     def __init__(
-        self, port: int = 0, *, settings: Settings | None = None, clock: Callable[[], float] = time.time
+        self,
+        port: int = 0,
+        *,
+        settings: Settings | None = None,
+        clock: Callable[[], float] = time.time,
+        data: str | Path | None = None,
     ) -> None:
         self.settings = Settings() if settings is None else settings
         self._clock = clock
-        self._service = Service(OPERATIONS, self.settings, clock)
-        self._server = HttpServer(port, self._service.answer, clock, self.settings.region)
+        self._store = Store() if data is None else self._restore(Path(data))
+        self._service = Service(OPERATIONS, self.settings, clock, self._store)
+        try:
+            self._server = HttpServer(port, self._service.answer, clock, self.settings.region)
+        except OSError:
+            self._store.close()
+            raise
         self.port = self._server.port
 
     @property
@@ -61,10 +75,14 @@ class Emulator:
         self._server.start()
 
     def stop(self) -> None:
-        """Close all connections; the streams are gone with the emulator."""
+        """Close all connections; the streams are gone with the emulator unless it keeps data."""
         if isinstance(self._clock, ManualClock):
             self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
+        self._store.close()
+
+    def _restore(self, folder: Path) -> Store:
+        return replay(Journal(folder), keep_trimmed=self.settings.keep_trimmed)
 
     def __enter__(self) -> Emulator:
         self.start()
@@ -99,6 +117,10 @@ class Emulator:
         )
         self._service.store.create(stream, shards)
         return stream.arn
+
+    def has_stream(self, name: str) -> bool:
+        streams = self._service.store.list(self.settings.region, self.settings.account_id)
+        return any(stream.name == name for stream in streams)
 
     def delete_stream(self, name: str) -> None:
         self._service.store.delete(self._stream(name))
@@ -145,6 +167,8 @@ class Emulator:
         target = self._stream(stream)
         with target.lock:
             shard = positions.known_shard(target, shard_id, self._service.now_ms())
+            if target.log is not None:
+                target.log.trimmed(shard.index, records)
             shard.trim_to(records, keep=self.settings.keep_trimmed)
 
     def shard_ids(self, stream: str) -> list[str]:

@@ -19,7 +19,7 @@ class EventFault:
     What happens inside a stream of events that SubscribeToShard opened.
 
     First come `after_events` events as usual. Then, in this order, each if asked for: nothing for `pause_s` of the
-    emulator's clock; `empty_events` without records that are `millis_behind` behind and do not go on in the shard;
+    emulator's clock since the last event; `empty_events` without records that are `millis_behind` behind and do not go on in the shard;
     and one end. A *code* ends the stream with that exception, `cut` breaks the connection in the middle of the next
     event, `silence` keeps it open with nothing ever coming. Without an end, all goes on as usual.
     """

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 
 from kinesis_emulator.cli import READY
@@ -28,6 +29,10 @@ class EmulatorProcess:
         port: Where to listen; 0 takes any free port.
         region: The region of *streams*.
         unlimited: Whether to leave out the rates (the default), or to throttle as AWS does.
+        data: A folder to keep streams in; another emulator goes on with it, also when this one was killed.
+        clock_skew_s: How far its clock is ahead of this machine's.
+        fault_share: How many of all calls suffer a fault, from 0 to 1, as `RandomFaults` chooses.
+        fault_seed: Of that choice.
     """
 
     def __init__(
@@ -37,11 +42,17 @@ class EmulatorProcess:
         port: int = 0,
         region: str = "us-east-1",
         unlimited: bool = True,
+        data: str | Path | None = None,
+        clock_skew_s: float = 0.0,
+        fault_share: float = 0.0,
+        fault_seed: int = 0,
     ) -> None:
         self._options = [
             *("--port", str(port), "--region", region),
             *(part for name, shards in (streams or {}).items() for part in ("--stream", f"{name}:{shards}")),
             *(["--unlimited"] if unlimited else []),
+            *([] if data is None else ["--data", str(data)]),
+            *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
         ]
         self._child: subprocess.Popen[str] | None = None
         self.endpoint_url = ""

@@ -36,7 +36,10 @@ def register(service: Service, stream: Stream, name: str) -> Consumer:
             )
         _check_quotas(service, stream, now_ms, creating)
         active_ms = now_ms + round(service.settings.consumer_creating_s * 1000)
-        return stream.consumers.add(name, stream.arn, now_ms, active_ms)
+        consumer = stream.consumers.add(name, stream.arn, now_ms, active_ms)
+        if stream.log is not None:
+            stream.log.registered(consumer)
+        return consumer
 
 
 def _count_creating(service: Service, stream: Stream, now_ms: int) -> int:
@@ -113,7 +116,10 @@ def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
     """Begin to delete *consumer*; its subscriptions end at once."""
     with stream.lock:
         if consumer.gone_ms is None:
-            consumer.gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)
+            gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)
+            if stream.log is not None:
+                stream.log.deregistered(consumer.name, gone_ms)
+            consumer.gone_ms = gone_ms
     stream.wake()
 
 

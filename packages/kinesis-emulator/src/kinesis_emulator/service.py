@@ -101,12 +101,16 @@ class Service:
     """The emulated service. Thread-safe: the store's locks guard what changes."""
 
     def __init__(
-        self, operations: Mapping[str, Operation], settings: Settings, clock: Callable[[], float]
+        self,
+        operations: Mapping[str, Operation],
+        settings: Settings,
+        clock: Callable[[], float],
+        store: Store,
     ) -> None:
         self._operations = operations
         self.settings = settings
         self.clock = clock
-        self.store = Store()
+        self.store = store
         self.calls = Calls()
         self._rates: defaultdict[tuple[str, str], RateWindow] = defaultdict(RateWindow)
         self._rates_lock = threading.Lock()

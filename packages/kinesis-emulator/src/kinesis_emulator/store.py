@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kinesis_emulator.consumers import Consumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
+from kinesis_emulator.journal import Journal, StreamLog
 from kinesis_emulator.shards import Shard
 
 MAX_HASH_KEY = 2**128 - 1
@@ -32,6 +34,8 @@ class Stream:
     consumers: Consumers = field(default_factory=Consumers)
     is_deleted: bool = False
     tidied_ms: int = 0
+    log: StreamLog | None = None
+    """Where changes are written first; None keeps the stream in memory only."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     _open_starts: list[int] = field(default_factory=list)
     _by_id: dict[str, Shard] = field(default_factory=dict)
@@ -65,6 +69,8 @@ class Stream:
         self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
     ) -> list[Shard]:
         """Close the *parents* and open a shard for each of the ranges that they covered."""
+        if self.log is not None:
+            self.log.resharded(hash_ranges, [parent.index for parent in parents], opened_s, now_ms)
         opened = [
             Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
             for i, hash_range in enumerate(hash_ranges)
@@ -77,6 +83,20 @@ class Stream:
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
         return opened
+
+    def retain(self, hours: int, now_ms: int, *, keep: bool) -> None:
+        """Keep records for so long from now on; what has left retention until now does not come back."""
+        if self.log is not None:
+            self.log.retained(hours, now_ms)
+        self.trim(now_ms, keep=keep)
+        self.retention_hours = hours
+        self.trim(now_ms, keep=keep)
+
+    def resize_records(self, max_record_kib: int) -> None:
+        """Take records of up to so many KiB from now on."""
+        if self.log is not None:
+            self.log.sized(max_record_kib)
+        self.max_record_kib = max_record_kib
 
     def route(self, hash_key: int) -> Shard:
         """Return the open shard that takes *hash_key*."""
@@ -92,10 +112,17 @@ class Stream:
 class Store:
     """All streams, each under its ARN: regions and accounts do not see each other's."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, journal: Journal | None = None, streams: Iterable[Stream] = (), last_opened_s: int = 0
+    ) -> None:
         self._lock = threading.Lock()
-        self._streams: dict[str, Stream] = {}
-        self._last_opened_s = 0
+        self._journal = journal
+        self._streams = {stream.arn: stream for stream in streams}
+        self._last_opened_s = last_opened_s
+
+    def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
 
     def next_opened_s(self, now_ms: int) -> int:
         """
@@ -118,11 +145,15 @@ class Store:
                     "ResourceInUseException",
                     f"Stream {stream.name} under account {stream.account_id} already exists.",
                 )
+            if self._journal is not None:
+                stream.log = self._journal.log_of()
+                stream.log.created(stream, shard_count, opened_s)
             self._streams[stream.arn] = stream
 
     def delete(self, stream: Stream) -> None:
         with self._lock:
-            self._streams.pop(stream.arn, None)
+            if self._streams.pop(stream.arn, None) is not None and stream.log is not None:
+                stream.log.deleted()
         stream.is_deleted = True
         stream.wake()
 

@@ -137,8 +137,7 @@ def increase_retention(service: Service, request: Request) -> None:
     with stream.lock:
         if hours < stream.retention_hours:
             raise _retention_error(stream, hours, "shorter", "DecreaseRetentionPeriod")
-        stream.trim(service.now_ms(), keep=service.settings.keep_trimmed)
-        stream.retention_hours = hours
+        stream.retain(hours, service.now_ms(), keep=service.settings.keep_trimmed)
 
 
 def decrease_retention(service: Service, request: Request) -> None:
@@ -147,8 +146,7 @@ def decrease_retention(service: Service, request: Request) -> None:
     with stream.lock:
         if hours > stream.retention_hours:
             raise _retention_error(stream, hours, "longer", "IncreaseRetentionPeriod")
-        stream.retention_hours = hours
-        stream.trim(service.now_ms(), keep=service.settings.keep_trimmed)
+        stream.retain(hours, service.now_ms(), keep=service.settings.keep_trimmed)
 
 
 def _retention_hours(request: Request) -> int:
@@ -174,4 +172,4 @@ def _retention_error(stream: Stream, hours: int, relation: str, other_call: str)
 
 def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
-    service.find_stream(request).max_record_kib = size
+    service.find_stream(request).resize_records(size)

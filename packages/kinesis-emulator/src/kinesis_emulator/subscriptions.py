@@ -45,7 +45,7 @@ class Subscription:
         self._position = position
         self._sent = 0
         self._ends_s = seat.taken_s + service.settings.subscription_life_s
-        self._heartbeat_s = self._free_s = seat.taken_s
+        self._heartbeat_s = self._free_s = self._sent_s = seat.taken_s
         self._pause_ends_s: float | None = None
         self._empty_events_sent = 0
         self._is_silent = False
@@ -107,7 +107,7 @@ class Subscription:
     def _suffer(self, fault: EventFault, now_s: float) -> bytes:
         """Let *fault* happen, one step after the other."""
         if self._pause_ends_s is None:
-            self._pause_ends_s = now_s + fault.pause_s
+            self._pause_ends_s = self._sent_s + fault.pause_s
         if now_s < self._pause_ends_s:
             return b""
         if self._empty_events_sent < fault.empty_events:
@@ -157,5 +157,6 @@ class Subscription:
 
     def _event(self, fragments: list[bytes], tail: dict[str, Any], now_s: float) -> bytes:
         self._sent += 1
+        self._sent_s = now_s
         self._heartbeat_s = now_s + self._service.settings.heartbeat_s
         return event_frame("SubscribeToShardEvent", encode_page(fragments, tail))

@@ -213,7 +213,10 @@ def append(stream: Stream, shard: Shard, entry: Entry, arrived_ms: int, omit: Co
         parts.append(f'"PartitionKey":{encode_basestring_ascii(entry.partition_key)}')
     if stream.encryption != "NONE":
         parts.append(f'"EncryptionType":"{stream.encryption}"')
-    shard.append((",".join(parts) + "}").encode("ascii"), entry.data_bytes, arrived_ms)
+    fragment = (",".join(parts) + "}").encode("ascii")
+    if stream.log is not None:
+        stream.log.put(shard.index, entry.data_bytes, arrived_ms, fragment)
+    shard.append(fragment, entry.data_bytes, arrived_ms)
     return number
 
 

@@ -172,11 +172,3 @@ def test_empty(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest)
     """A frame without rows writes nothing."""
     write(spark.createDataFrame([], "data string"), sink_options(stream))
     assert emulator.calls.count("PutRecords") == 0
-
-
-def test_throttled(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """Rows that a shard refuses for its rate are sent again, and only those: each is in the stream once."""
-    emulator.settings.limits = type(emulator.settings.limits)(describe_stream_summary_per_s=None)
-    frame = spark.range(3000).selectExpr("cast(id as string) data")
-    write(frame, sink_options(stream, aggregationEnabled="false"))
-    assert sorted(int(record.data) for record in emulator.records(stream.name)) == list(range(3000))

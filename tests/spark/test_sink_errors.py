@@ -217,15 +217,3 @@ def test_failed_batch_is_written_later(
     from support.written import user_records
 
     assert {int(record.data) for record in user_records(emulator, stream.name)} == set(range(100))
-
-
-def test_partial_failures(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """Calls that fail on the way, or whose answer is lost, are made again until every row is in the stream."""
-    faults = iter([Fault("InternalFailure", status=500), Fault(drop_request=True), Fault(drop_answer=True)])
-    emulator.settings.fault = lambda request: next(faults, None) if request.action == "PutRecords" else None
-    frame = spark.range(0, 1000, 1, 1).selectExpr("cast(id as string) data")
-    write(frame, sink_options(stream, aggregationEnabled="false"))
-    found = [int(record.data) for record in emulator.records(stream.name)]
-    assert set(found) == set(range(1000))
-    lost_answer = len(found) - 1000
-    assert 0 < lost_answer <= 1000

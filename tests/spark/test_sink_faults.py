@@ -1,0 +1,55 @@
+"""Calls that go wrong while Spark writes: every row is in the stream, and every copy is explained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_emulator import Emulator
+from support.mishaps import Mishaps
+from support.sinks import Feed, SinkQuery, sink_options, write
+from support.streams import StreamUnderTest
+from support.written import user_records
+
+MakeStream = Callable[..., StreamUnderTest]
+BATCHES, ROWS = 4, 1500
+
+
+@pytest.mark.all_sparks
+@pytest.mark.parametrize("aggregated", ["true", "false"])
+def test_every_row_is_there_and_every_copy_is_explained(
+    spark: SparkSession, emulator: Emulator, make_stream: MakeStream, tmp_path: Path, aggregated: str
+) -> None:
+    """
+    Through partial failures, throttles, 500s, resets and lost answers: every row of every micro-batch is in the stream, and
+    the copies are exactly the rows that were written under an answer that was lost.
+    """
+    stream = make_stream(shards=3)
+    mishaps = Mishaps(seed=1)
+    emulator.settings.fault = mishaps
+    feed = Feed(spark, tmp_path / "feed", "data string, partitionKey string")
+    options = sink_options(stream, aggregationEnabled=aggregated, aggregationMaxSize="1000")
+    query = SinkQuery(feed.frame(), tmp_path / "checkpoint", options).start()
+    for batch in range(BATCHES):
+        numbers = range(batch * ROWS, (batch + 1) * ROWS)
+        feed.add((str(number), f"key-{number % 71}") for number in numbers)
+        query.process_all()
+    query.stop()
+    found = Counter(int(record.data) for record in user_records(emulator, stream.name))
+    assert set(found) == set(range(BATCHES * ROWS))
+    assert sum(found.values()) - BATCHES * ROWS == mishaps.lost
+    assert mishaps.lost
+
+
+def test_only_what_was_refused_is_written_again(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest
+) -> None:
+    """Rows that a shard refuses for its rate are sent again, and only those: each is in the stream once."""
+    emulator.settings.limits = type(emulator.settings.limits)(describe_stream_summary_per_s=None)
+    frame = spark.range(3000).selectExpr("cast(id as string) data")
+    write(frame, sink_options(stream, aggregationEnabled="false"))
+    assert sorted(int(record.data) for record in emulator.records(stream.name)) == list(range(3000))

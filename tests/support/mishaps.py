@@ -1,0 +1,71 @@
+"""Everything that can happen to calls of PutRecords on their way, and how many copies it explains."""
+
+from __future__ import annotations
+
+import base64
+import random
+import threading
+from itertools import cycle
+
+from kinesis_core.aggregation import unpack
+from kinesis_emulator import Fault
+from kinesis_emulator.requests import Request
+
+THROTTLED = "ProvisionedThroughputExceededException"
+UNDONE = (
+    Fault("InternalFailure", status=500),
+    Fault(drop_request=True),
+    Fault(drop_request=True, reset=True),
+)
+"""Nothing is written, and whoever called cannot know."""
+LOST = (
+    Fault(drop_answer=True),
+    Fault(drop_answer=True, reset=True),
+    Fault(cut_answer=True),
+    Fault(fail_every=3, drop_answer=True),
+)
+"""The answer never comes, or not all of it, but the work is done."""
+IN_PART = (Fault(fail_every=2), Fault(fail_every=3), Fault(fail_every=4))
+"""A part of the records is refused, and the answer says which."""
+
+
+class Mishaps:
+    """
+    A `Settings.fault`: of twenty calls of PutRecords, in an order that *seed* decides, eleven go wrong.
+
+    Three are of `UNDONE`, four of `LOST`, one is throttled as a whole, and three are done in part.
+
+    Attributes:
+        lost: User records that were written while the answer was lost: so many copies there may be, and must be.
+        unsure: User records of calls without an answer, written or not: so many are sent again in doubt.
+    """
+
+    def __init__(self, seed: int) -> None:
+        order: list[Fault | None] = [*UNDONE, *LOST, *IN_PART, Fault(THROTTLED), *[None] * 9]
+        random.Random(seed).shuffle(order)
+        self._order = cycle(order)
+        self._lock = threading.Lock()
+        self.lost = 0
+        self.unsure = 0
+
+    def __call__(self, request: Request) -> Fault | None:
+        if request.action != "PutRecords":
+            return None
+        with self._lock:
+            fault = next(self._order)
+            if fault in LOST:
+                self.lost += sum(map(_user_records, _written(request, fault)))
+            if fault in LOST + UNDONE:
+                self.unsure += sum(map(_user_records, request.params["Records"]))
+        return fault
+
+
+def _written(request: Request, fault: Fault) -> list[dict[str, str]]:
+    every = fault.fail_every
+    entries = request.params["Records"]
+    return [entry for place, entry in enumerate(entries, 1) if not every or place % every]
+
+
+def _user_records(entry: dict[str, str]) -> int:
+    aggregate = unpack(base64.b64decode(entry["Data"]))
+    return 1 if aggregate is None else len(aggregate.data)

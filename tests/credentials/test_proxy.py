@@ -1,0 +1,89 @@
+"""Calls through a proxy: which of them, as whom, and that nobody learns the password."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import traceback
+from collections.abc import Iterator
+
+import pytest
+
+from kinesis_core.connections import open_stream
+from kinesis_core.errors import UnavailableError
+from kinesis_core.options import ConnectionOptions, OptionTable
+from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_emulator import Emulator
+from support.key_services import KeyServices
+from support.recording_proxy import RecordingProxy
+
+TABLE = OptionTable(COMMON_OPTIONS)
+LOGIN = "Basic " + base64.b64encode(b"clerk:s3cr3t/w0rd").decode()
+
+
+@pytest.fixture
+def proxy() -> Iterator[RecordingProxy]:
+    with RecordingProxy() as running:
+        yield running
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator() as running:
+        running.create_stream("orders")
+        yield running
+
+
+def connect(proxy_port: int, **given: str) -> ConnectionOptions:
+    keys = {"awsAccessKeyId": "AKIAEXAMPLE", "awsSecretKey": "secret", "maxRetries": "0"}
+    proxy = {"proxyUrl": f"http://clerk:s3cr3t%2Fw0rd@127.0.0.1:{proxy_port}"}
+    where = {"streamName": "orders", "region": "us-east-1"}
+    return ConnectionOptions.from_values(TABLE.read({**keys, **proxy, **where, **given}))
+
+
+def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: KeyServices) -> None:
+    """Calls to Kinesis and STS go through the proxy, with the user and password that it asks for."""
+    services.name_key = lambda _: "ASIASESSION"
+    role = {"stsRoleArn": "arn:aws:iam::210987654321:role/reader", "stsSessionName": "tests"}
+    connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **role, stsEndpointUrl=services.url)
+    assert open_stream(connection, connection.streams[0]).describe().name == "orders"
+    assert [(asked.method, asked.target) for asked in proxy.asked] == [
+        ("POST", f"{services.url}/"),
+        ("POST", f"{emulator.endpoint_url}/"),
+    ]
+    assert {asked.authorization for asked in proxy.asked} == {LOGIN}
+
+
+def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:
+    """A proxy that is given in its parts, as the awslabs connector has them, is the same proxy."""
+    parts = {
+        "kinesis.sink.proxyAddress": "127.0.0.1",
+        "kinesis.sink.proxyPort": str(proxy.port),
+        "kinesis.sink.proxyUsername": "clerk",
+        "kinesis.sink.proxyPassword": "s3cr3t/w0rd",
+    }
+    connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **parts)
+    open_stream(connection, connection.streams[0]).describe()
+    assert [asked.authorization for asked in proxy.asked] == [LOGIN]
+
+
+def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
+    """For AWS itself the proxy is asked for a tunnel; that it refuses is an error without the password."""
+    connection = connect(proxy.port)
+    with caplog.at_level(logging.DEBUG), pytest.raises(UnavailableError) as caught:
+        open_stream(connection, connection.streams[0]).describe()
+    assert proxy.asked[0].method == "CONNECT"
+    assert proxy.asked[0].target == "kinesis.us-east-1.amazonaws.com:443"
+    assert proxy.asked[0].authorization == LOGIN
+    shown = "".join(traceback.format_exception(caught.value)) + repr(connection) + caplog.text
+    for secret in ("s3cr3t", LOGIN.removeprefix("Basic ")):
+        assert secret not in shown
+
+
+def test_no_proxy_there(proxy: RecordingProxy) -> None:
+    """A proxy that does not answer is an error that says proxy, and not the password."""
+    connection = connect(9, endpointUrl="http://127.0.0.1:8")
+    with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
+        open_stream(connection, connection.streams[0]).describe()
+    assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+    assert proxy.asked == []

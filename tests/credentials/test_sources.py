@@ -1,0 +1,185 @@
+"""The sources that a machine has: its instance's metadata, a container's endpoint, a web identity; and a class of the user's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kinesis_credentials import (
+    AssumeRole,
+    CredentialsError,
+    CredentialSpec,
+    DefaultChain,
+    InstanceProfile,
+    Profile,
+    ProviderClass,
+    ProviderClassError,
+    SourceFailedError,
+    SourceUnavailableError,
+    check,
+    get_credentials,
+    open_session,
+)
+from support.key_services import SECRET, TOKEN, KeyServices
+
+ROLE_ARN = "arn:aws:iam::210987654321:role/reader"
+
+
+def keys_of(spec: CredentialSpec) -> tuple[str | None, ...]:
+    frozen = get_credentials(open_session(spec, "eu-west-1")).get_frozen_credentials()
+    return frozen.access_key, frozen.secret_key, frozen.token
+
+
+def failure_of(spec: CredentialSpec) -> CredentialsError:
+    with pytest.raises(CredentialsError) as caught:
+        check(open_session(spec, "eu-west-1"))
+    return caught.value
+
+
+# Instance profile
+
+
+@pytest.fixture
+def on_an_instance(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", moto)
+
+
+@pytest.mark.usefixtures("on_an_instance")
+@pytest.mark.parametrize("spec", [InstanceProfile(), DefaultChain()])
+def test_instance_profile(spec: CredentialSpec) -> None:
+    """The instance's role serves when it is asked for, and at the end of botocore's chain."""
+    assert keys_of(spec) == ("test-key", "test-secret-key", "test-session-token")
+
+
+@pytest.mark.usefixtures("on_an_instance")
+def test_instance_profile_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for by itself, the instance's role wins over the environment's keys."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
+    assert keys_of(InstanceProfile())[0] == "test-key"
+    assert keys_of(DefaultChain())[0] == "other"
+
+
+def test_no_instance() -> None:
+    """Where no metadata service answers, nothing else is asked, and the error says what to see to."""
+    error = failure_of(InstanceProfile())
+    assert isinstance(error, SourceUnavailableError)
+    assert "a hop limit of 2" in str(error)
+    assert str(error).endswith("Tried: iam-role: AWS_EC2_METADATA_DISABLED is true.")
+
+
+# Container
+
+
+def test_container(services: KeyServices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's endpoint is asked with the token that the container was given."""
+    services.name_key = lambda _: "ASIACONTAINER"
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{services.url}/role")
+    monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "of-the-container")
+    assert keys_of(DefaultChain()) == ("ASIACONTAINER", SECRET, f"{TOKEN}1")
+    [asked] = services.asked
+    assert (asked.action, asked.authorization) == ("/role", "of-the-container")
+
+
+# Web identity
+
+
+@pytest.fixture
+def in_a_pod(services: KeyServices, monkeypatch: pytest.MonkeyPatch, aws_home: Path) -> None:
+    token = aws_home / "token"
+    token.write_text("of-the-pod")
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(token))
+    monkeypatch.setenv("AWS_ROLE_ARN", ROLE_ARN)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", services.url)
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_web_identity(services: KeyServices) -> None:
+    """A pod's token gets it its role, without any keys of its own."""
+    assert keys_of(DefaultChain()) == ("210987654321", SECRET, f"{TOKEN}1")
+    [asked] = services.asked
+    assert (asked.action, asked.access_key) == ("AssumeRoleWithWebIdentity", "")
+    assert asked.params["WebIdentityToken"] == "of-the-pod"
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_role_on_a_web_identity(services: KeyServices) -> None:
+    """A pod's role may assume another one."""
+    writer = "arn:aws:iam::111111111111:role/writer"
+    assert keys_of(AssumeRole(DefaultChain(), writer, "tests"))[0] == "111111111111"
+    assert [asked.access_key for asked in services.asked] == ["", "210987654321"]
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_web_identity_refused(services: KeyServices) -> None:
+    """A refusal is the error, with the action that the trust policy is to allow; no other source is asked."""
+    services.refusal = "AccessDenied"
+    error = failure_of(DefaultChain())
+    assert type(error) is SourceFailedError
+    assert "trust policy is to allow the IAM action sts:AssumeRoleWithWebIdentity" in str(error)
+    assert "of-the-pod" not in str(error)
+
+
+# Profile
+
+
+def test_role_of_a_profile(services: KeyServices, monkeypatch: pytest.MonkeyPatch, aws_home: Path) -> None:
+    """A profile may name a role and the profile to assume it with, as the AWS command line has it."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", services.url)
+    (aws_home / "config").write_text(
+        f"[profile team]\nrole_arn={ROLE_ARN}\nsource_profile=base\n"
+        "[profile base]\naws_access_key_id=AKIABASE\naws_secret_access_key=secret\n"
+    )
+    assert keys_of(Profile("team"))[0] == "210987654321"
+    assert services.asked[0].access_key == "AKIABASE"
+
+
+# A class of the user's
+
+
+HERE = "support.scripted_provider"
+
+
+@pytest.mark.parametrize(
+    ("how", "keys"),
+    [
+        (None, ("key", "secret", None)),
+        ("token", ("key", "secret", "token")),
+        ("botocore", ("key", "secret", "token")),
+    ],
+)
+def test_class(how: str | None, keys: tuple[str, str, str | None]) -> None:
+    """A class gives keys as a mapping or as credentials of botocore; it is made with its parameter, if there is one."""
+    assert keys_of(ProviderClass(f"{HERE}.Scripted", how)) == keys
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "said"),
+    [
+        ("Scripted", "half", "returned a mapping in which 'SecretAccessKey' is missing. It is to be a class"),
+        ("Scripted", "no-zone", "'Expiration' is not a time with Z or an offset"),
+        ("Scripted", "p4ssw0rd", "failed: RuntimeError: cannot open [*]{4}"),
+        ("Faceless", None, "has no method get_credentials()"),
+        ("number", None, "is no class"),
+        ("Missing", None, "cannot be imported: AttributeError"),
+    ],
+)
+def test_class_that_breaks_its_contract(name: str, how: str | None, said: str) -> None:
+    """What a class does wrong is said, with what is asked of it, and without its parameter."""
+    error = failure_of(ProviderClass(f"{HERE}.{name}", how))
+    assert isinstance(error, ProviderClassError)
+    assert not error.retryable
+    assert re.search(said, str(error))
+
+
+def test_class_that_cannot_for_now() -> None:
+    """A connection error of a class is passing trouble, which a running query tries again."""
+    assert failure_of(ProviderClass(f"{HERE}.Scripted", "offline")).retryable
+
+
+def test_class_with_keys_that_are_over() -> None:
+    """Keys of a class that have expired already are an error that says so."""
+    assert "expired at" in str(failure_of(ProviderClass(f"{HERE}.Scripted", "over")))

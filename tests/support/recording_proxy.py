@@ -1,0 +1,79 @@
+"""A forward proxy on 127.0.0.1: passes plain HTTP on and keeps what it was asked, and opens no tunnels."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import define, field, frozen
+
+
+@frozen
+class Passed:
+    """One request as the proxy saw it."""
+
+    method: str
+    target: str
+    authorization: str
+
+
+@define
+class RecordingProxy:
+    """A proxy; a context manager."""
+
+    asked: list[Passed] = field(factory=list, init=False)
+    _server: ThreadingHTTPServer = field(init=False)
+
+    def __enter__(self) -> RecordingProxy:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                proxy._note(self)
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                url = urlsplit(self.path)
+                upstream = http.client.HTTPConnection(url.netloc)
+                kept = {name: value for name, value in self.headers.items() if not name.startswith("Proxy-")}
+                upstream.request("POST", url.path or "/", body, kept)
+                answer = upstream.getresponse()
+                said = answer.read()
+                upstream.close()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    if name.lower() not in ("content-length", "connection"):
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(said)))
+                self.end_headers()
+                self.wfile.write(said)
+
+            def do_CONNECT(self) -> None:
+                proxy._note(self)
+                self.send_error(403, "No tunnels")
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def _note(self, request: BaseHTTPRequestHandler) -> None:
+        given = request.headers.get("Proxy-Authorization", "")
+        self.asked.append(Passed(request.command, request.path, given))

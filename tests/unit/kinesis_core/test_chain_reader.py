@@ -15,7 +15,7 @@ from kinesis_core.cuts import After, At, ShardEnd
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.pages import Page
 from kinesis_core.ranges import Chain, ShardRange
-from kinesis_core.reader import ReadSettings
+from kinesis_core.reader import PolledRanges, ReadSettings
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 
@@ -39,7 +39,8 @@ def pages_of(
     stream: ScriptedStream, chains: list[Chain], threads: int = 4, clock: Clock | None = None
 ) -> Iterator[tuple[ShardRange, Page]]:
     settings = ReadSettings(max_records_per_fetch=10, threads=threads)
-    return read_chains(chains, lambda _: stream, settings, clock or stream.clock, random.Random(0))
+    polled = PolledRanges(lambda _: stream, settings, random.Random(0))
+    return read_chains(chains, polled, threads, clock or stream.clock)
 
 
 def by_shard(pages: Iterator[tuple[ShardRange, Page]]) -> dict[str, list[str]]:
@@ -104,8 +105,9 @@ def test_chains_are_read_side_by_side() -> None:
     stream = filled(4)
     gate = Gate(stream, threading.Barrier(4))
     chains = [(whole(stream, s),) for s in stream.open_shards()]
-    settings = ReadSettings(max_records_per_fetch=10, threads=4)
-    pages = read_chains(chains, lambda _: gate, settings, stream.clock, random.Random(0))  # type: ignore[arg-type,return-value]
+    settings = ReadSettings(max_records_per_fetch=10)
+    polled = PolledRanges(lambda _: gate, settings, random.Random(0))  # type: ignore[arg-type,return-value]
+    pages = read_chains(chains, polled, 4, stream.clock)
     assert len(by_shard(pages)) == 4
 
 
@@ -129,7 +131,7 @@ def test_an_unknown_stream_is_raised() -> None:
     stream = filled(1)
     chains = [(whole(stream, s),) for s in stream.open_shards()]
     with pytest.raises(LookupError, match="orders"):
-        list(read_chains(chains, unknown, ReadSettings(), stream.clock, random.Random(0)))
+        list(read_chains(chains, PolledRanges(unknown, ReadSettings(), random.Random(0)), 8, stream.clock))
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5])

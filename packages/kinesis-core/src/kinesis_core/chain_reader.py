@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import queue
-import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 
 from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.pages import Page
 from kinesis_core.ranges import Chain, ShardRange
-from kinesis_core.reader import RangeReader, ReadSettings
-from kinesis_core.stream_api import StreamApi
 
 PAGES_AHEAD = 2
 """Pages waiting for the consumer; each reading thread holds one more. A page has at most 10 MiB of data."""
 
-ApiFor = Callable[[str], StreamApi]
-"""Returns the door to a stream, by the name that its ranges carry."""
+ReadRange = Callable[[ShardRange, Clock], Generator[Page, None, None]]
+"""Returns the pages of a range that have records, in order and trimmed to it."""
 
 
 def read_chains(
-    chains: Sequence[Chain],
-    api_for: ApiFor,
-    settings: ReadSettings,
-    clock: Clock,
-    rng: random.Random,
-    *,
-    with_data: bool = True,
+    chains: Sequence[Chain], read_range: ReadRange, threads: int, clock: Clock
 ) -> Iterator[tuple[ShardRange, Page]]:
     """
-    Yield the pages of all *chains*, in order within a chain, while up to `settings.threads` are read ahead.
+    Yield the pages of all *chains*, in order within a chain, while up to *threads* of them are read ahead.
 
-    Without *with_data* the records' data is not decoded. Closing the iterator stops the reading. An error of any chain is raised here at once.
+    Closing the iterator stops the reading. An error of any chain is raised here at once.
     """
-    crew = _Crew(chains, api_for, settings, clock, rng, with_data)
+    crew = _Crew(chains, read_range, threads, clock)
     crew.start()
     try:
         yield from crew.pages()
@@ -76,15 +68,13 @@ class _Done:
 @define
 class _Crew:
     chains: Sequence[Chain]
-    api_for: ApiFor
-    settings: ReadSettings
+    read_range: ReadRange
+    threads: int
     clock: Clock
-    rng: random.Random
-    with_data: bool
     _waiting: queue.SimpleQueue[Chain] = field(factory=queue.SimpleQueue, init=False)
     _read: queue.Queue[tuple[ShardRange, Page] | _Failed | _Done] = field(init=False)
     _stopped: threading.Event = field(factory=threading.Event, init=False)
-    _threads: list[threading.Thread] = field(factory=list, init=False)
+    _working: list[threading.Thread] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._read = queue.Queue(PAGES_AHEAD)
@@ -92,15 +82,15 @@ class _Crew:
             self._waiting.put(chain)
 
     def start(self) -> None:
-        count = min(self.settings.threads, len(self.chains))
-        self._threads = [
+        count = min(self.threads, len(self.chains))
+        self._working = [
             threading.Thread(target=self._work, name="kinesis-read", daemon=True) for _ in range(count)
         ]
-        for thread in self._threads:
+        for thread in self._working:
             thread.start()
 
     def pages(self) -> Iterator[tuple[ShardRange, Page]]:
-        left = len(self._threads)
+        left = len(self._working)
         while left:
             item = self._read.get()
             if isinstance(item, _Failed):
@@ -118,15 +108,16 @@ class _Crew:
 
     def _work(self) -> None:
         try:
-            for shard_range, page in self._pages_of_waiting():
-                if not self._hand_over((shard_range, page)):
-                    return
+            with closing(self._pages_of_waiting()) as pages:
+                for shard_range, page in pages:
+                    if not self._hand_over((shard_range, page)):
+                        return
         except BaseException as error:  # noqa: BLE001 # whatever it is, the consumer raises it
             self._hand_over(_Failed(error))
         else:
             self._hand_over(_Done())
 
-    def _pages_of_waiting(self) -> Iterator[tuple[ShardRange, Page]]:
+    def _pages_of_waiting(self) -> Generator[tuple[ShardRange, Page], None, None]:
         clock = _StoppableClock(self.clock, self._stopped)
         while True:
             try:
@@ -134,10 +125,9 @@ class _Crew:
             except queue.Empty:
                 return
             for shard_range in chain:
-                api = self.api_for(shard_range.stream)
-                reader = RangeReader(api, shard_range, self.settings, clock, self.rng, self.with_data)
-                for page in reader.pages():
-                    yield shard_range, page
+                with closing(self.read_range(shard_range, clock)) as pages:
+                    for page in pages:
+                        yield shard_range, page
 
     def _hand_over(self, item: tuple[ShardRange, Page] | _Failed | _Done) -> bool:
         """Wait until the consumer has room; return False when it has gone."""

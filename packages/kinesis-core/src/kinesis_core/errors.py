@@ -15,6 +15,7 @@ Every error of the core, one class per situation that a caller can act on.
         ├── AccessDeniedError
         ├── InvalidRequestError
         ├── IteratorExpiredError        renew the iterator and go on
+        ├── ResourceInUseError          somebody else, or oneself a moment ago, holds it
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
         └── MalformedAnswerError        retryable
@@ -141,6 +142,10 @@ class InvalidRequestError(ServiceError):
 
 class IteratorExpiredError(ServiceError):
     """A shard iterator was older than 5 minutes. The caller renews it from its last position."""
+
+
+class ResourceInUseError(ServiceError):
+    """A consumer's shard was subscribed to less than 5 seconds ago, or somebody else has taken it or its name."""
 
 
 class ThrottledError(ServiceError):

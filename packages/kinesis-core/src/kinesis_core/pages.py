@@ -79,6 +79,11 @@ class SubscribedPage(Page):
     def is_shard_end(self) -> bool:
         return bool(self.child_shards) or self.continuation is None
 
+    @property
+    def continues_behind(self) -> int | None:
+        """The continuation for comparing; never compute with it."""
+        return None if self.continuation is None else int(self.continuation)
+
 
 P = TypeVar("P", bound=Page)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 
 from attrs import define, field, frozen
 
@@ -51,7 +51,7 @@ class RangeReader:
         self._pace = Pace(self.settings.min_fetch_period_s, burst=2)
         self._progress = RangeProgress(self.range, self.settings.fail_on_data_loss)
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Generator[Page, None, None]:
         """
         Yield the pages of the range that have records, in order and trimmed to it.
 
@@ -103,3 +103,18 @@ class RangeReader:
         if self.with_data:
             return sum(len(record.data) for record in page.records)
         return page.body_bytes * 3 // 4  # data is base64
+
+
+@frozen
+class PolledRanges:
+    """How `read_chains` reads each range: by GetRecords, through the door that *api_for* a stream's name returns."""
+
+    api_for: Callable[[str], StreamApi]
+    settings: ReadSettings
+    rng: random.Random
+    with_data: bool = True
+    """Without it the records' data is not decoded."""
+
+    def __call__(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+        api = self.api_for(shard_range.stream)
+        return RangeReader(api, shard_range, self.settings, clock, self.rng, self.with_data).pages()

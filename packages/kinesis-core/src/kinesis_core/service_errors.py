@@ -11,6 +11,7 @@ from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
     IteratorExpiredError,
+    ResourceInUseError,
     ServiceError,
     StreamNotFoundError,
     TableNotFoundError,
@@ -42,6 +43,8 @@ _BY_CODE: Mapping[str, type[ServiceError]] = {
     "IncompleteSignature": AccessDeniedError,
     "ExpiredTokenException": AccessDeniedError,
     "OptInRequired": AccessDeniedError,
+    "ResourceInUseException": ResourceInUseError,
+    "InternalFailureException": UnavailableError,
 }
 
 _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {

@@ -31,7 +31,7 @@ from kinesis_core.options.positions import (
 from kinesis_core.pages import Page
 from kinesis_core.planner import Planner
 from kinesis_core.ranges import Chain, ShardRange
-from kinesis_core.reader import ReadSettings
+from kinesis_core.reader import PolledRanges, ReadSettings
 from kinesis_core.shards import Listing, Shard, by_id, children_of
 from kinesis_core.stream_api import StreamApi
 from kinesis_core.stream_planner import PlanSettings
@@ -83,9 +83,8 @@ class Batch:
 
     def _pages(self, *, with_data: bool) -> Iterator[tuple[ShardRange, Page]]:
         rng = random.Random()  # noqa: S311 # jitter, not a secret
-        return read_chains(
-            self._chains, lambda _: self._api, self._settings, self._clock, rng, with_data=with_data
-        )
+        polled = PolledRanges(lambda _: self._api, self._settings, rng, with_data)
+        return read_chains(self._chains, polled, self._settings.threads, self._clock)
 
 
 @define

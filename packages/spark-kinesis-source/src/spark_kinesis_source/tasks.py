@@ -15,7 +15,7 @@ from kinesis_core.connections import open_stream
 from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.options import ConnectionOptions
 from kinesis_core.ranges import Chain
-from kinesis_core.reader import ReadSettings
+from kinesis_core.reader import PolledRanges, ReadSettings
 from kinesis_core.stream_api import StreamApi
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.streams import label
@@ -54,10 +54,8 @@ class ReadTask:
         builder = BatchBuilder(self.columns, self.deaggregate)
         with plain_errors():
             rng = random.Random()  # noqa: S311 # jitter
-            pages = read_chains(
-                chains, self._open, self.settings, SystemClock(), rng, with_data=builder.needs_data
-            )
-            for read, page in pages:
+            polled = PolledRanges(self._open, self.settings, rng, builder.needs_data)
+            for read, page in read_chains(chains, polled, self.settings.threads, SystemClock()):
                 yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
 
     def _open(self, stream: str) -> StreamApi:

@@ -1,0 +1,147 @@
+"""
+Enhanced fan-out by botocore over HTTP/1.1: signing, endpoints, credentials and refusals are its own, events are ours.
+
+botocore's event stream parses each record in Python, wants an `initial-response` that not every server sends, and
+lets urllib3's errors through when a connection breaks; so the open connection is taken from it before it parses.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from attrs import define
+from botocore.client import BaseClient
+from botocore.exceptions import EventStreamError
+from urllib3.exceptions import HTTPError
+
+from kinesis_core.boto_calls import BotoCaller
+from kinesis_core.cuts import After, At, Cut, TrimHorizon
+from kinesis_core.errors import ServiceError, UnavailableError
+from kinesis_core.fan_out.api import Consumer
+from kinesis_core.fan_out.frames import Frame, read_frames
+from kinesis_core.pages import SubscribedPage, decode_event
+from kinesis_core.service_errors import translate
+
+_CONNECTION = "KinesisCoreConnection"
+_ACTION = "SubscribeToShard"
+
+
+def take_connection(client: BaseClient) -> None:
+    """Make *client* hand SubscribeToShard's open connection over unread; refusals stay botocore's."""
+    client.meta.events.register(f"before-parse.kinesis.{_ACTION}", _take_connection)
+
+
+def _take_connection(
+    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
+) -> None:
+    if response_dict["status_code"] < 300:
+        customized_response_dict[_CONNECTION] = response_dict["body"]
+        response_dict["body"] = _Greeting()
+
+
+class _Greeting:
+    """What botocore reads in the place of the connection: the frame that it wants to see first, and no more."""
+
+    def stream(self) -> Iterator[bytes]:
+        headers = b"\x0b:event-type\x07\x00\x10initial-response"
+        prelude = struct.pack("!II", 16 + len(headers), len(headers))
+        frame = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers
+        yield frame + struct.pack("!I", zlib.crc32(frame))
+
+    def close(self) -> None:
+        pass
+
+
+@define
+class BotoSubscribeApi(BotoCaller):
+    """Subscriptions of one consumer, through a client that `take_connection` was called with."""
+
+    consumer: str
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        where = f"shard={shard_id} consumer={self.consumer}"
+        request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
+        connection = self._ask(
+            _ACTION,
+            lambda: self.client.subscribe_to_shard(**request),
+            lambda answer: answer[_CONNECTION],
+            where,
+        )
+        return _events(connection, f"stream={self.arn or self.name} {where}", with_data)
+
+
+def _position(cut: Cut) -> dict[str, str]:
+    match cut:
+        case TrimHorizon():
+            return {"Type": "TRIM_HORIZON"}
+        case At(number):
+            return {"Type": "AT_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
+        case After(number):
+            return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
+        case _:
+            raise ValueError("a subscription begins at a record or at the oldest one")
+
+
+def _events(connection: Any, where: str, with_data: bool) -> Generator[SubscribedPage, None, None]:
+    with closing(connection):
+        for frame in read_frames(_pieces(connection, where)):
+            if frame.headers.get(":message-type") != "event":
+                raise _refusal(frame, where)
+            if frame.headers.get(":event-type") != "initial-response":
+                yield decode_event(frame.payload, with_data)
+
+
+def _pieces(connection: Any, where: str) -> Iterator[bytes]:
+    try:
+        yield from connection.stream()
+    except (HTTPError, OSError) as error:
+        code = type(error).__name__
+        raise UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code) from error
+
+
+def _refusal(frame: Frame, where: str) -> ServiceError:
+    """Return the error that ends a stream of events: one that the API knows, or any other."""
+    headers = frame.headers
+    said = headers.get(":error-message") or frame.payload.decode(errors="replace")
+    code = headers.get(":exception-type") or headers.get(":error-code") or "Unknown"
+    error = EventStreamError({"Error": {"Code": code, "Message": said}}, _ACTION)
+    return translate(_ACTION, where, error)
+
+
+@define
+class BotoConsumerApi(BotoCaller):
+    """The consumers of a stream whose ARN is known; without it AWS does not tell them."""
+
+    def describe_consumer(self, name: str) -> Consumer:
+        return self._ask(
+            "DescribeStreamConsumer",
+            lambda: self.client.describe_stream_consumer(StreamARN=self.arn, ConsumerName=name),
+            lambda answer: _consumer(answer["ConsumerDescription"]),
+            f"consumer={name}",
+        )
+
+    def register_consumer(self, name: str) -> Consumer:
+        return self._ask(
+            "RegisterStreamConsumer",
+            lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name),
+            lambda answer: _consumer(answer["Consumer"]),
+            f"consumer={name}",
+        )
+
+    def deregister_consumer(self, arn: str) -> None:
+        self._ask(
+            "DeregisterStreamConsumer",
+            lambda: self.client.deregister_stream_consumer(ConsumerARN=arn),
+            lambda _: None,
+            f"consumer={arn}",
+        )
+
+
+def _consumer(facts: Mapping[str, Any]) -> Consumer:
+    return Consumer(facts["ConsumerName"], facts["ConsumerARN"], facts["ConsumerStatus"])

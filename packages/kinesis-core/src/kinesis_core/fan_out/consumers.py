@@ -1,0 +1,55 @@
+"""Consumers by name: found or registered before a query starts, and removed when it stops."""
+
+from __future__ import annotations
+
+from kinesis_core.clock import Clock
+from kinesis_core.errors import ResourceInUseError, ServiceError, StreamNotFoundError
+from kinesis_core.fan_out.api import Consumer, ConsumerApi
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_core")
+
+LOOK_EVERY_S = 1.0
+
+
+def find_consumer(api: ConsumerApi, name: str, timeout_s: float, clock: Clock) -> Consumer:
+    """
+    Return the consumer called *name* once it is ACTIVE; register it when there is none.
+
+    Raises:
+        ResourceInUseError: It is not ACTIVE after *timeout_s*.
+        ServiceError: It can be neither seen nor registered.
+    """
+    gives_up_s = clock.now_s() + timeout_s
+    while (consumer := _look(api, name)).status != "ACTIVE":
+        if clock.now_s() >= gives_up_s:
+            raise ResourceInUseError(
+                f"Consumer '{name}' is {consumer.status} and not ACTIVE after {timeout_s:g} s. Start the query again, "
+                "give it more time by subscribeTimeout, or name another consumer.",
+                code="ConsumerNotActive",
+            )
+        clock.sleep(LOOK_EVERY_S)
+    return consumer
+
+
+def _look(api: ConsumerApi, name: str) -> Consumer:
+    try:
+        return api.describe_consumer(name)
+    except StreamNotFoundError:
+        log.info("consumer.registered", consumer=name)
+    try:
+        return api.register_consumer(name)
+    except ResourceInUseError:  # another query was faster, or AWS does not show yet what we registered
+        return Consumer(name, "", "CREATING")
+
+
+def remove_consumer(api: ConsumerApi, consumer: Consumer) -> None:
+    """Deregister *consumer*; whoever calls is about to stop, so that a failure is logged and no more."""
+    try:
+        api.deregister_consumer(consumer.arn)
+    except StreamNotFoundError:
+        log.info("consumer.gone", consumer=consumer.name)
+    except ServiceError as error:
+        log.warning("consumer.left", consumer=consumer.name, reason=str(error))
+    else:
+        log.info("consumer.removed", consumer=consumer.name)

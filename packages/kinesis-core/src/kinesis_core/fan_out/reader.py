@@ -9,7 +9,7 @@ from contextlib import closing
 from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import After, Cut, TrimHorizon, is_before, is_behind
+from kinesis_core.cuts import At, Cut, TrimHorizon, is_before
 from kinesis_core.errors import ResourceInUseError, ServiceError, UnavailableError
 from kinesis_core.fan_out.api import SubscribeApi
 from kinesis_core.logs import get_logger
@@ -95,14 +95,17 @@ class FanOutReader:
         return events
 
     def _place(self) -> Cut:
-        """Return where to go on: behind the last event, as long as that is not behind the end of the range."""
+        """
+        Return where to go on: behind the last record, or farther on where events without records got to.
+
+        Whether a continuation was delivered is not documented, so it is asked for once more, and dropped if it was.
+        """
         if self.progress.is_lost:
             return TrimHorizon()
         reached, continuation = self.progress.reached, self._continuation
-        is_ahead = continuation is not None and is_behind(continuation, reached)
-        if continuation is not None and is_ahead and is_before(continuation, self.range.end):
-            return After(continuation)
-        return reached
+        if isinstance(reached, At) or continuation is None or continuation <= reached.number:
+            return reached
+        return At(continuation) if is_before(continuation, self.range.end) else reached
 
     def _take(self, events: Iterator[SubscribedPage]) -> Iterator[Page]:
         for page in events:

@@ -1,0 +1,72 @@
+"""Frames of an event stream, however the network cuts them, and what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.fan_out.frames import read_frames
+from kinesis_emulator.frames import encode_frame
+
+HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
+payloads = st.lists(st.binary(max_size=300), max_size=6)
+
+
+def cut(data: bytes, places: list[int]) -> Iterator[bytes]:
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return (data[start:end] for start, end in pairwise(edges))
+
+
+@given(payloads, st.lists(st.integers(0, 2000), max_size=12))
+def test_frames_come_whole(sent: list[bytes], places: list[int]) -> None:
+    """However a stream of frames is cut into pieces, the same frames come out."""
+    data = b"".join(encode_frame(HEADERS, payload) for payload in sent)
+    frames = list(read_frames(cut(data, places)))
+    assert [frame.payload for frame in frames] == sent
+    assert all(frame.headers == HEADERS for frame in frames)
+
+
+def test_byte_by_byte() -> None:
+    """Pieces of one byte are enough."""
+    data = encode_frame(HEADERS, b"one") + encode_frame({}, b"") + encode_frame(HEADERS, b"two")
+    assert [f.payload for f in read_frames(bytes([b]) for b in data)] == [b"one", b"", b"two"]
+
+
+@given(payloads, st.integers(0, 3000))
+def test_a_cut_stream_gives_what_came_whole(sent: list[bytes], length: int) -> None:
+    """Of a stream that ends in the middle of a frame, the whole frames come and the rest is dropped."""
+    frames = [encode_frame(HEADERS, payload) for payload in sent]
+    data = b"".join(frames)[:length]
+    found = [frame.payload for frame in read_frames([data])]
+    assert found == sent[: len(found)]
+    assert len(data) - sum(map(len, frames[: len(found)])) < max([1, *map(len, frames)])
+
+
+@given(st.binary(max_size=200), st.integers(0, 2000), st.integers(1, 255))
+def test_no_bit_may_be_wrong(payload: bytes, place: int, change: int) -> None:
+    """A frame that was changed anywhere is refused, or never complete; it is never taken for another one."""
+    good = encode_frame(HEADERS, payload)
+    bad = bytearray(good)
+    bad[place % len(bad)] ^= change
+    with suppress(MalformedAnswerError):
+        assert list(read_frames([bytes(bad)])) == []
+
+
+@given(st.binary(max_size=400))
+def test_anything_else_is_refused(data: bytes) -> None:
+    """Bytes that are no frames never give one, nor any other error than ours."""
+    with suppress(MalformedAnswerError):
+        assert list(read_frames([data])) == []
+
+
+@pytest.mark.parametrize("length", [0, 15, 32 * 1024 * 1024 + 1, 2**32 - 1])
+def test_a_length_out_of_bounds_is_refused_at_once(length: int) -> None:
+    """No frame is waited for that could not be one, so that memory is bounded."""
+    with pytest.raises(MalformedAnswerError, match=f"{length} bytes"):
+        list(read_frames([length.to_bytes(4, "big")]))

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.cuts import After, At, EndCut, ShardEnd, TrimHorizon
-from kinesis_core.fan_out import FanOutRanges, FanOutSettings
+from kinesis_core.fan_out.ranges import FanOutRanges
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.offsets import Offset
 from kinesis_core.pages import Record
 from kinesis_core.planner import Planner

@@ -50,7 +50,7 @@ class Trouble:
 
 @define
 class Subscriptions:
-    """Those of one consumer; implements `kinesis_core.fan_out.SubscribeApi`."""
+    """Those of one consumer; implements `kinesis_core.fan_out.api.SubscribeApi`."""
 
     stream: FakeStream
     records_per_event: int = 5

@@ -13,7 +13,8 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.fan_out import Consumer, find_consumer, remove_consumer
+from kinesis_core.fan_out.api import Consumer
+from kinesis_core.fan_out.consumers import find_consumer, remove_consumer
 from support.fake_stream import FakeClock
 
 ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/me:1"
@@ -31,8 +32,8 @@ class Consumers:
     error: ServiceError | None = None
     calls: list[str] = field(factory=list)
 
-    def describe_consumer(self, name: str) -> Consumer:
-        assert name == "me"
+    def describe_consumer(self, name_or_arn: str) -> Consumer:
+        assert name_or_arn in ("me", ARN)
         self.calls.append("describe")
         if self.consumer is not None and self.clock.now >= self.changes_s:
             gone = self.consumer.status == "DELETING"
@@ -84,6 +85,16 @@ def test_one_that_is_being_deleted_is_registered_anew() -> None:
     consumers.changes_s = consumers.clock.now + 5
     assert find(consumers).status == "ACTIVE"
     assert consumers.calls.count("register") == 1
+
+
+def test_one_by_its_arn_is_never_registered() -> None:
+    """An ARN that is not there is an error; one that is there is waited for like a name."""
+    with pytest.raises(StreamNotFoundError):
+        find_consumer(Consumers(), ARN, 60, FakeClock())
+    consumers = Consumers(consumer=Consumer("me", ARN, "CREATING"))
+    consumers.changes_s = consumers.clock.now + 5
+    assert find_consumer(consumers, ARN, 60, consumers.clock).status == "ACTIVE"
+    assert "register" not in consumers.calls
 
 
 def test_one_that_is_not_shown_yet() -> None:

@@ -17,8 +17,9 @@ from kinesis_core.errors import (
     ServiceError,
     UnavailableError,
 )
-from kinesis_core.fan_out import FanOutRanges, FanOutReader, FanOutSettings
-from kinesis_core.fan_out.reader import PATIENCE, SEAT_S
+from kinesis_core.fan_out.ranges import FanOutRanges
+from kinesis_core.fan_out.reader import PATIENCE, SEAT_S, FanOutReader
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.pages import Record
 from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import PolledRanges, ReadSettings

@@ -35,5 +35,5 @@ class KinesisBatchReader(DataSourceReader):
         # Spark puts InputPartition(None) in the place of an empty list.
         return [*split(chains, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._task.read(partition.value)
+    def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
+        return self._task.read(partition)

@@ -35,6 +35,7 @@ from spark_kinesis_source.declarations.batches import (
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
 )
+from spark_kinesis_source.declarations.fan_out import FAN_OUT_OPTIONS
 from spark_kinesis_source.declarations.fetching import (
     ADD_IDLE_TIME,
     DEAGGREGATE,
@@ -44,7 +45,7 @@ from spark_kinesis_source.declarations.fetching import (
     MAX_RECORDS_PER_FETCH,
     MIN_FETCH_PERIOD,
 )
-from spark_kinesis_source.declarations.foreign import READING_UNNEEDED, READING_UNSUPPORTED
+from spark_kinesis_source.declarations.foreign import READING_UNNEEDED
 from spark_kinesis_source.declarations.positions import (
     ENDING_POSITION,
     FAIL_ON_DATA_LOSS,
@@ -57,10 +58,16 @@ from spark_kinesis_source.declarations.publishing import (
     METADATA_COMMITTER_TYPE,
     PUBLISHING_OPTIONS,
 )
+from spark_kinesis_source.fan_out import FanOutOptions, list_idle
 
 SOURCE_OPTIONS = OptionTable(
-    options=COMMON_OPTIONS + POSITION_OPTIONS + BATCH_OPTIONS + FETCHING_OPTIONS + PUBLISHING_OPTIONS,
-    unsupported=COMMON_UNSUPPORTED + READING_UNSUPPORTED,
+    options=COMMON_OPTIONS
+    + POSITION_OPTIONS
+    + BATCH_OPTIONS
+    + FETCHING_OPTIONS
+    + FAN_OUT_OPTIONS
+    + PUBLISHING_OPTIONS,
+    unsupported=COMMON_UNSUPPORTED,
     unneeded=READING_UNNEEDED,
     let_through=SPARK_OPTIONS,
 )
@@ -103,6 +110,8 @@ class SourceOptions:
     planning_threads: int
     deaggregate: bool
     freeze_worker_heap: bool
+    fan_out: FanOutOptions | None
+    """None when the streams are polled."""
     lease_table: LeaseTableOptions | None
     """None when nothing is published."""
     notes: tuple[str, ...] = field(default=(), eq=False)
@@ -142,8 +151,9 @@ class SourceOptions:
             planning_threads=values[PLANNING_THREADS],
             deaggregate=values[DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
+            fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
-            notes=values.notes + idle_notes + lease_notes,
+            notes=values.notes + idle_notes + list_idle(values) + lease_notes,
         )
 
     def bound_bytes(self, shards: int) -> int | None:
@@ -160,7 +170,7 @@ def _check_together(values: Values, connection: ConnectionOptions) -> None:
         raise OptionError(
             f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} exclude each other. Keep one of them."
         )
-    streams = [ref.arn or ref.name for ref in connection.streams]
+    streams = [ref.label for ref in connection.streams]
     for option in (STARTING_POSITION, ENDING_POSITION):
         for stream in streams:
             position_in(stream, streams, values[option], values.label(option))

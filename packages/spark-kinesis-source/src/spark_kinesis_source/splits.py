@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql.datasource import InputPartition
 
@@ -15,13 +15,18 @@ SHARDS_PER_TASK = 16
 class ShardPartition(InputPartition):
     """The shard ranges that one task reads."""
 
-    def __init__(self, chains: Sequence[Chain]) -> None:
+    def __init__(self, chains: Sequence[Chain], consumers: Mapping[str, str] | None = None) -> None:
         super().__init__(tuple(chains))
         self.chains: tuple[Chain, ...] = self.value
+        self.consumers = dict(consumers or {})
+        """The ARN of the consumer to read through, by stream; empty when the streams are polled."""
 
 
 def split(
-    chains: Sequence[Chain], shards_per_task: int | None, max_partitions: int | None
+    chains: Sequence[Chain],
+    shards_per_task: int | None,
+    max_partitions: int | None,
+    consumers: Mapping[str, str] | None = None,
 ) -> list[ShardPartition]:
     """
     Return partitions of nearly equal numbers of chains; none when there is nothing to read.
@@ -33,4 +38,4 @@ def split(
     else:
         count = min(max_partitions, len(chains))
     # Neighbours differ in load less than shards far apart: dealing them out in turn evens tasks out.
-    return [ShardPartition(chains[first::count]) for first in range(count)]
+    return [ShardPartition(chains[first::count], consumers) for first in range(count)]

@@ -16,8 +16,9 @@ from kinesis_core.for_spark import plain_errors
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.offsets import Offset
 from kinesis_core.planner import Planner
+from spark_kinesis_source.fan_out import Consumers
 from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.splits import split
+from spark_kinesis_source.splits import ShardPartition, split
 from spark_kinesis_source.streams import open_planner, open_publisher
 from spark_kinesis_source.tasks import ReadTask
 
@@ -35,6 +36,7 @@ class StreamReader(DataSourceStreamReader):
         self._task = ReadTask.of(options, columns)
         self._opened: Planner | None = None
         self._publisher: LeasePublisher | None = None
+        self._consumers: Consumers | None = None
         self._initial: Offset | None = None
 
     @property
@@ -42,6 +44,8 @@ class StreamReader(DataSourceStreamReader):
         if self._opened is None:
             planner = open_planner(self.options)
             self._publisher = open_publisher(self.options)
+            if self.options.fan_out is not None:
+                self._consumers = Consumers(self.options.connection, self.options.fan_out)
             self._opened = planner
         return self._opened
 
@@ -58,10 +62,11 @@ class StreamReader(DataSourceStreamReader):
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         chains = self.planner.chains(Offset.from_json(start), Offset.from_json(end))
-        return [*split(chains, self.options.shards_per_task, self.options.max_partitions)]
+        arns = None if self._consumers is None else self._consumers.arns
+        return [*split(chains, self.options.shards_per_task, self.options.max_partitions, arns)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._task.read(partition.value)
+    def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
+        return self._task.read(partition)
 
     @plain_errors()
     def commit(self, end: Json) -> None:
@@ -83,3 +88,5 @@ class StreamReader(DataSourceStreamReader):
             self._opened.close()
         if self._publisher is not None:
             self._publisher.close()
+        if self._consumers is not None:
+            self._consumers.remove()

@@ -10,7 +10,7 @@ from attrs import evolve
 from kinesis_core.connections import open_stream
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.lease_table import open_table
-from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.options import ConnectionOptions
 from kinesis_core.planner import Planner
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_api import StreamApi
@@ -21,11 +21,6 @@ log = logging.getLogger("spark_kinesis_source")
 
 CHECK_RETRIES = 1
 """Whoever starts a query waits for its first error; once it runs, patience costs nobody's time."""
-
-
-def label(ref: StreamRef) -> str:
-    """Return what offsets call the stream: the ARN or name that the user gave."""
-    return ref.arn or ref.name
 
 
 def check_streams(connection: ConnectionOptions) -> None:
@@ -78,7 +73,7 @@ def _hasten(connection: ConnectionOptions) -> ConnectionOptions:
 
 
 def _open_streams(connection: ConnectionOptions) -> dict[str, StreamApi]:
-    return {label(ref): open_stream(connection, ref) for ref in connection.streams}
+    return {ref.label: open_stream(connection, ref) for ref in connection.streams}
 
 
 def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:

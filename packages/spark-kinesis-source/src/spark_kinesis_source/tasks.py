@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+from pyspark import TaskContext
 
 from kinesis_core.arrow import BatchBuilder
 from kinesis_core.chain_reader import read_chains
 from kinesis_core.clock import SystemClock
 from kinesis_core.connections import open_stream
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.options import ConnectionOptions
-from kinesis_core.ranges import Chain
+from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.reader import PolledRanges, ReadSettings
 from kinesis_core.stream_api import StreamApi
 from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.streams import label
+from spark_kinesis_source.splits import ShardPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kinesis_core.fan_out.api import SubscribeApi
+    from kinesis_core.fan_out.ranges import FanOutRanges
 
 
 @frozen
@@ -30,6 +34,7 @@ class ReadTask:
 
     connection: ConnectionOptions
     settings: ReadSettings
+    fan_out: FanOutSettings | None
     columns: tuple[str, ...]
     deaggregate: bool
     freezes_heap: bool
@@ -42,22 +47,54 @@ class ReadTask:
             max_fetch_rate_bytes=options.max_fetch_rate_bytes,
             fail_on_data_loss=options.fail_on_data_loss,
         )
+        fan_out = None if options.fan_out is None else options.fan_out.settings
         return ReadTask(
-            options.connection, settings, columns, options.deaggregate, options.freeze_worker_heap
+            options.connection, settings, fan_out, columns, options.deaggregate, options.freeze_worker_heap
         )
 
-    def read(self, chains: tuple[Chain, ...]) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
         """Yield one record batch for each page, those of related shards in order."""
         if self.freezes_heap:
             freeze_heap()
-        names = {label(ref): ref.name for ref in self.connection.streams}
+        names = {ref.label: ref.name for ref in self.connection.streams}
         builder = BatchBuilder(self.columns, self.deaggregate)
         with plain_errors():
-            rng = random.Random()  # noqa: S311 # jitter
-            polled = PolledRanges(self._open, self.settings, rng, builder.needs_data)
-            for read, page in read_chains(chains, polled, self.settings.threads, SystemClock()):
+            polled = PolledRanges(self._open, self.settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
+            fanned_out = self._fan_out(partition.consumers, polled)
+            for read, page in read_chains(
+                partition.chains, fanned_out or polled, self.settings.threads, SystemClock()
+            ):
                 yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
 
+            if fanned_out is not None:
+                fanned_out.log_polled()
+
     def _open(self, stream: str) -> StreamApi:
-        ref = next(ref for ref in self.connection.streams if label(ref) == stream)
-        return open_stream(self.connection, ref)
+        return open_stream(self.connection, self._ref(stream))
+
+    def _ref(self, stream: str) -> StreamRef:
+        return next(ref for ref in self.connection.streams if ref.label == stream)
+
+    def _fan_out(self, consumers: Mapping[str, str], polled: PolledRanges) -> FanOutRanges | None:
+        """
+        Return how to read through *consumers*; None when there are none, or this task is to poll.
+
+        Of a task that Spark runs again or twice at once, only the first attempt subscribes: a second subscription
+        would take the shard from a first one that may still be reading.
+        """
+        settings = self.fan_out
+        if settings is None or not consumers or (settings.falls_back and _attempt() > 0):
+            return None
+        from kinesis_core.fan_out.connections import open_subscriptions
+        from kinesis_core.fan_out.ranges import FanOutRanges
+
+        def subscriptions(stream: str) -> SubscribeApi:
+            return open_subscriptions(self.connection, self._ref(stream), consumers[stream])
+
+        return FanOutRanges(subscriptions, polled, settings, polled.rng)
+
+
+def _attempt() -> int:
+    """Return how often Spark has started this task before; 0 outside of Spark."""
+    context = TaskContext.get()
+    return 0 if context is None else context.attemptNumber()

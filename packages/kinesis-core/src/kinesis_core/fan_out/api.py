@@ -47,12 +47,12 @@ class SubscribeApi(Protocol):
 class ConsumerApi(Protocol):
     """The consumers of one stream. Every call raises `ServiceError`s only."""
 
-    def describe_consumer(self, name: str) -> Consumer:
+    def describe_consumer(self, name_or_arn: str) -> Consumer:
         """
-        Return the consumer called *name*. 20 calls/s per stream.
+        Return a consumer. 20 calls/s per stream.
 
         Raises:
-            StreamNotFoundError: There is none of that name.
+            StreamNotFoundError: There is no such consumer.
         """
         ...
 

@@ -31,8 +31,8 @@ _ACTION = "SubscribeToShard"
 
 
 def take_connection(client: BaseClient) -> None:
-    """Make *client* hand SubscribeToShard's open connection over unread; refusals stay botocore's."""
-    client.meta.events.register(f"before-parse.kinesis.{_ACTION}", _take_connection)
+    """Make *client* hand SubscribeToShard's open connection over unread; refusals stay botocore's. Twice is as once."""
+    client.meta.events.register(f"before-parse.kinesis.{_ACTION}", _take_connection, unique_id=_CONNECTION)
 
 
 def _take_connection(
@@ -118,12 +118,15 @@ def _refusal(frame: Frame, where: str) -> ServiceError:
 class BotoConsumerApi(BotoCaller):
     """The consumers of a stream whose ARN is known; without it AWS does not tell them."""
 
-    def describe_consumer(self, name: str) -> Consumer:
+    def describe_consumer(self, name_or_arn: str) -> Consumer:
+        request = {"StreamARN": self.arn, "ConsumerName": name_or_arn}
+        if name_or_arn.startswith("arn:"):
+            request = {"ConsumerARN": name_or_arn}
         return self._ask(
             "DescribeStreamConsumer",
-            lambda: self.client.describe_stream_consumer(StreamARN=self.arn, ConsumerName=name),
+            lambda: self.client.describe_stream_consumer(**request),
             lambda answer: _consumer(answer["ConsumerDescription"]),
-            f"consumer={name}",
+            f"consumer={name_or_arn}",
         )
 
     def register_consumer(self, name: str) -> Consumer:

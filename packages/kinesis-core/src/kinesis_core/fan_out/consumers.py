@@ -12,19 +12,20 @@ log = get_logger("kinesis_core")
 LOOK_EVERY_S = 1.0
 
 
-def find_consumer(api: ConsumerApi, name: str, timeout_s: float, clock: Clock) -> Consumer:
+def find_consumer(api: ConsumerApi, name_or_arn: str, timeout_s: float, clock: Clock) -> Consumer:
     """
-    Return the consumer called *name* once it is ACTIVE; register it when there is none.
+    Return a consumer once it is ACTIVE; one that goes by its name is registered when it is not there.
 
     Raises:
         ResourceInUseError: It is not ACTIVE after *timeout_s*.
+        StreamNotFoundError: There is none with that ARN.
         ServiceError: It can be neither seen nor registered.
     """
     gives_up_s = clock.now_s() + timeout_s
-    while (consumer := _look(api, name)).status != "ACTIVE":
+    while (consumer := _look(api, name_or_arn)).status != "ACTIVE":
         if clock.now_s() >= gives_up_s:
             raise ResourceInUseError(
-                f"Consumer '{name}' is {consumer.status} and not ACTIVE after {timeout_s:g} s. Start the query again, "
+                f"Consumer '{name_or_arn}' is {consumer.status} and not ACTIVE after {timeout_s:g} s. Start the query again, "
                 "give it more time by subscribeTimeout, or name another consumer.",
                 code="ConsumerNotActive",
             )
@@ -36,6 +37,8 @@ def _look(api: ConsumerApi, name: str) -> Consumer:
     try:
         return api.describe_consumer(name)
     except StreamNotFoundError:
+        if name.startswith("arn:"):
+            raise
         log.info("consumer.registered", consumer=name)
     try:
         return api.register_consumer(name)

@@ -11,7 +11,8 @@ from attrs import evolve, field, frozen
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_core.fan_out.api import SubscribeApi
-from kinesis_core.fan_out.reader import FanOutReader, FanOutSettings
+from kinesis_core.fan_out.reader import FanOutReader
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.logs import get_logger
 from kinesis_core.pages import Page
 from kinesis_core.ranges import ShardRange

@@ -6,12 +6,13 @@ import random
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import At, Cut, TrimHorizon, is_before
 from kinesis_core.errors import ResourceInUseError, ServiceError, UnavailableError
 from kinesis_core.fan_out.api import SubscribeApi
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.logs import get_logger
 from kinesis_core.pages import Page, SubscribedPage
 from kinesis_core.range_progress import RangeProgress
@@ -25,17 +26,6 @@ SEAT_S = 5.0
 """For so long after a subscription nobody can have another one to the shard, ourselves included."""
 _WAITS_S = (1.0, 2.0)
 """Before the next attempt: AWS allows one a second for each consumer and shard."""
-
-
-@frozen
-class FanOutSettings:
-    """How long a subscription is tried for, and whether what it does not bring is polled."""
-
-    falls_back: bool = True
-    timeout_s: float = 60.0
-    """Without an event."""
-    retries: int = 10
-    """Further subscriptions after one that brought no event."""
 
 
 @define

@@ -37,6 +37,11 @@ class StreamRef:
     arn: str | None = None
 
     @property
+    def label(self) -> str:
+        """What offsets call the stream: the ARN or name that the user gave."""
+        return self.arn or self.name
+
+    @property
     def region(self) -> str | None:
         """The region that its ARN tells."""
         return None if self.arn is None else find_arn_region(self.arn)

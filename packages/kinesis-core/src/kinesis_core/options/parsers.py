@@ -123,13 +123,15 @@ def stream_names() -> Parser[tuple[str, ...]]:
 
 def stream_arns() -> Parser[tuple[str, ...]]:
     """Return a parser of one stream's ARN, or several with commas between."""
+    return list_of(
+        _STREAM_ARN, "ARNs such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders, with commas between"
+    )
 
-    def check(arn: str) -> None:
-        if not _STREAM_ARN.fullmatch(arn):
-            raise BadValueError()
 
-    domain = "ARNs such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders, with commas between"
-    return Parser(domain, lambda text: _split_list(text, check))
+def list_of(pattern: str | re.Pattern[str], domain: str) -> Parser[tuple[str, ...]]:
+    """Return a parser of one or more items with commas between, each of which matches *pattern* as a whole."""
+    item = matching(pattern, domain)
+    return Parser(domain, lambda text: _split_list(text, item.parse))
 
 
 def region() -> Parser[str]:
@@ -181,7 +183,7 @@ def proxy_url() -> Parser[str]:
     return Parser("the http or https URL of a proxy, such as http://proxy.example.com:3128", parse)
 
 
-def matching(pattern: str, domain: str) -> Parser[str]:
+def matching(pattern: str | re.Pattern[str], domain: str) -> Parser[str]:
     """Return a parser of text that matches *pattern* as a whole."""
 
     def parse(text: str) -> str:
@@ -224,12 +226,12 @@ def _split_quantity(text: str) -> tuple[Decimal, str]:
     return Decimal(match[1]), match[2].lower()
 
 
-def _split_list(text: str, check: Callable[[str], None]) -> tuple[str, ...]:
+def _split_list(text: str, check: Callable[[str], object]) -> tuple[str, ...]:
     items = tuple(item.strip() for item in text.split(","))
     for item in items:
         check(item)
     if len(set(items)) < len(items):
-        raise BadValueError("Name each stream once.")
+        raise BadValueError("Name each one once.")
     return items
 
 

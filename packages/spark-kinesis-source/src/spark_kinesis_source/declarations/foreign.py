@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Unneeded, Unsupported
-
-READING_UNSUPPORTED = (
-    Unsupported(
-        names=("consumerType", "consumerMode"),
-        feature="enhanced fan-out",
-        instead="Set 'GetRecords', or leave it out.",
-        accepted=("GetRecords", "polling"),
-        refused=("SubscribeToShard", "efo"),
-    ),
-)
+from kinesis_core.options import Unneeded
 
 READING_UNNEEDED = (
     Unneeded(
@@ -35,22 +25,8 @@ READING_UNNEEDED = (
         reason="there is nothing to tune in that place",
     ),
     Unneeded(
-        names=(
-            "consumerName",
-            "consumerNamePrefix",
-            "consumerARN",
-            "registeredConsumerId",
-            "registeredConsumerIdType",
-            "keepConsumer",
-            "requireConsumerDeregistration",
-            "deregisterConsumerTimeoutInterval",
-            "consumerRefreshInterval",
-            "registerConsumerTimeoutInterval",
-            "subscribeTimeout",
-            "subscribeRetries",
-            "kinesis.subscribeToShard.*",
-        ),
-        reason="it belongs to enhanced fan-out, and the stream is polled",
+        names=("deregisterConsumerTimeoutInterval", "consumerRefreshInterval", "kinesis.subscribeToShard.*"),
+        reason="there is nothing to tune in that place",
     ),
     Unneeded(
         names=(

@@ -1,0 +1,169 @@
+"""Enhanced fan-out from options to consumers: found by the driver, read through in tasks, removed at the end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from attrs import frozen
+
+from kinesis_core.clock import SystemClock
+from kinesis_core.errors import OptionError
+from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_core.options import BadValueError, ConnectionOptions, Option, StreamRef, Values
+from spark_kinesis_source.declarations.fan_out import (
+    CONSUMER_ARN,
+    CONSUMER_NAME,
+    CONSUMER_NAME_PREFIX,
+    CONSUMER_TYPE,
+    FAN_OUT_FALLBACK,
+    FAN_OUT_OPTIONS,
+    KEEP_CONSUMER,
+    REGISTERED_CONSUMER_ID,
+    REGISTERED_CONSUMER_ID_TYPE,
+    SUBSCRIBE_RETRIES,
+    SUBSCRIBE_TIMEOUT,
+)
+
+if TYPE_CHECKING:
+    from kinesis_core.fan_out.api import Consumer
+
+_LONGEST_NAME = 128
+
+
+@frozen
+class FanOutOptions:
+    """How a query reads by enhanced fan-out."""
+
+    consumers: Mapping[str, str]
+    """The consumer's name or ARN, by what offsets call the stream."""
+    removes: bool
+    """Whether they are removed when the query stops."""
+    settings: FanOutSettings
+
+    @staticmethod
+    def from_values(values: Values, connection: ConnectionOptions) -> FanOutOptions | None:
+        """
+        Return what *values* say; None when the streams are polled.
+
+        Raises:
+            OptionError: The consumer is named twice, or an ARN is none, or of another stream.
+        """
+        if not values[CONSUMER_TYPE]:
+            return None
+        _check_named_once(values)
+        arns = _read_arns(values)
+        by_name = not arns and not values.is_given(REGISTERED_CONSUMER_ID)
+        return FanOutOptions(
+            _match(values, arns, connection) if arns else _name(values, connection),
+            by_name and not values[KEEP_CONSUMER],
+            FanOutSettings(values[FAN_OUT_FALLBACK], values[SUBSCRIBE_TIMEOUT], values[SUBSCRIBE_RETRIES]),
+        )
+
+
+def list_idle(values: Values) -> tuple[str, ...]:
+    """Return a line for the log for each option of fan-out that does not count, since the streams are polled."""
+    if values[CONSUMER_TYPE]:
+        return ()
+    given = [option for option in FAN_OUT_OPTIONS if option is not CONSUMER_TYPE and values.is_given(option)]
+    reason = "is accepted and not needed: it belongs to enhanced fan-out, and the stream is polled."
+    return tuple(f"{values.label(option)} {reason}" for option in given)
+
+
+def _check_named_once(values: Values) -> None:
+    options: tuple[Option[Any], ...] = (CONSUMER_NAME, CONSUMER_ARN, REGISTERED_CONSUMER_ID)
+    given = [values.label(option) for option in options if values.is_given(option)]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} both name the consumer. Keep one of them.")
+
+
+def _read_arns(values: Values) -> tuple[str, ...]:
+    registered = values[REGISTERED_CONSUMER_ID]
+    if registered is None or not values[REGISTERED_CONSUMER_ID_TYPE]:
+        return values[CONSUMER_ARN]
+    try:
+        return CONSUMER_ARN.parser.parse(registered)
+    except BadValueError:
+        raise OptionError(
+            f"{values.label(REGISTERED_CONSUMER_ID)} accepts {CONSUMER_ARN.parser.domain}; got '{registered}'."
+        ) from None
+
+
+def _name(values: Values, connection: ConnectionOptions) -> dict[str, str]:
+    given = values[CONSUMER_NAME] or values[REGISTERED_CONSUMER_ID]
+    prefix = values[CONSUMER_NAME_PREFIX]
+    return {ref.label: given or (prefix + ref.name)[:_LONGEST_NAME] for ref in connection.streams}
+
+
+def _match(values: Values, arns: tuple[str, ...], connection: ConnectionOptions) -> dict[str, str]:
+    """Return the consumer of each stream: there must be one of each, and none of any other."""
+    option = CONSUMER_ARN if values.is_given(CONSUMER_ARN) else REGISTERED_CONSUMER_ID
+    found = {ref.label: arn for ref in connection.streams for arn in arns if _is_of(arn, ref)}
+    missing = [ref.label for ref in connection.streams if ref.label not in found]
+    foreign = [arn for arn in arns if arn not in found.values()]
+    if missing:
+        raise OptionError(f"{values.label(option)} has no consumer of stream '{missing[0]}'.")
+    if foreign:
+        raise OptionError(
+            f"{values.label(option)} has {foreign[0]}, which is of no stream of this query, or one too many."
+        )
+    return found
+
+
+def _is_of(arn: str, ref: StreamRef) -> bool:
+    stream = arn.partition("/consumer/")[0]
+    return stream == ref.arn if ref.arn else stream.rpartition("/")[2] == ref.name
+
+
+class Consumers:
+    """The ACTIVE consumers of a query, on the driver."""
+
+    def __init__(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
+        """
+        Find them, register those that are not there, and wait.
+
+        Raises:
+            ServiceError: One cannot be found or registered, or is not ACTIVE in time.
+        """
+        from kinesis_core.fan_out.connections import open_consumers
+        from kinesis_core.fan_out.consumers import find_consumer
+
+        self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
+        self._removes = options.removes
+        self._found: dict[str, Consumer] = {}
+        for label, api in self._apis.items():
+            self._found[label] = find_consumer(
+                api, options.consumers[label], options.settings.timeout_s, SystemClock()
+            )
+        if self._removes:
+            _stop_in_order()
+
+    @property
+    def arns(self) -> dict[str, str]:
+        """The consumers' ARNs, by what offsets call the stream."""
+        return {label: consumer.arn for label, consumer in self._found.items()}
+
+    def remove(self) -> None:
+        """Deregister them, unless they are to be kept."""
+        from kinesis_core.fan_out.consumers import remove_consumer
+
+        if self._removes:
+            for label, consumer in self._found.items():
+                remove_consumer(self._apis[label], consumer)
+
+
+def _stop_in_order() -> None:
+    """
+    Let SIGTERM end this process as an exit does, so that Spark's own code calls the reader's `stop` on the way out.
+
+    Spark stops a query by ending the process that its reader lives in, and of itself that is the end of it at once.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _exit)
+
+
+def _exit(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(0)

@@ -19,6 +19,7 @@ from kinesis_core.options import Latest, Origin, PerShard
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import StaticKeys
+from spark_kinesis_source.declarations.fan_out import FAN_OUT
 from spark_kinesis_source.options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
@@ -205,7 +206,7 @@ def test_every_option_has_a_case() -> None:
     }
     tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
     for option in SOURCE_OPTIONS.options:
-        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY):
+        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY, FAN_OUT):
             names = {option.name, *(alias.name for alias in option.aliases)}
             assert {name.lower().removeprefix("kinesis.") for name in names} <= tried
 
@@ -294,16 +295,6 @@ def test_regions(name: str) -> None:
             "Option 'deaggregate' must be true for the rest of them.",
         ),
         (
-            {"kinesis.consumerType": "SubscribeToShard"},
-            "Option 'consumerType' set to 'SubscribeToShard' asks for enhanced fan-out, which is not supported in "
-            "this version yet. Set 'GetRecords', or leave it out.",
-        ),
-        (
-            {"consumerMode": "EFO"},
-            "Option 'consumerMode' set to 'EFO' asks for enhanced fan-out, which is not supported in this version "
-            "yet. Set 'GetRecords', or leave it out.",
-        ),
-        (
             {"kinesis.metadataCommitterType": "DYNAMODB", "streamName": "a,b"},
             "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it when there are "
             "several streams.",
@@ -378,12 +369,6 @@ def test_not_publishing(given: dict[str, str]) -> None:
     assert options.lease_table is None
     [note] = options.notes
     assert note.endswith("is accepted and not needed: Spark's checkpoint holds all progress.")
-
-
-@pytest.mark.parametrize("value", ["GetRecords", "polling"])
-def test_polling(value: str) -> None:
-    """Asking for what is done anyway is no news."""
-    assert parse(consumerType=value).notes == ()
 
 
 @pytest.mark.parametrize(

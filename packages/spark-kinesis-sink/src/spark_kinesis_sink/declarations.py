@@ -133,6 +133,7 @@ WRITING_UNNEEDED = (
             "registerConsumerTimeoutInterval",
             "subscribeTimeout",
             "subscribeRetries",
+            "fanOutFallback",
             "kinesis.subscribeToShard.*",
             "metadataCommitterType",
             "metadataPath",

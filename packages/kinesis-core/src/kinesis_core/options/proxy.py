@@ -13,7 +13,7 @@ PROXY = "Proxy"
 
 PROXY_URL = Option[str | None](
     name="proxyUrl",
-    meaning="A proxy for calls to Kinesis and STS, with user and password if it asks for them: `http://user:password@host:3128`.",
+    meaning="A proxy for all calls to AWS, with user and password if it asks for them: `http://user:password@host:3128`.",
     parser=proxy_url(),
     default=None,
     default_text="none; botocore follows `HTTPS_PROXY` and `NO_PROXY` in the environment",

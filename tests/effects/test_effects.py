@@ -1,0 +1,104 @@
+"""Every declared option reaches the place where it acts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from kinesis_core.options import OptionTable
+from kinesis_credentials import forget_sessions
+from kinesis_emulator import Emulator, Limits, Settings
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
+from support.effects import connection, sink, source
+from support.effects.world import SINK, SOURCE, STREAM, Half, World
+from support.key_services import KeyServices
+from support.lease_tables import dynamodb
+from support.wire import Wire
+
+TABLES = {SOURCE.name: SOURCE_OPTIONS, SINK.name: SINK_OPTIONS}
+EFFECTS = {
+    SOURCE.name: {**connection.EFFECTS, **source.EFFECTS},
+    SINK.name: {**connection.EFFECTS, **sink.EFFECTS},
+}
+HALVES = {half.name: half for half in (SOURCE, SINK)}
+DECLARED = [(half, option.name) for half, table in TABLES.items() for option in table.options]
+NOWHERE = "http://127.0.0.1:9"
+"""Nobody listens at the port of the discard service."""
+CONFIG = """\
+[profile team]
+aws_access_key_id = AKIATEAM
+aws_secret_access_key = team
+"""
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIAENVIRONMENT",
+    "AWS_SECRET_ACCESS_KEY": "environment",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_ENDPOINT_URL_DYNAMODB": NOWHERE,
+    "AWS_ENDPOINT_URL_STS": NOWHERE,
+}
+
+
+@pytest.fixture(autouse=True)
+def _aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "config").write_text(CONFIG)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    forget_sessions()
+    yield
+    forget_sessions()
+
+
+@pytest.fixture
+def half(request: pytest.FixtureRequest) -> Half:
+    return HALVES[request.param]
+
+
+@pytest.fixture
+def world(half: Half) -> Iterator[World]:
+    settings = Settings(limits=Limits.unlimited())
+    with (
+        Emulator(settings=settings) as emulator,
+        Wire() as wire,
+        KeyServices() as sts,
+        dynamodb() as database,
+    ):
+        for name in (STREAM, "returns"):
+            emulator.create_stream(name)
+        yield World(half, emulator, wire, sts, database)
+
+
+@pytest.mark.parametrize(("half", "option"), DECLARED, indirect=["half"])
+def test_effect(half: Half, world: World, option: str) -> None:
+    """With the option something is another than without it, there where it acts."""
+    effect = EFFECTS[half.name].get(option)
+    if effect is None:
+        pytest.fail(
+            f"Nothing shows what '{option}' does to the {half.name}. Add an effect to tests/support/effects/: to "
+            f"connection.py where source and sink share it, else to {half.name}.py."
+        )
+    first, then = effect.options()
+    assert effect.before != effect.after
+    assert effect.observe(world, first) == effect.before
+    assert effect.observe(world, then) == effect.after
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_effect_without_an_option(name: str) -> None:
+    """No effect is shown of an option that is not declared."""
+    assert set(EFFECTS[name]) <= {option.name for option in TABLES[name].options}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+def test_reasons(table: OptionTable) -> None:
+    """A name that is accepted without an effect is declared with the reason."""
+    assert all(unneeded.reason for unneeded in table.unneeded)

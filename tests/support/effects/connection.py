@@ -1,0 +1,194 @@
+"""The options that source and sink share: seen by the servers that are called, and with what."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from kinesis_core.connections import open_stream
+from kinesis_core.errors import ServiceError
+from kinesis_emulator.faults import Fault
+from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
+from support.halves import batch_reader, payloads, write
+from support.streams import KEY_ID, SECRET
+from support.wire import Sent
+
+ROLE = "arn:aws:iam::210987654321:role/reader"
+ARN = f"arn:aws:kinesis:us-east-1:123456789012:stream/{STREAM}"
+NO_KEYS = {"awsAccessKeyId": None, "awsSecretKey": None}
+ROLE_OPTIONS = {"stsRoleArn": ROLE, "stsSessionName": "nightly", "stsEndpointUrl": "{sts}"}
+LOGIN = {"proxyUsername": "user", "proxyPassword": "pass"}
+THROUGH_PROXY = {"proxyAddress": "127.0.0.1", "proxyPort": "{wire_port}"}
+
+
+def asked(look: Callable[[Any], object]) -> Observe:
+    """Look at what Kinesis was asked last; None when it was asked nothing."""
+
+    def observe(world: World, options: Options) -> object:
+        world.requests.clear()
+        world.touch(options)
+        return look(world.requests[-1]) if world.requests else None
+
+    return observe
+
+
+def sent(look: Callable[[Sent], object]) -> Observe:
+    """Look at the last request on the wire; None when there was none."""
+
+    def observe(world: World, options: Options) -> object:
+        world.wire.sent.clear()
+        world.touch(options)
+        return look(world.wire.sent[-1]) if world.wire.sent else None
+
+    return observe
+
+
+def asked_sts(look: Callable[[Mapping[str, str]], object]) -> Observe:
+    """Look at what STS was asked last; None when it was asked nothing."""
+
+    def observe(world: World, options: Options) -> object:
+        world.sts.asked.clear()
+        world.touch(options)
+        return look(world.sts.asked[-1].params) if world.sts.asked else None
+
+    return observe
+
+
+def attempts(world: World, options: Options) -> object:
+    """Return how often a call is made that always fails."""
+    world.requests.clear()
+    world.refuse = lambda _: Fault("InternalFailure", status=500)
+    connection = world.half.connect(world.options(options))
+    with suppress(ServiceError):
+        open_stream(connection, connection.streams[0]).describe()
+    world.refuse = lambda _: None
+    return len(world.requests)
+
+
+def waits_s(world: World, options: Options) -> object:
+    """Return the longest waits before the first five retries."""
+    connection = world.half.connect(world.options(options))
+    policy = open_stream(connection, connection.streams[0]).policy
+    return [policy.longest_s(attempt) for attempt in range(5)]
+
+
+def freezes(world: World, options: Options) -> object:
+    """Return whether a new worker's first task sets its heap aside."""
+    world.emulator.put(STREAM, "one")
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as worker:
+        return worker.submit(run_task, world.half.name, world.options(options)).result()
+
+
+def run_task(half: str, options: Options) -> bool:
+    if half == SOURCE.name:
+        reader = batch_reader(options)
+        payloads(reader, reader.partitions())
+    else:
+        write(options, ["one"])
+    return gc.get_freeze_count() > 0
+
+
+access_key = asked(lambda request: request.access_key)
+region = asked(lambda request: request.region)
+is_proxied = sent(lambda request: request.url.startswith("http://"))
+proxy_login = sent(lambda request: request.headers.get("proxy-authorization"))
+
+EFFECTS = {
+    "streamName": Effect(
+        asked(lambda request: request.stream_name), {"streamName": "returns"}, "returns", STREAM
+    ),
+    "streamARN": Effect(
+        asked(lambda request: request.params), {"streamARN": ARN}, {"StreamARN": ARN}, {"StreamName": STREAM}
+    ),
+    "region": Effect(region, {"region": "eu-west-1"}, "eu-west-1", "us-east-1"),
+    "streamRegion": Effect(region, {"streamRegion": "eu-west-1"}, "eu-west-1", "us-east-1"),
+    "endpointUrl": Effect(sent(lambda request: request.url), {"endpointUrl": "{wire}"}, "/", None),
+    "awsAccessKeyId": Effect(access_key, {"awsAccessKeyId": "AKIAOTHER"}, "AKIAOTHER", KEY_ID),
+    "awsSecretKey": Effect(
+        sent(lambda request: [request.is_signed_with(secret) for secret in (SECRET, "another")]),
+        {"awsSecretKey": "another"},
+        [False, True],
+        [True, False],
+        both={"endpointUrl": "{wire}"},
+    ),
+    "sessionToken": Effect(
+        sent(lambda request: request.headers.get("x-amz-security-token")),
+        {"sessionToken": "t0ken"},
+        "t0ken",
+        None,
+        both={"endpointUrl": "{wire}"},
+    ),
+    "awsProfile": Effect(access_key, {"awsProfile": "team"}, "AKIATEAM", "AKIAENVIRONMENT", both=NO_KEYS),
+    # There is no instance here, and nothing else is asked for keys.
+    "awsUseInstanceProfile": Effect(
+        access_key, {"awsUseInstanceProfile": "true"}, None, "AKIAENVIRONMENT", both=NO_KEYS
+    ),
+    "credentialProviderClass": Effect(
+        access_key,
+        {"credentialProviderClass": "support.vault.Vault", "credentialProviderParam": "AKIAVAULT:pass"},
+        "AKIAVAULT",
+        "AKIAENVIRONMENT",
+        both=NO_KEYS,
+    ),
+    "credentialProviderParam": Effect(
+        access_key,
+        {"credentialProviderParam": "AKIAONE:pass"},
+        "AKIAONE",
+        "AKIATWO",
+        first={"credentialProviderParam": "AKIATWO:pass"},
+        both={**NO_KEYS, "credentialProviderClass": "support.vault.Vault"},
+    ),
+    "stsRoleArn": Effect(
+        access_key,
+        {"stsRoleArn": ROLE},
+        "210987654321",
+        KEY_ID,
+        both={name: value for name, value in ROLE_OPTIONS.items() if name != "stsRoleArn"},
+    ),
+    "stsSessionName": Effect(
+        asked_sts(lambda params: params["RoleSessionName"]),
+        {"stsSessionName": "hourly"},
+        "hourly",
+        "nightly",
+        both=ROLE_OPTIONS,
+    ),
+    "stsExternalId": Effect(
+        asked_sts(lambda params: params.get("ExternalId")),
+        {"stsExternalId": "contract-7"},
+        "contract-7",
+        None,
+        both=ROLE_OPTIONS,
+    ),
+    "stsEndpointUrl": Effect(
+        asked_sts(lambda params: params["RoleArn"]),
+        {"stsEndpointUrl": "{sts}"},
+        ROLE,
+        None,
+        both={**ROLE_OPTIONS, "stsEndpointUrl": None},
+    ),
+    "proxyUrl": Effect(is_proxied, {"proxyUrl": "{wire}"}, True, None),
+    "proxyAddress": Effect(is_proxied, THROUGH_PROXY, True, None, first={"proxyPort": "{wire_port}"}),
+    "proxyPort": Effect(is_proxied, THROUGH_PROXY, True, None, first={"proxyAddress": "127.0.0.1"}),
+    # botocore tells a proxy nobody's name without a password.
+    "proxyUsername": Effect(proxy_login, LOGIN, "Basic dXNlcjpwYXNz", None, both=THROUGH_PROXY),
+    "proxyPassword": Effect(
+        proxy_login,
+        LOGIN,
+        "Basic dXNlcjpwYXNz",
+        None,
+        first={"proxyUsername": "user"},
+        both=THROUGH_PROXY,
+    ),
+    "maxRetries": Effect(attempts, {"maxRetries": "2"}, 3, 1, both={"retryInterval": "0 s"}),
+    "retryInterval": Effect(
+        waits_s, {"retryInterval": "100 ms"}, [0.1, 0.2, 0.4, 0.8, 1.6], [1.0, 2.0, 4.0, 8.0, 10.0]
+    ),
+    "maxRetryInterval": Effect(
+        waits_s, {"maxRetryInterval": "3 s"}, [1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 2.0, 4.0, 8.0, 10.0]
+    ),
+    "freezeWorkerHeap": Effect(freezes, {"freezeWorkerHeap": "false"}, False, True),
+}

@@ -1,0 +1,50 @@
+"""The options of the sink: seen in what comes into the stream, and in the producers of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kinesis_core.options import StreamRef
+from kinesis_core.producing import ProducerSettings
+from spark_kinesis_sink.options import SinkOptions
+from spark_kinesis_sink.workers import open_producer
+from support.effects.world import STREAM, Effect, Observe, Options, World
+from support.halves import write
+
+ROWS = ["x" * 100] * 10
+
+
+def records(world: World, given: Options) -> object:
+    """Return how many records ten rows become."""
+    options = world.options_of_new_stream(given)
+    write(options, ROWS)
+    return len(world.emulator.records(options["streamName"]))
+
+
+def producing(look: Callable[[ProducerSettings], object]) -> Observe:
+    """Look at the settings of a task's producer, which works by them."""
+
+    def observe(world: World, given: Options) -> object:
+        producer = open_producer(SinkOptions.parse(world.options(given)), StreamRef(STREAM))
+        producer.close()
+        return look(producer.settings)
+
+    return observe
+
+
+EFFECTS = {
+    "aggregationEnabled": Effect(records, {"aggregationEnabled": "false"}, len(ROWS), 1),
+    "aggregationMaxSize": Effect(records, {"aggregationMaxSize": "600"}, 3, 1),
+    "recordMaxBufferedTimeMs": Effect(
+        producing(lambda settings: settings.record_max_buffered_time_s),
+        {"recordMaxBufferedTimeMs": "50"},
+        0.05,
+        1.0,
+    ),
+    "maxConnections": Effect(
+        producing(lambda settings: settings.max_connections), {"maxConnections": "2"}, 2, 8
+    ),
+    "recordTtlMs": Effect(
+        producing(lambda settings: settings.record_ttl_s), {"recordTtlMs": "5000"}, 5.0, 30.0
+    ),
+}

@@ -1,0 +1,177 @@
+"""The options of the source: seen in what is planned, asked, read and published."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kinesis_core.errors import DataLossError
+from kinesis_core.reader import ReadSettings
+from spark_kinesis_source.options import SourceOptions
+from spark_kinesis_source.tasks import ReadTask
+from support.aggregates import aggregate
+from support.effects.world import Effect, Observe, Options, World
+from support.halves import batch_reader, payloads, plan, streaming
+
+HOUR_AGO_S = int(time.time()) - 3600
+RECORDS, RECORD_BYTES = 20, 100
+FROM_OLDEST = {"startingPosition": "TRIM_HORIZON"}
+TO_DYNAMODB = {"metadataCommitterType": "DYNAMODB", "dynamodbEndpointUrl": "{dynamodb}"}
+
+
+def fill(world: World, given: Options, shards: int = 1) -> dict[str, Any]:
+    """Make a stream with records that arrived an hour ago, one a millisecond; return *given* for it."""
+    options = world.options_of_new_stream(given, shards)
+    for number in range(RECORDS):
+        arrived_s = HOUR_AGO_S + number / 1000
+        world.emulator.put(
+            options["streamName"], f"{number:0{RECORD_BYTES}}", f"key-{number}", arrived_s=arrived_s
+        )
+    return options
+
+
+def rows_of_batch(world: World, given: Options) -> object:
+    """Return how many rows the first micro-batch has."""
+    with streaming(fill(world, given)) as reader:
+        partitions, _ = plan(reader)
+        return len(payloads(reader, partitions))
+
+
+def rows_of_read(world: World, given: Options) -> object:
+    """Return how many rows a batch read has."""
+    reader = batch_reader(fill(world, given))
+    return len(payloads(reader, reader.partitions()))
+
+
+def rows_of_aggregate(world: World, given: Options) -> object:
+    """Return how many rows an aggregate of three becomes."""
+    options = world.options_of_new_stream(given)
+    world.emulator.put(options["streamName"], aggregate([("key", None, b"tea")] * 3))
+    reader = batch_reader(options)
+    return len(payloads(reader, reader.partitions()))
+
+
+def loss(world: World, given: Options) -> object:
+    """Return what becomes of a position whose record is older than the retention."""
+    options = world.options_of_new_stream(given)
+    name = options["streamName"]
+    gone = world.emulator.put(name, "gone", arrived_s=HOUR_AGO_S - 86_400)
+    world.emulator.put(name, "kept")
+    position = json.dumps({gone.shard_id: {"AFTER": str(gone.sequence_number)}})
+    try:
+        with streaming({**options, "startingPosition": position}) as reader:
+            return payloads(reader, plan(reader)[0])
+    except DataLossError:
+        return "stopped"
+
+
+def tasks(world: World, given: Options) -> object:
+    """Return how many partitions four shards make."""
+    with streaming(fill(world, given, shards=4)) as reader:
+        return len(plan(reader)[0])
+
+
+def listings(world: World, given: Options) -> object:
+    """Return how often shards are listed by three more plans."""
+    with streaming(fill(world, given)) as reader:
+        _, end = plan(reader)
+        listed = world.emulator.calls.count("ListShards")
+        for _ in range(3):
+            plan(reader, end)
+        return world.emulator.calls.count("ListShards") - listed
+
+
+def is_threaded(world: World, given: Options) -> object:
+    """Return whether shards are looked at in threads."""
+    before = set(threading.enumerate())
+    with streaming(fill(world, given, shards=4)) as reader:
+        plan(reader)
+        return any(t.name.startswith("kinesis-plan") for t in set(threading.enumerate()) - before)
+
+
+def limits_of_fetches(world: World, given: Options) -> object:
+    """Return how many records a task asks for at once."""
+    reader = batch_reader(fill(world, given))
+    partitions = list(reader.partitions())
+    world.requests.clear()
+    payloads(reader, partitions)
+    return {request.params["Limit"] for request in world.requests if request.action == "GetRecords"}
+
+
+def reading(look: Callable[[ReadSettings], object]) -> Observe:
+    """Look at the settings of a task's readers, which keep their pace by them."""
+    return lambda world, given: look(ReadTask.of(SourceOptions.parse(world.options(given)), ()).settings)
+
+
+def tables(world: World, given: Options) -> object:
+    """Return the tables that two plans make, with general names."""
+    before = _list_tables(world)
+    options = fill(world, {**FROM_OLDEST, **given})
+    with streaming(options) as reader:
+        _, end = plan(reader)
+        plan(reader, end)
+    general = {world.database.table: "TABLE", f"kdsc_us-east-1_{options['streamName']}": "DEFAULT"}
+    return {general[name] for name in _list_tables(world) - before}
+
+
+def _list_tables(world: World) -> set[str]:
+    return set(world.database.client.list_tables()["TableNames"])
+
+
+fetch_period_s = reading(lambda settings: settings.min_fetch_period_s)
+
+EFFECTS = {
+    "startingPosition": Effect(rows_of_batch, FROM_OLDEST, RECORDS, 0),
+    "endingPosition": Effect(
+        rows_of_read, {"endingPosition": f"AT_TIMESTAMP {HOUR_AGO_S * 1000 + 5}"}, 5, RECORDS
+    ),
+    "failOnDataLoss": Effect(loss, {"failOnDataLoss": "false"}, [b"kept"], "stopped"),
+    "maxRecordsPerShard": Effect(rows_of_batch, {"maxRecordsPerShard": "5"}, 5, RECORDS, both=FROM_OLDEST),
+    "maxBytesPerShard": Effect(rows_of_batch, {"maxBytesPerShard": "600"}, 6, RECORDS, both=FROM_OLDEST),
+    "maxBytesPerBatch": Effect(rows_of_batch, {"maxBytesPerBatch": "600"}, 6, RECORDS, both=FROM_OLDEST),
+    "shardsPerTask": Effect(tasks, {"shardsPerTask": "2"}, 2, 1, both=FROM_OLDEST),
+    "maxPartitions": Effect(tasks, {"maxPartitions": "3"}, 3, 1, both=FROM_OLDEST),
+    "shardDiscoveryInterval": Effect(
+        listings, {"shardDiscoveryInterval": "0 ms"}, 3, 0, both={**FROM_OLDEST, "minFetchPeriod": "0 ms"}
+    ),
+    "planningThreads": Effect(is_threaded, {"planningThreads": "1"}, False, True, both=FROM_OLDEST),
+    "maxRecordsPerFetch": Effect(limits_of_fetches, {"maxRecordsPerFetch": "7"}, {7}, {10_000}),
+    "minFetchPeriod": Effect(fetch_period_s, {"minFetchPeriod": "1 s"}, 1.0, 0.2),
+    "addIdleTimeBetweenReads": Effect(
+        fetch_period_s,
+        {"addIdleTimeBetweenReads": "true"},
+        0.5,
+        0.2,
+        both={"idleTimeBetweenReadsInMs": "500"},
+    ),
+    "idleTimeBetweenReadsInMs": Effect(
+        fetch_period_s,
+        {"idleTimeBetweenReadsInMs": "500"},
+        0.5,
+        1.0,
+        both={"addIdleTimeBetweenReads": "true"},
+    ),
+    "maxFetchRate": Effect(
+        reading(lambda settings: settings.max_fetch_rate_bytes),
+        {"maxFetchRate": "0.5"},
+        512.0 * 1024,
+        2048.0 * 1024,
+    ),
+    "deaggregate": Effect(rows_of_aggregate, {"deaggregate": "false"}, 1, 3),
+    "metadataCommitterType": Effect(
+        tables, TO_DYNAMODB, {"TABLE"}, set(), both={"dynamodbTableName": "{table}"}
+    ),
+    "dynamodbTableName": Effect(
+        tables, {"dynamodbTableName": "{table}"}, {"TABLE"}, {"DEFAULT"}, both=TO_DYNAMODB
+    ),
+    "dynamodbEndpointUrl": Effect(
+        tables,
+        TO_DYNAMODB,
+        {"TABLE"},
+        set(),
+        both={"dynamodbTableName": "{table}", "metadataCommitterType": "DYNAMODB"},
+    ),
+}

@@ -1,0 +1,122 @@
+"""What effects are seen in: servers that an option may lead to, and the two halves that take options."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from attrs import define, field, frozen
+
+from kinesis_core.errors import ServiceError
+from kinesis_core.options import ConnectionOptions
+from kinesis_credentials import CredentialsError
+from kinesis_emulator import Emulator
+from kinesis_emulator.faults import Fault
+from kinesis_emulator.requests import Request
+from spark_kinesis_sink.options import SinkOptions
+from spark_kinesis_source import KinesisDataSource
+from spark_kinesis_source.options import SourceOptions
+from support.halves import open_writer
+from support.key_services import KeyServices
+from support.lease_tables import DynamoDb
+from support.streams import KEY_ID, REGION, SECRET
+from support.wire import Wire
+
+Options = Mapping[str, Any]
+STREAM = "orders"
+
+
+@frozen
+class Half:
+    """Source or sink, as far as the options go that they share."""
+
+    name: str
+    touch: Callable[[Options], object]
+    """Makes it call Kinesis once."""
+    parse: Callable[[Options], SourceOptions | SinkOptions]
+
+    def connect(self, options: Options) -> ConnectionOptions:
+        return self.parse(options).connection
+
+
+SOURCE = Half("source", lambda options: KinesisDataSource(dict(options)).schema(), SourceOptions.parse)
+SINK = Half("sink", open_writer, SinkOptions.parse)
+
+
+@define
+class World:
+    """Servers, all on 127.0.0.1: a Kinesis with the stream *orders*, and others that options may name."""
+
+    half: Half
+    emulator: Emulator
+    wire: Wire
+    sts: KeyServices
+    database: DynamoDb
+    requests: list[Request] = field(factory=list)
+    """What the Kinesis was asked."""
+    refuse: Callable[[Request], Fault | None] = lambda _: None
+    _numbers: Iterator[int] = field(factory=itertools.count, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.emulator.settings.fault = self._note
+
+    def _note(self, request: Request) -> Fault | None:
+        self.requests.append(request)
+        return self.refuse(request)
+
+    def options(self, given: Options) -> dict[str, Any]:
+        """Return *given* with names of servers filled in, and beside it what every source and sink is told here."""
+        places = {
+            "emulator": self.emulator.endpoint_url,
+            "wire": self.wire.url,
+            "wire_port": self.wire.port,
+            "sts": self.sts.url,
+            "dynamodb": self.database.endpoint_url,
+            "table": self.database.table,
+        }
+        base = {
+            "streamName": STREAM,
+            "endpointUrl": "{emulator}",
+            "region": REGION,
+            "awsAccessKeyId": KEY_ID,
+            "awsSecretKey": SECRET,
+            "maxRetries": "0",
+        }
+        return {
+            name: value.format(**places) for name, value in {**base, **given}.items() if value is not None
+        }
+
+    def options_of_new_stream(self, given: Options, shards: int = 1) -> dict[str, Any]:
+        """Return the same for a stream that is made for it."""
+        name = f"{STREAM}-{next(self._numbers)}"
+        self.emulator.create_stream(name, shards)
+        return {**self.options(given), "streamName": name}
+
+    def touch(self, given: Options) -> None:
+        """Let the half call Kinesis, whatever comes of it."""
+        with suppress(ServiceError, CredentialsError):
+            self.half.touch(self.options(given))
+
+
+Observe = Callable[[World, Options], object]
+
+
+@frozen
+class Effect:
+    """What one option changes."""
+
+    observe: Observe
+    """Does with some options what shows the effect, and returns it."""
+    then: Options
+    """What sets the option."""
+    after: object
+    before: object
+    first: Options = field(factory=dict)
+    """What is set where the option is not, or is another."""
+    both: Options = field(factory=dict)
+    """What is set in either case; None takes away what every source and sink is told."""
+
+    def options(self) -> tuple[Options, Options]:
+        return {**self.both, **self.first}, {**self.both, **self.then}

@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
 
 from kinesis_emulator import EmulatorProcess
+from support.left_checkpoints import AWSLABS_LOG, after, leave_checkpoint
 from support.witness import moto
 
 REGION = "eu-west-1"
@@ -27,22 +29,38 @@ spark.ui.showConsoleProgress false
 @pytest.fixture(scope="session")
 def endpoint_url() -> Iterator[str]:
     with EmulatorProcess({"orders": 2}, region=REGION) as emulator:
-        client = boto3.client(
-            "kinesis",
-            endpoint_url=emulator.endpoint_url,
-            region_name=REGION,
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
         records = [{"Data": b"tea", "PartitionKey": f"customer-{n}"} for n in range(20)]
-        client.put_records(StreamName="orders", Records=records)
+        _client(emulator.endpoint_url).put_records(StreamName="orders", Records=records)
         yield emulator.endpoint_url
+
+
+def _client(endpoint_url: str) -> Any:
+    return boto3.client(
+        "kinesis",
+        endpoint_url=endpoint_url,
+        region_name=REGION,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
 
 
 @pytest.fixture(scope="session")
 def dynamodb_url() -> Iterator[str]:
     with moto() as endpoint_url:
         yield endpoint_url
+
+
+@pytest.fixture
+def old_checkpoint(endpoint_url: str, tmp_path: Path) -> None:
+    """Leave a checkpoint of another connector that has read one record of each shard."""
+    client = _client(endpoint_url)
+    read = {}
+    for shard in client.list_shards(StreamName="orders")["Shards"]:
+        where = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = client.get_shard_iterator(StreamName="orders", **where)["ShardIterator"]
+        [record] = client.get_records(ShardIterator=iterator, Limit=1)["Records"]
+        read[shard["ShardId"]] = after(record["SequenceNumber"], subSequenceNumber=-1, isLast=True)
+    leave_checkpoint(tmp_path / "checkpoints/old", AWSLABS_LOG, "orders", read, read)
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
 
 
 @pages_with(is_program)
+@pytest.mark.usefixtures("old_checkpoint")
 def test_python(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     """The Python blocks of a page run, one after the other, as one program."""
     program = "\n".join(block.text for block in blocks(page) if is_program(block))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import pytest
 
 from support.aggregates import aggregate
+from support.left_checkpoints import AWSLABS_LOG, BATCH, QUBOLE_LOG, after, leave_checkpoint
 from support.spark_harness import Query
 from support.streams import Put, StreamUnderTest
 
 MakeStream = Callable[..., StreamUnderTest]
 MakeQuery = Callable[..., Query]
-BATCH = "7"
 SCHEMA = "data binary, shardId string, sequenceNumber string, subSequenceNumber long"
-Position = dict[str, Any]
 
 
 def numbered(name: str, count: int) -> list[bytes]:
@@ -26,25 +24,6 @@ def numbered(name: str, count: int) -> list[bytes]:
 
 def aggregated(*payloads: bytes) -> bytes:
     return aggregate([("a key", None, payload) for payload in payloads])
-
-
-def after(put: Put, **more: object) -> Position:
-    """Return the position behind a record, or behind one of its user records, as both connectors write it."""
-    return {"iteratorType": "AFTER_SEQUENCE_NUMBER", "iteratorPosition": put.sequence_number, **more}
-
-
-def leave_checkpoint(
-    folder: Path, log: str, stream: str, begun: dict[str, Position], ended: dict[str, Position]
-) -> None:
-    """Lay out what a query of another connector leaves behind batch 7, in the directory *log* of its source."""
-    offset = {"metadata": {"streamName": stream, "batchId": BATCH}, **begun}
-    lines = ["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1790000020000,"conf":{}}', json.dumps(offset)]
-    texts = {f"offsets/{BATCH}": "\n".join(lines), f"commits/{BATCH}": 'v1\n{"nextBatchWatermarkMs":0}'}
-    for shard_id, position in ended.items():
-        texts[f"sources/0/{log}/{BATCH}/{shard_id}"] = json.dumps({"shardId": shard_id, **position})
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
 
 
 def pasted(folder: Path, log: str) -> str:
@@ -79,7 +58,7 @@ def awslabs_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
     """Stop after two user records of the first shard's aggregate, and at the end of the second's."""
     first, second = stream.sent[:3], stream.sent[3:]
     begun = {
-        first[0].shard_id: after(first[0], subSequenceNumber="-1", isLast="true"),
+        first[0].shard_id: after(first[0].sequence_number, subSequenceNumber="-1", isLast="true"),
         second[0].shard_id: {
             "iteratorType": "TRIM_HORIZON",
             "iteratorPosition": "",
@@ -88,20 +67,23 @@ def awslabs_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
         },
     }
     ended = {
-        first[0].shard_id: after(first[1], subSequenceNumber=1, isLast=False),
-        second[0].shard_id: after(second[1], subSequenceNumber=4, isLast=True),
+        first[0].shard_id: after(first[1].sequence_number, subSequenceNumber=1, isLast=False),
+        second[0].shard_id: after(second[1].sequence_number, subSequenceNumber=4, isLast=True),
     }
-    leave_checkpoint(folder, "shard-source", stream.name, begun, ended)
-    return pasted(folder, "shard-source")
+    leave_checkpoint(folder, AWSLABS_LOG, stream.name, begun, ended)
+    return pasted(folder, AWSLABS_LOG)
 
 
 def qubole_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
     """Stop before the first shard's aggregate and behind the second's, of whose user records it knows nothing."""
     first, second = stream.sent[:3], stream.sent[3:]
     begun = {put.shard_id: {"iteratorType": "TRIM_HORIZON", "iteratorPosition": ""} for put in stream.sent}
-    ended = {first[0].shard_id: after(first[0]), second[0].shard_id: after(second[1])}
-    leave_checkpoint(folder, "shard-commit", stream.name, begun, ended)
-    return pasted(folder, "shard-commit")
+    ended = {
+        first[0].shard_id: after(first[0].sequence_number),
+        second[0].shard_id: after(second[1].sequence_number),
+    }
+    leave_checkpoint(folder, QUBOLE_LOG, stream.name, begun, ended)
+    return pasted(folder, QUBOLE_LOG)
 
 
 LeaveCheckpoint = Callable[[Path, StreamUnderTest], str]

@@ -1,0 +1,32 @@
+"""What a query of another connector leaves in its checkpoint directory, laid out as on its disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+BATCH = "7"
+"""The last batch that was committed."""
+AWSLABS_LOG, QUBOLE_LOG = "shard-source", "shard-commit"
+
+Position = dict[str, Any]
+
+
+def after(sequence_number: str, **more: object) -> Position:
+    """Return the position behind a record, or behind one of its user records."""
+    return {"iteratorType": "AFTER_SEQUENCE_NUMBER", "iteratorPosition": sequence_number, **more}
+
+
+def leave_checkpoint(
+    folder: Path, log: str, stream: str, begun: dict[str, Position], ended: dict[str, Position]
+) -> None:
+    """Write where the batch began and ended, in the directory *log* of the query's source, and that it was committed."""
+    offset = {"metadata": {"streamName": stream, "batchId": BATCH}, **begun}
+    lines = ["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1790000020000,"conf":{}}', json.dumps(offset)]
+    texts = {f"offsets/{BATCH}": "\n".join(lines), f"commits/{BATCH}": 'v1\n{"nextBatchWatermarkMs":0}'}
+    for shard_id, position in ended.items():
+        texts[f"sources/0/{log}/{BATCH}/{shard_id}"] = json.dumps({"shardId": shard_id, **position})
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)

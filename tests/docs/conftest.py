@@ -28,7 +28,7 @@ spark.ui.showConsoleProgress false
 
 @pytest.fixture(scope="session")
 def endpoint_url() -> Iterator[str]:
-    with EmulatorProcess({"orders": 2}, region=REGION) as emulator:
+    with EmulatorProcess({"orders": 2, "teas": 1}, region=REGION) as emulator:
         records = [{"Data": b"tea", "PartitionKey": f"customer-{n}"} for n in range(20)]
         _client(emulator.endpoint_url).put_records(StreamName="orders", Records=records)
         yield emulator.endpoint_url

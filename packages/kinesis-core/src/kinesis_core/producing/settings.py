@@ -13,8 +13,8 @@ class ProducerSettings:
 
     aggregation_enabled: bool = True
     """
-    Many user records in one record, in the format of the Kinesis Producer Library. The KCL, Lambda, Firehose and
-    Flink unpack it; consumers of the plain API do not.
+    Many user records in one record, in the format of the Kinesis Producer Library. The KCL, Firehose and this library
+    unpack it, Lambda and Flink with help; consumers of the plain API do not.
     """
     aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
     """Bytes of an aggregate, all of it. A user record that would not fit goes plain."""

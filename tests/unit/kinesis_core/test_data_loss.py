@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.cuts import After, At, ShardEnd
+from kinesis_core.cuts import After, At, ShardEnd, TrimHorizon
 from kinesis_core.errors import DataLossError
 from kinesis_core.offsets import Offset, Position, StreamOffset
-from kinesis_core.options.positions import PerShard
+from kinesis_core.options.positions import Latest, PerShard, StartingPosition
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
 from support.planned import Planned, everything
@@ -101,6 +101,58 @@ def test_an_old_position_whose_record_is_still_there_is_no_loss() -> None:
     stream.trim(A, 4)
     query.restart()
     assert query.batch() == everything(stream)[5:]
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest()])
+def test_a_record_after_a_long_silence_is_no_loss(position: StartingPosition) -> None:
+    """A query that saw a silent shard idle a short while before it went down knows that nothing was lost since."""
+    stream = scripted_stream(2)
+    if isinstance(position, TrimHorizon):
+        stream.put_many(A, 5)
+        stream.put_many(B, 5)
+    query = Planned([stream], position)
+    for _ in range(60):  # the shards are silent for longer than the retention, and the query is there
+        query.batch()
+        stream.clock.sleep(HOUR_S)
+    for shard_id in (A, B):
+        stream.trim(shard_id, len(stream.shards[shard_id].records))
+    stream.clock.sleep(10 * HOUR_S)
+    record = stream.put(A, b"x")
+    query.restart()
+    assert query.batches(2) == [(A, record.sequence_number)]
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest()])
+def test_a_long_time_down_after_a_silence_is_loss(position: StartingPosition) -> None:
+    """A query that was down for longer than the retention cannot know, however silent the shard had been, and says so."""
+    stream = scripted_stream(1)
+    if isinstance(position, TrimHorizon):
+        stream.put_many(A, 5)
+    query = Planned([stream], position)
+    for _ in range(60):
+        query.batch()
+        stream.clock.sleep(HOUR_S)
+    stream.put_many(A, 3)
+    stream.trim(A, len(stream.shards[A].records))
+    stream.clock.sleep(30 * HOUR_S)
+    stream.put(A, b"x")
+    query.restart()
+    with pytest.raises(DataLossError, match="older than the retention of 24 h"):
+        query.batch()
+
+
+def test_silence_costs_few_batches() -> None:
+    """The position of an idle shard is written anew four times in a retention, each time by a batch without records."""
+    stream = scripted_stream(3)
+    stream.put_many(A, 5)
+    query = query_on(stream, fails=True)
+    query.batch()
+    offsets = {str(query.start.to_json())}
+    for _ in range(10 * 24 * 4):
+        assert query.batch() == []
+        offsets.add(str(query.start.to_json()))
+        stream.clock.sleep(HOUR_S / 4)
+    assert 30 < len(offsets) < 42
 
 
 def test_the_retention_is_checked_once_per_run() -> None:

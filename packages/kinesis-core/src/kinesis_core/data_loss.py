@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from kinesis_core.cuts import After, At, TrimHorizon
+from kinesis_core.cuts import AtTimestamp, Cut, TrimHorizon, is_behind
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position
+from kinesis_core.pages import Record
 from kinesis_core.shard_view import ShardView
 
 log = get_logger("kinesis_core")
+
+_HOUR_MS = 3_600_000
+_STAMPS = 4
+"""How often in a retention an idle shard's position is written anew; this costs one empty batch."""
 
 
 @frozen
@@ -49,18 +54,42 @@ class DataLoss:
             return Position(TrimHorizon())
         if view.is_stuck:
             return self._skip(view, begun, "Kinesis finds no way on from the position")
-        if not view.is_fresh or begun.arrived_ms is None or not isinstance(begun.cut, (At, After)):
+        if not view.is_fresh or begun.arrived_ms is None:
             return begun
         hours = self.retention_hours()
-        if begun.arrived_ms >= view.now_ms() - hours * 3_600_000:
+        if begun.arrived_ms >= view.now_ms() - hours * _HOUR_MS:
             return begun
         oldest = view.page_at(TrimHorizon(), 1, None).records
-        if not oldest or oldest[0].number <= begun.cut.number:
+        if not oldest or not _is_behind(oldest[0], begun.cut):
             return begun
         what = f"the position is older than the retention of {hours} h, the oldest record is {oldest[0].sequence_number}"
         return self._skip(view, begun, what)
+
+    def seen(self, view: ShardView | None, begun: Position) -> Position:
+        """
+        Return *begun* with the time at which nothing was seen to lie behind it.
+
+        Without it, the first record after a silence longer than the retention would look like what is left of many.
+        """
+        idle_ms = None if view is None else view.idle_at_ms(begun.cut)
+        if idle_ms is None or idle_ms <= (begun.arrived_ms or 0):
+            return begun
+        return evolve(begun, arrived_ms=idle_ms)
+
+    def is_outdated(self, view: ShardView | None, begun: Position) -> bool:
+        """Return whether what `seen` adds is worth a batch of its own, which comes a few times in a retention."""
+        seen_ms = self.seen(view, begun).arrived_ms
+        if seen_ms is None or begun.arrived_ms is None:
+            return False
+        return seen_ms - begun.arrived_ms > self.retention_hours() * _HOUR_MS // _STAMPS
 
     def _skip(self, view: ShardView, begun: Position, what: str) -> Position:
         self.report(view.shard_id, begun, what)
         view.lost_behind = begun.cut
         return Position(TrimHorizon())
+
+
+def _is_behind(record: Record, cut: Cut) -> bool:
+    if isinstance(cut, AtTimestamp):
+        return record.arrived_ms is None or record.arrived_ms >= cut.epoch_ms
+    return is_behind(record.number, cut)

@@ -33,7 +33,10 @@ class Position:
 
     cut: Cut
     arrived_ms: int | None = None
-    """Arrival time of the record that the cut names: to search from, and to compare with the retention."""
+    """
+    Arrival time of the record that the cut names, or later: when nothing was seen to lie behind it. What came since is
+    lost when this is older than the retention. None where the user began at a time or at the oldest record.
+    """
     first: int | None = None
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
     first_skip: int = 0

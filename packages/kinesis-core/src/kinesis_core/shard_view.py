@@ -17,6 +17,8 @@ MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
 """What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
 MAX_SAMPLE_RECORDS = 1000
+IDLE_MARGIN_MS = 5000
+"""How much earlier than the answer a shard counts as seen idle: arrival times may be off by as much."""
 STUCK_PAGES = 50
 """Empty pages in a row, none of them closer to the tip, that show a position from which nothing can be read."""
 FIRST_SAMPLE_RECORDS = 25
@@ -36,6 +38,8 @@ class ShardView:
     lost_behind: Cut | None = None
     """A cut from which there is no way on but the oldest record."""
     _ended_behind: Cut | None = field(default=None, init=False)
+    _idle: tuple[Cut, int] | None = field(default=None, init=False)
+    """A cut behind which nothing was, and when."""
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
     _no_progress: int = field(default=0, init=False)
@@ -54,6 +58,10 @@ class ShardView:
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard was found closed with nothing behind *cut*."""
         return self._ended_behind == (TrimHorizon() if cut == self.lost_behind else cut)
+
+    def idle_at_ms(self, cut: Cut) -> int | None:
+        """Return when the shard was last seen with nothing behind *cut*, in ms since the epoch, if it was."""
+        return self._idle[1] if self._idle is not None and self._idle[0] == cut else None
 
     def now_ms(self) -> int:
         return self.api.now_ms()
@@ -88,6 +96,8 @@ class ShardView:
         page.records = [record for record in page.records if is_behind(record.number, cut)]
         self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
+        if not page.records and page.millis_behind == 0:
+            self._idle = cut, self.now_ms() - IDLE_MARGIN_MS
         if page.is_shard_end and not page.records:
             self._ended_behind = cut
         return page

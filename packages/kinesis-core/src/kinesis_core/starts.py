@@ -100,7 +100,8 @@ def _check_known(option: str, named: Collection[str], listing: Collection[str], 
 
 def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Position]:
     """Return the tips of these shards, and of children that they get while being looked at."""
-    since = Position(AtTimestamp(planner.api.now_ms() - LATEST_MARGIN_MS))
+    since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
+    since = Position(AtTimestamp(since_ms), since_ms)
     listed = set(planner.listing)
     shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
     tip = planner.tip(StreamOffset(planner.summary().created_ms, shards))

@@ -93,8 +93,8 @@ class StreamPlanner:
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )
         age_s = self.clock.now_s() - self._listed_s
-        is_recent = 0 <= age_s < self.settings.shard_discovery_interval_s
-        if not is_recent or without_children(self._finished(start), self.listing):
+        is_old = not 0 <= age_s < self.settings.shard_discovery_interval_s
+        if is_old or without_children(self._finished(start), self.listing):
             self.discover()
 
     def view(self, shard_id: str) -> ShardView:
@@ -150,16 +150,13 @@ class StreamPlanner:
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
-        now = self.clock.now_s()
-        asked = [
-            s for s in self._readable(start, {}) if targets is None or not self._is_reached(start, s, targets)
-        ]
+        now, readable = self.clock.now_s(), self._readable(start, {})
+        asked = [s for s in readable if targets is None or not self._is_reached(start, s, targets)]
         return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
         """Return how far behind its tip each shard was when last asked."""
-        views = sorted(self._views.items())
-        return {shard_id: view.millis_behind for shard_id, view in views if view.millis_behind is not None}
+        return {s: v.millis_behind for s, v in sorted(self._views.items()) if v.millis_behind is not None}
 
     def _plan(
         self, start: StreamOffset, plan: Plan, is_due: Callable[[str], bool], *, chained: bool
@@ -177,7 +174,7 @@ class StreamPlanner:
                 s for s in self._readable(start, ends if chained else {}) if s not in tried and is_due(s)
             ]
             if not ready:
-                return self._merged(start, ends) if ends else start
+                return self._merged(start, ends) if ends or self._is_outdated(start) else start
             planned = list(self.run_all(lambda s: self._plan_shard(s, _begun(start, s), plan), ready))
             ends.update(
                 (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != _begun(start, s).cut
@@ -229,13 +226,16 @@ class StreamPlanner:
         unlisted = [shard_id for shard_id in start.shards if shard_id not in self.listing]
         return [shard_id for shard_id in [*listed, *unlisted] if shard_id not in finished]
 
+    def _is_outdated(self, start: StreamOffset) -> bool:
+        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in start.shards.items())
+
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
-        shards = {shard_id: position.carried_over() for shard_id, position in start.shards.items()}
+        shards = {s: self.loss.seen(self._views.get(s), p.carried_over()) for s, p in start.shards.items()}
         shards.update((s, Position(ShardEnd())) for s in self._views if self._is_ended(start, s))
         shards.update(ends)
         parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
-        gone = {s for s in start.finished() if s not in self.listing and s in parents}
+        gone = (start.finished() & parents) - set(self.listing)
         return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
 
 

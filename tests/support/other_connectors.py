@@ -34,7 +34,6 @@ _DATABRICKS_WHERE = {"streamName": "clicks,views", "region": "us-west-2", "endpo
 SOURCES: dict[str, Configuration] = {
     "awslabs": {
         **_AWSLABS_WHERE,
-        "kinesis.consumerType": "GetRecords",
         "kinesis.failOnDataLoss": "false",
         "kinesis.maxFetchRecordsPerShard": "500",
         "kinesis.maxFetchTimePerShardSec": "30",
@@ -75,8 +74,9 @@ SOURCES: dict[str, Configuration] = {
         "kinesis.metadataCommitterType": "DYNAMODB",
         "kinesis.dynamodb.tableName": "kinesisTestMetadata",
     },
-    "awslabs, with what is left of fan-out": {
+    "awslabs, by fan-out": {
         **_AWSLABS_WHERE,
+        "kinesis.consumerType": "SubscribeToShard",
         "kinesis.consumerName": "TestConsumer",
         "kinesis.subscribeToShard.timeoutSec": "30",
         "kinesis.subscribeToShard.maxRetries": "5",
@@ -125,20 +125,31 @@ SOURCES: dict[str, Configuration] = {
         "maxShardsPerDescribe": "100",
         "coalesceThresholdBlockSize": "10000000",
         "coalesceBinSize": "128000000",
-        "consumerMode": "polling",
     },
     "Databricks, by ARN": {
         "streamARN": "arn:aws:kinesis:us-west-2:222222222222:stream/clicks",
         "initialPosition": "earliest",
         "maxPartitions": "4",
-        "consumerName": "clicks",
+        "consumerMode": "efo",
         "consumerNamePrefix": "our_",
         "consumerRefreshInterval": "300s",
-        "registeredConsumerId": "our_clicks",
-        "registeredConsumerIdType": "name",
-        "requireConsumerDeregistration": "true",
-        "registerConsumerTimeoutInterval": "60s",
+        "requireConsumerDeregistration": "false",
+        "registerConsumerTimeoutInterval": "30s",
         "deregisterConsumerTimeoutInterval": "60s",
+    },
+    "Databricks, as a consumer with a name": {
+        **_DATABRICKS_WHERE,
+        "consumerMode": "efo",
+        "consumerName": "clicks",
+        "roleArn": "arn:aws:iam::222222222222:role/reader",
+    },
+    "Databricks, as a registered consumer": {
+        "streamARN": "arn:aws:kinesis:us-west-2:222222222222:stream/clicks",
+        "consumerMode": "efo",
+        "registeredConsumerId": (
+            "arn:aws:kinesis:us-west-2:222222222222:stream/clicks/consumer/ours:1700000000"
+        ),
+        "registeredConsumerIdType": "ARN",
     },
 }
 SINKS: dict[str, Configuration] = {
@@ -184,8 +195,9 @@ SINKS: dict[str, Configuration] = {
     },
 }
 
-ASKS_FOR_WHAT_IS_DONE = {"kinesis.consumerType", "consumerMode"}
-"""They only have the default's value here."""
+
+ONLY_CHECKED = {"registeredConsumerIdType"}
+"""They say of another option what it shows by itself."""
 
 
 def respell(name: str) -> list[str]:

@@ -188,6 +188,12 @@ def test_role_on_any_source(base: dict[str, str], spec: CredentialSpec) -> None:
     assert connect(**ROLE, **base).credentials == AssumeRole(spec, ROLE_ARN, "tests")
 
 
+@pytest.mark.parametrize("name", ["roleArn", "ROLEARN", "kinesis.roleArn"])
+def test_role_without_a_session_name(name: str) -> None:
+    """Databricks' name for the role may do without a session name, as it may there."""
+    assert connect(**{name: ROLE_ARN}).credentials == AssumeRole(DefaultChain(), ROLE_ARN, "spark-kinesis")
+
+
 @pytest.mark.parametrize(
     "given",
     [

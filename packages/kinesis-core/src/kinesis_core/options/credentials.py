@@ -112,7 +112,7 @@ STS_SESSION_NAME = Option[str | None](
     meaning="What CloudTrail calls the session of the role; required with `stsRoleArn`.",
     parser=matching(r"[a-zA-Z0-9_+=,.@-]{2,64}", "2 to 64 letters, digits and any of _+=,.@-"),
     default=None,
-    default_text="none",
+    default_text="none; `spark-kinesis` with `roleArn`",
     group=CREDENTIALS,
     aliases=(
         awslabs("kinesis.stsSessionName"),
@@ -167,6 +167,9 @@ CREDENTIALS_UNSUPPORTED = (
     ),
 )
 
+DATABRICKS_ROLE = "roleArn"
+DATABRICKS_SESSION = "spark-kinesis"
+"""What a session is called that Databricks' name for the role asks for: it may do without a name there."""
 _KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)
 
 
@@ -176,6 +179,8 @@ def read_credentials(values: Values) -> CredentialSpec:
     role_arn, session_name = values[STS_ROLE_ARN], values[STS_SESSION_NAME]
     if role_arn is None:
         return base
+    if session_name is None and values.is_spelled(STS_ROLE_ARN, DATABRICKS_ROLE):
+        session_name = DATABRICKS_SESSION
     if session_name is None:
         raise OptionError(f"{values.label(STS_ROLE_ARN)} needs '{STS_SESSION_NAME.name}' beside it.")
     return AssumeRole(base, role_arn, session_name, values[STS_EXTERNAL_ID], values[STS_ENDPOINT_URL])

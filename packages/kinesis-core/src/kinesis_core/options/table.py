@@ -70,6 +70,11 @@ class Values:
     def is_given(self, option: Option[Any]) -> bool:
         return option.name in self._given
 
+    def is_spelled(self, option: Option[Any], name: str) -> bool:
+        """Return whether the user set *option* by its name *name*, in whatever case, with or without the prefix."""
+        given = self._given.get(option.name)
+        return given is not None and normalise(given.name) == normalise(name)
+
     def label(self, option: Option[Any]) -> str:
         """Return the option's name for an error: as the user wrote it, with ours beside it."""
         given = self._given.get(option.name)

@@ -14,7 +14,9 @@ STARTING_POSITION = Option[StartingPosition](
         "Where a new query begins; one with a checkpoint goes on from there. A time has Z or an offset: "
         "`AT_TIMESTAMP 2026-01-31T09:00:00Z`. As JSON: a position for each shard, "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`, or '
-        '`{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`.'
+        '`{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`, or '
+        'for each of several streams, `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`, or what the connectors of awslabs '
+        "and qubole left in their checkpoints."
     ),
     parser=starting_position(),
     default=Latest(),

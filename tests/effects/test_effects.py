@@ -15,15 +15,15 @@ from kinesis_credentials import forget_sessions
 from kinesis_emulator import Emulator, Limits, Settings
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
-from support.effects import connection, sink, source
-from support.effects.world import SINK, SOURCE, STREAM, Half, World
+from support.effects import connection, fan_out, sink, source
+from support.effects.world import SINK, SOURCE, Half, World
 from support.key_services import KeyServices
 from support.lease_tables import dynamodb
 from support.wire import Wire
 
 TABLES = {SOURCE.name: SOURCE_OPTIONS, SINK.name: SINK_OPTIONS}
 EFFECTS = {
-    SOURCE.name: {**connection.EFFECTS, **source.EFFECTS},
+    SOURCE.name: {**connection.EFFECTS, **source.EFFECTS, **fan_out.EFFECTS},
     SINK.name: {**connection.EFFECTS, **sink.EFFECTS},
 }
 HALVES = {half.name: half for half in (SOURCE, SINK)}
@@ -72,8 +72,6 @@ def world(half: Half) -> Iterator[World]:
         KeyServices() as sts,
         dynamodb() as database,
     ):
-        for name in (STREAM, "returns"):
-            emulator.create_stream(name)
         yield World(half, emulator, wire, sts, database)
 
 
@@ -83,8 +81,8 @@ def test_effect(half: Half, world: World, option: str) -> None:
     effect = EFFECTS[half.name].get(option)
     if effect is None:
         pytest.fail(
-            f"Nothing shows what '{option}' does to the {half.name}. Add an effect to tests/support/effects/: to "
-            f"connection.py where source and sink share it, else to {half.name}.py."
+            f"Nothing shows what '{option}' does to the {half.name}. Add it to a table of effects in "
+            "tests/support/effects: that of connection.py where source and sink share it, else that of its group."
         )
     first, then = effect.options()
     assert effect.before != effect.after

@@ -11,6 +11,7 @@ from kinesis_core.errors import AccessDeniedError
 from kinesis_core.permissions import CALLS, Place, Purpose
 from kinesis_emulator import Emulator
 from support.halves import batch_reader, open_writer, payloads, plan, streaming, write
+from support.key_services import KeyServices
 from support.lease_tables import DynamoDb, dynamodb
 from support.sinks import sink_options
 from support.spark_harness import Query
@@ -68,6 +69,34 @@ def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
     assert len(payloads(once, partitions)) == 10
     note(Place.EXECUTORS)
     assert called == declared(Purpose.SOURCE, service="kinesis")
+
+
+def test_fan_out(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """Fan-out: what the driver calls beside for the consumer, from its start to its end, and tasks to read through it."""
+    emulator.settings.consumer_creating_s = 0.5
+    stream.put_numbers(10)
+    emulator.calls.clear()
+    with streaming(stream.options(consumerType="SubscribeToShard")) as reader:
+        partitions, _ = plan(reader)
+        on_driver = set(emulator.calls.by_action())
+        emulator.calls.clear()
+        assert len(payloads(reader, partitions)) == 10
+        on_executors = set(emulator.calls.by_action())
+        emulator.calls.clear()
+    on_driver |= set(emulator.calls.by_action())
+    assert on_driver == declared(Purpose.SOURCE, Purpose.FAN_OUT, service="kinesis")[Place.DRIVER]
+    assert on_executors == declared(Purpose.FAN_OUT, service="kinesis")[Place.EXECUTORS]
+
+
+def test_role(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """An assumed role: one call to STS before any other."""
+    role = "arn:aws:iam::000000000000:role/reader"
+    with KeyServices() as sts:
+        options = stream.options(stsRoleArn=role, stsSessionName="nightly", stsEndpointUrl=sts.url)
+        emulator.calls.clear()
+        batch_reader(options).partitions()
+        assert {asked.action for asked in sts.asked} == everywhere(declared(Purpose.ROLE, service="sts"))
+    assert set(emulator.calls.by_action()) == declared(Purpose.SOURCE, service="kinesis")[Place.DRIVER]
 
 
 def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
@@ -146,6 +175,29 @@ def test_missing_on_executors(emulator: Emulator, stream: StreamUnderTest) -> No
     emulator.settings.deny = {"GetRecords"}
     with pytest.raises(AccessDeniedError, match="Allow the IAM action kinesis:GetRecords on the stream"):
         payloads(reader, partitions)
+
+
+@pytest.mark.parametrize(
+    ("operation", "resource"),
+    [
+        ("DescribeStreamConsumer", "the consumer"),
+        ("RegisterStreamConsumer", "the stream"),
+        ("SubscribeToShard", "the consumer"),
+    ],
+)
+def test_missing_for_fan_out(
+    emulator: Emulator,
+    stream: StreamUnderTest,
+    make_query: Callable[..., Query],
+    operation: str,
+    resource: str,
+) -> None:
+    """Likewise for enhanced fan-out that is not to fall back; only the consumer's removal may fail unseen."""
+    stream.put_numbers(10)
+    emulator.settings.deny = {operation}
+    query = make_query(stream.options(consumerType="SubscribeToShard", fanOutFallback="false"))
+    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on {resource}"):
+        query.start().process_all()
 
 
 @pytest.mark.parametrize("operation", operations(Purpose.SINK))

@@ -50,7 +50,7 @@ def batch_reader(options: Options) -> KinesisBatchReader:
     return reader
 
 
-def payloads(reader: StreamReader | KinesisBatchReader, partitions: Iterable[InputPartition]) -> list[bytes]:
+def payloads(reader: StreamReader | KinesisBatchReader, partitions: Iterable[Any]) -> list[bytes]:
     """Return what a task reads of each of *partitions*."""
     return [
         data

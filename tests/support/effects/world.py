@@ -47,7 +47,7 @@ SINK = Half("sink", open_writer, SinkOptions.parse)
 
 @define
 class World:
-    """Servers, all on 127.0.0.1: a Kinesis with the stream *orders*, and others that options may name."""
+    """Servers, all on 127.0.0.1: a Kinesis with the streams *orders* and *returns*, and others that options may name."""
 
     half: Half
     emulator: Emulator
@@ -57,9 +57,14 @@ class World:
     requests: list[Request] = field(factory=list)
     """What the Kinesis was asked."""
     refuse: Callable[[Request], Fault | None] = lambda _: None
+    consumer_arn: str = field(init=False)
+    """A consumer called *known*."""
     _numbers: Iterator[int] = field(factory=itertools.count, init=False)
 
     def __attrs_post_init__(self) -> None:
+        for name in (STREAM, "returns"):
+            self.emulator.create_stream(name)
+        self.consumer_arn = self.emulator.register_consumer(STREAM, "known")
         self.emulator.settings.fault = self._note
 
     def _note(self, request: Request) -> Fault | None:
@@ -75,6 +80,7 @@ class World:
             "sts": self.sts.url,
             "dynamodb": self.database.endpoint_url,
             "table": self.database.table,
+            "consumer": self.consumer_arn,
         }
         base = {
             "streamName": STREAM,

@@ -357,7 +357,10 @@ def test_publishing(table_name: str) -> None:
 
 def test_publishing_to_the_default_table() -> None:
     """Without a name the table is called as the awslabs connector calls it."""
-    assert parse(metadataCommitterType="DYNAMODB").lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
+    polled = parse(metadataCommitterType="DYNAMODB")
+    assert polled.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
+    fanned_out = parse(metadataCommitterType="DYNAMODB", consumerType="SubscribeToShard", consumerName="me")
+    assert fanned_out.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders_me")
 
 
 @pytest.mark.parametrize(

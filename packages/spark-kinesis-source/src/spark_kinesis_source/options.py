@@ -35,7 +35,7 @@ from spark_kinesis_source.declarations.batches import (
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
 )
-from spark_kinesis_source.declarations.fan_out import FAN_OUT_OPTIONS
+from spark_kinesis_source.declarations.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS
 from spark_kinesis_source.declarations.fetching import (
     ADD_IDLE_TIME,
     DEAGGREGATE,
@@ -213,10 +213,11 @@ def _read_lease_table(
 
 
 def _default_table(values: Values, connection: ConnectionOptions) -> str:
-    """Return what the awslabs connector calls the table of a polled stream."""
+    """Return what the awslabs connector calls the table."""
     if len(connection.streams) > 1:
         raise OptionError(
             f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it "
             "when there are several streams."
         )
-    return f"kdsc_{connection.region}_{connection.streams[0].name}"
+    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] else None
+    return f"kdsc_{connection.region}_{connection.streams[0].name}" + (f"_{consumer}" if consumer else "")

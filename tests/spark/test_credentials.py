@@ -14,6 +14,8 @@ from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
 from support.callers import Callers
 from support.key_services import KeyServices
+from support.recording_proxy import RecordingProxy
+from support.sinks import write
 from support.spark_harness import Query
 from support.streams import KEY_ID, StreamUnderTest
 
@@ -142,6 +144,29 @@ def test_class_of_the_users(emulator: Emulator, callers: Callers, make_query: Ma
     query = make_query(options(emulator, **given)).start().wait_for_rows(20).stop()
     assert sorted(query.payloads) == sorted(payloads)
     assert callers.keys() == {OTHER_ACCOUNT}
+
+
+def test_sink(emulator: Emulator, callers: Callers, sts: KeyServices, spark: SparkSession) -> None:
+    """A sink's tasks write with a role on top of a class's keys, through the proxy, and the driver checks the stream so, too."""
+    put_in_other_account(emulator, 0)
+    frame = spark.range(40).selectExpr("cast(id AS string) AS data").repartition(2)
+    with RecordingProxy() as proxy:
+        given = {
+            "credentialProviderClass": "support.vault.Vault",
+            "credentialProviderParam": "AKIAOFTHEVAULT:open",
+            **ROLE,
+            "stsEndpointUrl": sts.url,
+            "proxyUrl": f"http://clerk:word@127.0.0.1:{proxy.port}",
+        }
+        where = {"streamName": "orders", "endpointUrl": emulator.endpoint_url, "region": "us-east-1"}
+        write(frame, {**where, **given, "aggregationEnabled": "false"})
+        through = [asked.target for asked in proxy.asked]
+    emulator.settings.account_id = OTHER_ACCOUNT
+    assert len(emulator.records("orders")) == 40
+    assert callers.keys("PutRecords") == callers.keys("DescribeStreamSummary") == {OTHER_ACCOUNT}
+    assert {asked.access_key for asked in sts.asked} == {"AKIAOFTHEVAULT"}
+    assert through.count(f"{emulator.endpoint_url}/") == len(callers.calls)
+    assert through.count(f"{sts.url}/") == len(sts.asked)
 
 
 def test_streams_of_several_accounts_and_regions(

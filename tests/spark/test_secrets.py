@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from kinesis_emulator import Emulator
+from support import key_services
+from support.callers import Callers
+from support.key_services import KeyServices
+from support.recording_proxy import RecordingProxy
 from support.streams import StreamUnderTest
 
 JOB = Path(__file__).parents[1] / "support" / "jobs" / "talkative_job.py"
@@ -37,9 +40,14 @@ KEYS = {
     "awsSecretKey": "SecretKeyNobodyMaySee",
     "sessionToken": "SessionTokenNobodyMaySee",
 }
+IN_ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIAOFTHEENVIRONMENT",
+    "AWS_SECRET_ACCESS_KEY": "SecretOfTheEnvironment",
+}
+"""Keys that are there and not to be used, since the options name others."""
 
 
-def _run_job(emulator: Emulator, secrets: dict[str, str], left: Path) -> subprocess.CompletedProcess[bytes]:
+def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subprocess.CompletedProcess[bytes]:
     """Run the job with everything it leaves behind in the folder *left*."""
     (left / "events").mkdir(parents=True)
     conf = left.with_name("conf")
@@ -50,10 +58,12 @@ def _run_job(emulator: Emulator, secrets: dict[str, str], left: Path) -> subproc
     )
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+        **IN_ENVIRONMENT,
         "AWS_CONFIG_FILE": os.devnull,
         "ENDPOINT_URL": emulator.endpoint_url,
         "PYSPARK_PYTHON": sys.executable,
-        "SECRET_OPTIONS": "\n".join(f"{name}={value}" for name, value in secrets.items()),
+        "PYTHONPATH": os.pathsep.join([str(JOB.parents[2]), os.environ.get("PYTHONPATH", "")]),
+        "SECRET_OPTIONS": "\n".join(f"{name}={value}" for name, value in options.items()),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
@@ -66,23 +76,57 @@ def _run_job(emulator: Emulator, secrets: dict[str, str], left: Path) -> subproc
     )
 
 
-@pytest.mark.parametrize("secrets", [KEYS], ids=["keys"])
-def test_no_secret(emulator: Emulator, secrets: dict[str, str], tmp_path: Path) -> None:
-    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show none of the secrets."""
+def _look(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> bytes:
+    """Run the job with *options*, find none of *secrets* in what it leaves behind, and return what it printed."""
     orders = StreamUnderTest(emulator.endpoint_url, "orders", 2)
     StreamUnderTest(emulator.endpoint_url, "copies", 2)
     orders.put_numbers(50)
-    left = tmp_path / "left"
-    ran = _run_job(emulator, secrets, left)
+    emulator.settings.fault = callers = Callers()
+    left = folder / "left"
+    ran = _run_job(emulator, options, left)
     assert ran.returncode == 0, ran.stdout.decode()
+    assert IN_ENVIRONMENT["AWS_ACCESS_KEY_ID"] not in callers.keys()  # noqa: SIM118 # not a mapping
     files = {str(file.relative_to(left)): file.read_bytes() for file in left.rglob("*") if file.is_file()}
     assert {name.split("/")[0] for name in files} == {"spark.log", "events", "looked", "copied"}
-    assert b"****CRET" in ran.stdout  # options were shown
     everything = {"what the job printed": ran.stdout, **files}
     found = {
         (place, name)
         for place, content in everything.items()
-        for name, secret in secrets.items()
+        for name, secret in {**secrets, **IN_ENVIRONMENT}.items()
         if secret.encode() in content
     }
     assert not found
+    return ran.stdout
+
+
+def test_keys(emulator: Emulator, tmp_path: Path) -> None:
+    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show none of the keys given."""
+    assert b"****CRET" in _look(emulator, KEYS, KEYS, tmp_path)  # options were shown
+
+
+def test_everything_else(emulator: Emulator, tmp_path: Path) -> None:
+    """Nor do they show a class's parameter, a role's session, or a proxy's password."""
+    secrets = {
+        "key id": "AKIAOFTHEVAULTXXXXXX",
+        "parameter": "OpenSesameNobodyMaySee",
+        "secret of the class": "SecretOfTheVault",
+        "proxy password": "ProxyWordNobodyMaySee",
+        "proxy's authorization": base64.b64encode(b"clerk:ProxyWordNobodyMaySee").decode(),
+        "session's key id": "ASIAKEYIDOFASESSIONX",
+        "session's secret": key_services.SECRET,
+        "session's token": key_services.TOKEN,
+    }
+    with KeyServices(name_key=lambda _: secrets["session's key id"]) as sts, RecordingProxy() as proxy:
+        login = f"clerk:{secrets['proxy password']}"
+        options = {
+            "credentialProviderClass": "support.vault.Vault",
+            "credentialProviderParam": f"{secrets['key id']}:{secrets['parameter']}",
+            "stsRoleArn": "arn:aws:iam::210987654321:role/reader",
+            "stsSessionName": "tests",
+            "stsExternalId": "no-secret-to-aws-and-shown-in-plans-by-spark",
+            "stsEndpointUrl": sts.url,
+            "proxyUrl": f"http://{login}@127.0.0.1:{proxy.port}",
+        }
+        assert b"support.vault.Vault" in _look(emulator, options, secrets, tmp_path)  # options were shown
+        passed = {asked.target for asked in proxy.asked}
+    assert passed == {f"{sts.url}/", f"{emulator.endpoint_url}/"}

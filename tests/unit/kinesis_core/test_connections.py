@@ -13,7 +13,7 @@ from kinesis_core.connections import open_stream
 from kinesis_core.errors import UnavailableError
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.service_errors import translate
-from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, forget_sessions
+from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -33,6 +33,22 @@ def test_opening_a_stream_again_costs_nothing() -> None:
     assert other is not opened
     assert other.client is opened.client
     assert open_stream(connection(port=10), ORDERS).client is not opened.client
+
+
+def test_clients_by_what_they_are_made_of() -> None:
+    """A process has one session for the same credentials, region and proxy, and one client for each region called."""
+    first = connection()
+    sessions = {
+        id(cached_session(made.credentials, made.region, made.proxy_url))
+        for made in (first, connection(max_retries=1), connection(stream_region="eu-west-1"))
+    }
+    assert len(sessions) == 1
+    proxied = connection(proxy_url="http://127.0.0.1:8")
+    assert id(cached_session(KEYS, proxied.region, proxied.proxy_url)) not in sessions
+    ireland = StreamRef("orders", "arn:aws:kinesis:eu-west-1:123456789012:stream/orders")
+    assert open_stream(first, ireland).client is not open_stream(first, ORDERS).client
+    assert open_stream(first, ireland).client.meta.region_name == "eu-west-1"
+    assert open_stream(connection(stream_region="eu-west-1"), ORDERS).client.meta.region_name == "eu-west-1"
 
 
 def test_the_client_leaves_retries_to_us() -> None:

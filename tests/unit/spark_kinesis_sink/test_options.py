@@ -7,9 +7,10 @@ import pickle
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import Origin, StreamRef
+from kinesis_core.options import ConnectionOptions, OptionTable, Origin, StreamRef
+from kinesis_core.options.catalog import COMMON_OPTIONS
 from kinesis_core.producing import ProducerSettings
-from kinesis_credentials import StaticKeys
+from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.declarations import WRITING_OPTIONS
 from spark_kinesis_sink.options import SINK_OPTIONS
@@ -107,6 +108,26 @@ def test_refusals(given: dict[str, str | None], message: str) -> None:
 def test_heap_left_alone() -> None:
     """Who wants the garbage collector to see everything in a worker says so, to the sink as to the source."""
     assert not parse(freezeWorkerHeap="false").freeze_worker_heap
+
+
+def test_connection() -> None:
+    """Credentials, proxy and regions are those of the source, to the last option."""
+    given = {
+        "streamName": "audit",
+        "kinesis.region": "us-west-2",
+        "kinesis.kinesisRegion": "eu-west-1",
+        "credentialProviderClass": "company.aws.Vault",
+        "credentialProviderParam": "s3cr3t",
+        "stsRoleArn": "arn:aws:iam::123456789012:role/writer",
+        "stsSessionName": "tests",
+        "kinesis.sink.proxyAddress": "proxy",
+    }
+    connection = SinkOptions.parse(given).connection
+    assert connection == ConnectionOptions.from_values(OptionTable(COMMON_OPTIONS).read(given))
+    base = ProviderClass("company.aws.Vault", "s3cr3t")
+    assert connection.credentials == AssumeRole(base, "arn:aws:iam::123456789012:role/writer", "tests")
+    assert connection.proxy_url == "http://proxy:443"
+    assert connection.region_of(StreamRef("audit")) == "eu-west-1"
 
 
 def test_stream_by_arn() -> None:

@@ -99,6 +99,7 @@ def by_shard(query: Query) -> list[list[bytes]]:
     return [[bytes(row.data) for row in query.rows if row.shardId == shard] for shard in shards]
 
 
+@pytest.mark.all_sparks
 @ORIGINS
 def test_goes_on(
     stream: StreamUnderTest,
@@ -119,6 +120,7 @@ def test_goes_on(
     assert by_shard(query) == [[*expected[0], *numbered("later", 2)], expected[1]]
 
 
+@pytest.mark.all_sparks
 @ORIGINS
 def test_first_batch_replays(
     stream: StreamUnderTest,
@@ -151,6 +153,15 @@ def test_resharded_since(stream: StreamUnderTest, make_query: MakeQuery, tmp_pat
     children = [row for row in query.payloads if row.startswith(b"child")]
     assert query.payloads[-len(children) :] == children
     assert sorted(query.payloads) == sorted([*numbered("0", 5)[2:], b"0 behind", b"1 behind", *children])
+
+
+def test_fan_out(stream: StreamUnderTest, make_query: MakeQuery, tmp_path: Path) -> None:
+    """Enhanced fan-out begins in the middle of an aggregate as well."""
+    position = awslabs_checkpoint(tmp_path / "old", stream)
+    fan_out = {"consumerType": "SubscribeToShard", "consumerName": "tests", "fanOutFallback": "false"}
+    query = make_query(stream.options(startingPosition=position, **fan_out), schema=SCHEMA).start()
+    query.wait_for_rows(5)
+    assert by_shard(query) == [[*numbered("0", 5)[2:], b"0 behind"], [b"1 behind"]]
 
 
 def test_batch_read(stream: StreamUnderTest, spark: Any, tmp_path: Path) -> None:

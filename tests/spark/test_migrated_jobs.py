@@ -163,6 +163,18 @@ def test_awslabs(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None
     assert callers.keys("PutRecords") == {KEY_ID}
 
 
+@pytest.mark.parametrize("kinesis", ["us-east-2"], indirect=True)
+def test_awslabs_fan_out(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None:
+    """The awslabs connector's example of enhanced fan-out runs with its option names."""
+    source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
+    job = make_job("awslabs_fan_out_job", kinesis.endpoint_url)
+    job.wait_for((job.folder / "counts" / "commits" / "0").exists, "place where LATEST is")
+    source.put(*WORDS)
+    job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS, "counts")
+    job.finish()
+    assert callers.keys("SubscribeToShard")
+
+
 @pytest.mark.parametrize("kinesis", ["us-east-1"], indirect=True)
 def test_qubole(kinesis: Emulator, make_job: MakeJob) -> None:
     """The qubole connector's examples run with its option names, the misspelt one included."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def entry(kind: str, at: object = "", **more: object) -> dict[str, object]:
     return {"iteratorType": kind, "iteratorPosition": at, **more}
 
 
-def offset(stream: str = "orders", **shards: dict[str, object]) -> str:
+def offset(stream: str = "orders", /, **shards: Mapping[str, object]) -> str:
     return json.dumps({"metadata": {"streamName": stream, "batchId": "7"}, **shards})
 
 

@@ -99,7 +99,7 @@ def _from_credentials(action: str, where: str, error: CredentialsError, service:
     """Return *error* as one of the call that was to be signed; passing trouble is retried like the service's own."""
     kind = UnavailableError if error.retryable else AccessDeniedError
     code = getattr(error, "code", "") or type(error).__name__
-    message = f"{service} {action} was not sent, for want of credentials. {error} [{where}]"
+    message = f"{service} {action} failed for want of credentials. {error} [{where}]"
     return kind(message, code=code, request_id=getattr(error, "request_id", ""))
 
 

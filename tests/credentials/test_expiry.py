@@ -1,0 +1,112 @@
+"""When AWS no longer takes the keys in the middle of it all: other ones, where the source has any."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from kinesis_core.connections import open_stream
+from kinesis_core.errors import AccessDeniedError, UnavailableError
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.stream_api import StreamApi
+from kinesis_credentials import AssumeRole, CredentialSpec, StaticKeys
+from kinesis_emulator import Emulator, Limits, Settings
+from kinesis_emulator.faults import Fault
+from kinesis_emulator.requests import Request
+from support.callers import Callers
+from support.key_services import KeyServices
+
+ORDERS = StreamRef("orders")
+BASE = StaticKeys("AKIABASE", "secret")
+THREADS = 8
+
+
+@pytest.fixture
+def over() -> set[str]:
+    """The access keys that AWS calls expired."""
+    return set()
+
+
+@pytest.fixture
+def callers(over: set[str]) -> Callers:
+    def refuse(request: Request) -> Fault | None:
+        return Fault("ExpiredTokenException", "It is over.") if request.access_key in over else None
+
+    return Callers(refuse)
+
+
+@pytest.fixture
+def emulator(callers: Callers) -> Iterator[Emulator]:
+    with Emulator(settings=Settings(limits=Limits.unlimited(), fault=callers)) as running:
+        running.create_stream("orders")
+        yield running
+
+
+@pytest.fixture
+def role(services: KeyServices) -> AssumeRole:
+    services.name_key = lambda asked: f"ASIA{asked.number}"
+    return AssumeRole(BASE, "arn:aws:iam::123456789012:role/reader", "tests", sts_endpoint_url=services.url)
+
+
+def open_orders(emulator: Emulator, spec: CredentialSpec) -> StreamApi:
+    connection = ConnectionOptions((ORDERS,), "us-east-1", emulator.endpoint_url, spec, max_retries=0)
+    return open_stream(connection, ORDERS)
+
+
+def test_other_keys(emulator: Emulator, callers: Callers, over: set[str], role: AssumeRole) -> None:
+    """The role is assumed again and the call made again, without one of the retries that the user allows."""
+    api = open_orders(emulator, role)
+    api.describe()
+    over.add("ASIA1")
+    api.describe()
+    assert [call.access_key for call in callers.calls] == ["ASIA1", "ASIA1", "ASIA2"]
+
+
+def test_threads(emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole) -> None:
+    """Threads whose calls are refused together share the keys that one of them asks for."""
+    api = open_orders(emulator, role)
+    api.describe()
+    over.add("ASIA1")
+    described: list[str] = []
+    threads = [threading.Thread(target=lambda: described.append(api.describe().name)) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert described == ["orders"] * THREADS
+    assert len(services.asked) == 2
+
+
+def test_keys_that_were_given(emulator: Emulator, callers: Callers, over: set[str]) -> None:
+    """Keys that were given are all there is: the call is made once, and the error says what refreshes itself."""
+    over.add(BASE.access_key_id)
+    with pytest.raises(AccessDeniedError, match="Keys that are given are never refreshed"):
+        open_orders(emulator, BASE).describe()
+    assert len(callers.calls) == 1
+
+
+def test_source_that_has_no_more(
+    emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole
+) -> None:
+    """Where the role is no longer given, that is the error, in the terms of the call that needed it."""
+    api = open_orders(emulator, role)
+    over.add("ASIA1")
+    said = "Kinesis DescribeStreamSummary failed for want of credentials. STS AssumeRole failed"
+    services.refusal = "AccessDenied"
+    with pytest.raises(AccessDeniedError, match=said) as caught:
+        api.describe()
+    assert caught.value.code == "AccessDenied"
+    assert "stream=orders" in str(caught.value)
+
+
+def test_source_that_is_down(
+    emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole
+) -> None:
+    """Where STS is out of order for the moment, the error is one that the planner and readers try again."""
+    api = open_orders(emulator, role)
+    over.add("ASIA1")
+    services.refusal = "InternalFailure"
+    with pytest.raises(UnavailableError, match="InternalFailure"):
+        api.describe()

@@ -15,6 +15,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator, Limits, Settings
+from support.servers import FAN_OUT, unsubscribed
 from support.spark_harness import Query, start_session
 from support.streams import StreamUnderTest
 from support.witness import kinesis_local as start_kinesis_local
@@ -58,19 +59,41 @@ def emulator() -> Iterator[Emulator]:
 def endpoint_url(request: pytest.FixtureRequest) -> str:
     """The server that the test's streams live on: ours, or the one that `witnessed` asks for."""
     server = getattr(request, "param", "emulator")
-    if server == "emulator":
-        return str(request.getfixturevalue("emulator").endpoint_url)
-    return str(request.getfixturevalue("kinesis_local"))
+    if server == "kinesis-local":
+        return str(request.getfixturevalue("kinesis_local"))
+    return str(request.getfixturevalue("emulator").endpoint_url)
 
 
 @pytest.fixture
-def make_stream(endpoint_url: str) -> Callable[..., StreamUnderTest]:
-    """Return a function that creates streams, with a name of their own also on a server that outlives the test."""
+def reads_by_fan_out(request: pytest.FixtureRequest) -> bool:
+    """Whether all readers of the test subscribe, to each shard in each batch."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is None or callspec.params.get("endpoint_url") != "fan-out":
+        return False
+    # Else every second batch would wait until 5 s after the one before.
+    request.getfixturevalue("emulator").settings.subscription_seat_s = 0
+    return True
+
+
+@pytest.fixture
+def make_stream(
+    request: pytest.FixtureRequest, endpoint_url: str, reads_by_fan_out: bool
+) -> Iterator[Callable[..., StreamUnderTest]]:
+    """
+    Return a function that creates streams, with a name of their own also on a server that outlives the test.
+
+    By fan-out, every shard with records must have been subscribed to in the end.
+    """
+    made: list[str] = []
+    reading = FAN_OUT if reads_by_fan_out else {}
 
     def make(name: str | None = None, shards: int = 1) -> StreamUnderTest:
-        return StreamUnderTest(endpoint_url, name or f"orders-{uuid.uuid4().hex[:8]}", shards)
+        made.append(name or f"orders-{uuid.uuid4().hex[:8]}")
+        return StreamUnderTest(endpoint_url, made[-1], shards, reading=reading)
 
-    return make
+    yield make
+    for name in made if reads_by_fan_out else ():
+        assert not unsubscribed(request.getfixturevalue("emulator"), name)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from support.aggregates import MAGIC, aggregate, sealed
+from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
@@ -73,6 +74,7 @@ def test_empty_aggregate(stream: StreamUnderTest, read: Read) -> None:
     assert (payloads[0], payloads[-1]) == (b"before", b"after")
 
 
+@both_ways
 def test_replay(stream: StreamUnderTest, make_query: Callable[..., Query]) -> None:
     """An aggregate is never split between batches, and a replayed batch has the same user records."""
     stream.put(aggregate([("a", None, str(number).encode()) for number in range(500)]))

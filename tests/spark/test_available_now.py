@@ -8,6 +8,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
+from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
@@ -15,6 +16,7 @@ MakeQuery = Callable[..., Query]
 pytestmark = pytest.mark.all_sparks
 
 
+@both_ways
 def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """AvailableNow reads what was there at the start, children of finished shards too, and ends while producers go on."""
     stream.put_numbers(30)

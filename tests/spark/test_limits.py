@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, Row
 
 from kinesis_emulator import Emulator
+from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
 MakeQuery = Callable[..., Query]
 
 
+@both_ways
 def test_backlog_in_bounded_batches(
     stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
 ) -> None:
@@ -28,6 +30,7 @@ def test_backlog_in_bounded_batches(
     assert len(sizes) >= 6
 
 
+@both_ways
 def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """An idle stream runs no batches, however often it is asked."""
     stream.put_numbers(3)
@@ -51,6 +54,7 @@ def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None
     } in reports
 
 
+@both_ways
 def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A foreachBatch that returns without reading skips its batch; the next batch is right."""
     skipped: list[int] = []
@@ -68,6 +72,7 @@ def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery)
     assert query.wait_for_rows(1).payloads == [b"read"]
 
 
+@both_ways
 def test_actions_on_one_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """Two actions, isEmpty() and two tasks on the same range at once see identical records, whatever is put meanwhile."""
     seen: list[list[Row]] = []

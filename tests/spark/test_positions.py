@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from kinesis_emulator import Emulator
+from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import Put, StreamUnderTest
 
@@ -41,6 +42,7 @@ def rows_by_shard(rows: list[Row]) -> dict[str, list[bytes]]:
 
 
 @pytest.mark.parametrize("position", [None, "LATEST"])
+@both_ways
 def test_latest(stream: StreamUnderTest, make_query: MakeQuery, position: str | None) -> None:
     """Said or not, a query starts at LATEST: what was put before is not seen, what comes after is."""
     stream.put("before")
@@ -52,6 +54,7 @@ def test_latest(stream: StreamUnderTest, make_query: MakeQuery, position: str | 
 
 
 @pytest.mark.parametrize("position", ["TRIM_HORIZON", "EARLIEST"])
+@both_ways
 def test_oldest(stream: StreamUnderTest, make_query: MakeQuery, position: str) -> None:
     """TRIM_HORIZON and its alias EARLIEST begin with the oldest record."""
     stream.put("oldest", "old")

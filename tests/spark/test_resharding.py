@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.servers import witnessed
+from support.servers import both_ways, witnessed
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
@@ -39,6 +39,7 @@ def test_split_and_merge_while_streaming(stream: StreamUnderTest, make_query: Ma
     assert sorted(query.payloads) == sorted(stream.payloads)
 
 
+@both_ways
 def test_split_and_merge_before_the_start(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A start at TRIM_HORIZON reads everything of a stream that was split and merged before."""
     put_split_put_merge_put(stream)
@@ -46,6 +47,7 @@ def test_split_and_merge_before_the_start(stream: StreamUnderTest, make_query: M
     assert sorted(query.payloads) == sorted(stream.payloads)
 
 
+@both_ways
 def test_ten_rounds_of_resharding(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """Ten rounds of split and merge while streaming lose nothing and repeat nothing."""
     query = make_query(stream.options()).start()
@@ -98,6 +100,7 @@ def test_order_per_partition_key(stream: StreamUnderTest, make_query: MakeQuery)
     assert sorted(query.payloads) == sorted(stream.payloads)
 
 
+@both_ways
 def test_recreated_stream(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A stream deleted and made anew under one checkpoint is an error, never a silent read from somewhere."""
     stream.put_numbers(3)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kinesis_emulator import Emulator, Fault, Request
-from support.servers import witnessed
+from support.servers import both_ways, witnessed
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
@@ -15,6 +15,7 @@ pytestmark = pytest.mark.all_sparks
 MakeQuery = Callable[..., Query]
 
 
+@both_ways
 def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """After a restart, what was put meanwhile arrives, and nothing twice."""
     stream.put_numbers(5)
@@ -51,6 +52,7 @@ def test_replay_of_the_first_batch_from_latest(stream: StreamUnderTest, make_que
     assert query.wait_for_rows(2).payloads == [b"between", b"after"]
 
 
+@both_ways
 def test_replay_of_a_first_batch_with_records_from_latest(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
@@ -83,6 +85,7 @@ def _keep_first(query: Query, log: str) -> None:
             file.unlink()
 
 
+@both_ways
 def test_cycles_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """Four stop/start cycles without data make no error, no rows, and no batches after the first."""
     query = make_query(stream.options()).start().wait_started().stop()

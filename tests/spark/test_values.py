@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from kinesis_emulator import Emulator
 from spark_kinesis_source import all_columns, default_schema
+from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
 
@@ -29,6 +30,7 @@ def load(spark: SparkSession) -> Load:
     return load
 
 
+@both_ways
 def test_default_columns(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """By default there are data, streamName, partitionKey, sequenceNumber and approximateArrivalTimestamp, as put."""
     (put,) = stream.put("hello", key="greeting")

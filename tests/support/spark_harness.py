@@ -172,5 +172,13 @@ class Query:
         return batch_id
 
 
+def wait_until(is_so: Callable[[], object], what: str) -> None:
+    """Wait for what is done by others, such as the process of a query that has been stopped."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline, f"no {what} within {DEADLINE_S} s"
+        time.sleep(0.05)
+
+
 def _ids(directory: Path) -> list[int]:
     return sorted(int(file.name) for file in directory.glob("[0-9]*") if file.name.isdigit())

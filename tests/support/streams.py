@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import botocore.session
@@ -44,6 +44,8 @@ class StreamUnderTest:
     name: str = "orders"
     shards: int = 1
     region: str = REGION
+    reading: Mapping[str, str] = field(factory=dict)
+    """Options that every reader of it has, besides."""
     client: Any = field(init=False)
     sent: list[Put] = field(factory=list, init=False)
 
@@ -66,6 +68,7 @@ class StreamUnderTest:
             "startingPosition": "TRIM_HORIZON",
             "minFetchPeriod": "20 ms",
             "shardDiscoveryInterval": "200 ms",
+            **self.reading,
             **more,
         }
 
@@ -121,7 +124,7 @@ class StreamUnderTest:
         self._wait_until_active()
 
     def delete(self) -> None:
-        self.client.delete_stream(StreamName=self.name)
+        self.client.delete_stream(StreamName=self.name, EnforceConsumerDeletion=True)
 
     def _wait_until_active(self) -> None:
         deadline = time.monotonic() + DEADLINE_S

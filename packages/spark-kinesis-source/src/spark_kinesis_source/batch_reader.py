@@ -22,8 +22,8 @@ class KinesisBatchReader(DataSourceReader):
     """Plans once, when the query is planned: every action on the same frame's plan reads the same records."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
-        self._options = options
-        self._task = ReadTask.of(options, columns)
+        self._options = options.for_batch_read()
+        self._task = ReadTask.of(self._options, columns)
 
     @plain_errors()
     def partitions(self) -> list[InputPartition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kinesis_core.cuts import TrimHorizon
 from kinesis_core.errors import OptionError
@@ -155,6 +155,13 @@ class SourceOptions:
             lease_table=lease_table,
             notes=values.notes + idle_notes + list_idle(values) + lease_notes,
         )
+
+    def for_batch_read(self) -> SourceOptions:
+        """Return the options of spark.read, which polls: subscriptions are for those who come back for more."""
+        if self.fan_out is None:
+            return self
+        note = f"Option '{CONSUMER_TYPE.name}' does not count: a batch read is polled."
+        return evolve(self, fan_out=None, notes=(*self.notes, note))
 
     def bound_bytes(self, shards: int) -> int | None:
         """Return how many bytes a micro-batch over *shards* shards may take from each; None for no bound."""

@@ -1,0 +1,252 @@
+"""Enhanced fan-out in Spark: consumers that come and go, subscriptions that break, and polling in their place."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row
+
+from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
+from spark_kinesis_source import all_columns
+from support.halves import batch_reader, payloads, plan, streaming
+from support.seats import Seats
+from support.servers import FAN_OUT
+from support.spark_harness import Query, wait_until
+from support.streams import StreamUnderTest
+
+MakeStream = Callable[..., StreamUnderTest]
+MakeQuery = Callable[..., Query]
+FALLS_BACK = {"consumerType": "SubscribeToShard"}
+IN_USE = Fault("ResourceInUseException")
+
+
+@pytest.fixture
+def seats(emulator: Emulator) -> Seats:
+    return Seats(emulator)
+
+
+def consumers(stream: StreamUnderTest) -> dict[str, str]:
+    """Return the registered consumers by name, with their ARNs."""
+    arn = stream.client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"][
+        "StreamARN"
+    ]
+    listed = stream.client.list_stream_consumers(StreamARN=arn)["Consumers"]
+    return {one["ConsumerName"]: one["ConsumerARN"] for one in listed}
+
+
+# Consumers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.all_sparks
+@pytest.mark.parametrize("trigger", [{}, {"availableNow": True}], ids=["stopped", "ends by itself"])
+def test_consumer_of_a_query(
+    stream: StreamUnderTest, make_query: MakeQuery, seats: Seats, trigger: dict[str, bool]
+) -> None:
+    """A query registers the consumer that it names, reads through it, and removes it when it is over."""
+    stream.put_numbers(5)
+    query = make_query(stream.options(**FAN_OUT, consumerName="mine")).start(**trigger)
+    query.wait(lambda: len(query.rows) >= 5, "5 rows")
+    (query.finish if trigger else query.stop)()
+    wait_until(lambda: not consumers(stream), "removal of the consumer")
+    assert query.payloads == stream.payloads
+    assert {"/consumer/mine:" in request.params["ConsumerARN"] for request in seats.asked} == {True}
+
+
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_consumer_by_a_name_that_is_there(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, keep: str
+) -> None:
+    """A consumer of the name is used as it is, and stays after the query with keepConsumer only."""
+    arn = emulator.register_consumer(stream.name, "mine")
+    stream.put_numbers(5)
+    options = stream.options(**FAN_OUT, consumerName="mine", keepConsumer=keep)
+    make_query(options).start().wait_for_rows(5).stop()
+    assert not emulator.calls.count("RegisterStreamConsumer")
+    if keep == "false":
+        wait_until(lambda: not consumers(stream), "removal of the consumer")
+    # A query starts when the one before has ended for good.
+    assert make_query(options, "again").start().wait_for_rows(5).payloads == stream.payloads
+    assert (consumers(stream)["mine"] == arn) is (keep == "true")
+
+
+def test_consumer_by_arn(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats
+) -> None:
+    """A consumer by its ARN is used, and neither registered nor removed."""
+    arn = emulator.register_consumer(stream.name, "shared")
+    stream.put_numbers(5)
+    query = make_query(stream.options(**FAN_OUT, consumerARN=arn)).start().wait_for_rows(5).stop()
+    assert query.payloads == stream.payloads
+    assert {request.params["ConsumerARN"] for request in seats.asked} == {arn}
+    # A second query has its answers after whatever the first one did when it ended.
+    make_query(stream.options(**FAN_OUT, consumerARN=arn), "again").start().wait_for_rows(5)
+    assert consumers(stream) == {"shared": arn}
+
+
+def test_consumer_that_is_not_active(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A consumer that is not ACTIVE within subscribeTimeout is an error at the start, with its name and what to do."""
+    emulator.settings.consumer_creating_s = 3600
+    options = stream.options(**FAN_OUT, consumerName="slow", subscribeTimeout="1 s")
+    with pytest.raises(Exception, match="Consumer 'slow' is CREATING and not ACTIVE after 1 s") as caught:
+        make_query(options).start().process_all()
+    assert "give it more time by subscribeTimeout" in str(caught.value)
+
+
+# Subscriptions -----------------------------------------------------------------------------------------------
+
+
+def test_whatever_ends_a_subscription(
+    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
+) -> None:
+    """After its time is up, a cut, silence or an error among the events, a shard is subscribed to again, once."""
+    stream = make_stream(shards=4)
+    stream.put_numbers(200)
+    limits = dataclasses.replace(emulator.settings.limits, event_max_records=5)
+    emulator.settings.limits, emulator.settings.subscription_life_s = limits, 1.0
+    ends = (EventFault(2, pause_s=3600), EventFault(2, cut=True), EventFault(2, silence=True))
+    faults = (*ends, EventFault(2, code="InternalFailureException"))
+    shards = emulator.shard_ids(stream.name)
+    seats.then = FaultScript(
+        *(
+            Step(Fault(events=fault), "SubscribeToShard", shard_id=shard)
+            for fault, shard in zip(faults, shards, strict=True)
+        )
+    )
+    query = make_query(stream.options(**FAN_OUT), schema="data binary, shardId string")
+    rows = query.start().wait_for_rows(200).rows
+    by_shard: dict[str, list[bytes]] = defaultdict(list)
+    for put in stream.sent:
+        by_shard[put.shard_id].append(put.data)
+    assert {s: [bytes(r.data) for r in rows if r.shardId == s] for s in shards} == by_shard
+    assert Counter(seats.shards) == dict.fromkeys(shards, 2)
+    assert not seats.overlaps
+
+
+def test_shard_that_is_taken(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+    """Without the fallback, a shard that is in use is tried for until it is free."""
+    seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=2))
+    stream.put_numbers(5)
+    query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(5)
+    assert query.payloads == stream.payloads
+    assert len(seats.asked) == 3
+
+
+def test_polling_instead(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+    """With the fallback, what is put within 5 s of a subscription is there at once, and once; nobody is pushed out."""
+    query = make_query(stream.options(**FALLS_BACK)).start()
+    for count in range(5, 30, 5):
+        stream.put_numbers(5)
+        query.wait_for_rows(count)
+    assert query.payloads == stream.payloads
+    assert seats.asked
+    assert not seats.overlaps
+
+
+def test_one_line_about_polling(
+    make_stream: MakeStream, seats: Seats, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However many shards a task polls instead, it says so in one line, with their number and the reasons."""
+    stream = make_stream(shards=3)
+    stream.put_numbers(60)
+    seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=None))
+    with caplog.at_level("INFO", "kinesis_core"), streaming(stream.options(**FALLS_BACK)) as reader:
+        assert sorted(payloads(reader, plan(reader)[0])) == sorted(stream.payloads)
+    said = [line for line in caplog.messages if line.startswith("fan_out.polled")]
+    assert said == ["fan_out.polled ranges=3 reasons={'ResourceInUseException': 3}"]
+
+
+def test_children(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+    """A parent's subscription ends with the shard; its children are subscribed to behind it, once each."""
+    stream.put_numbers(10)
+    (parent,) = emulator.shard_ids(stream.name)
+    stream.split()
+    stream.put_numbers(20)
+    query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(30)
+    assert query.payloads[:10] == stream.payloads[:10]
+    assert sorted(query.payloads) == sorted(stream.payloads)
+    assert seats.shards[0] == parent
+    assert sorted(seats.shards[1:], key=str) == sorted(emulator.shard_ids(stream.name))
+
+
+def test_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+    """Events without records get a subscription on: after a cut among them, the next one begins behind the gap's part."""
+    emulator.settings.scan_ms = 300_000
+    now_s = time.time()
+    old = emulator.put(stream.name, "old", arrived_s=now_s - 6 * 3600)
+    emulator.put(stream.name, "new", arrived_s=now_s - 60)
+    fault = Fault(events=EventFault(after_events=6, cut=True))
+    seats.then = FaultScript(Step(fault, "SubscribeToShard"))
+    query = make_query(stream.options(**FAN_OUT, maxRecordsPerShard="1000000")).start(availableNow=True)
+    assert query.finish().payloads == [b"old", b"new"]
+    first, second = (request.params["StartingPosition"] for request in seats.asked)
+    assert int(first["SequenceNumber"]) == int(old.sequence_number) < int(second["SequenceNumber"])
+
+
+# Tasks -------------------------------------------------------------------------------------------------------
+
+
+def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+    """A task that is tried again polls: its first attempt may still hold the subscription. The records are identical."""
+
+    def fail_once(frame: DataFrame) -> list[Row]:
+        def attempts(batches):  # type: ignore[no-untyped-def] # Spark cannot ship names that only type checkers know
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            if context.attemptNumber() == 0:
+                next(batches)
+                raise ValueError("the first attempt fails on purpose")
+            yield from batches
+
+        return frame.mapInArrow(attempts, frame.schema).collect()
+
+    stream.put_numbers(20)
+    query = make_query(stream.options(**FALLS_BACK), each=fail_once).start().wait_for_rows(20)
+    assert query.payloads == stream.payloads
+    assert len(seats.asked) == 1
+
+
+# Rows --------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_those_of_polling(
+    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
+) -> None:
+    """From any position, both ways of reading give the same rows, with the same columns."""
+    stream, now_s = make_stream(shards=2), time.time()
+    for number in range(40):
+        emulator.put(stream.name, str(number), f"key-{number}", arrived_s=now_s - 3600 + number)
+    options: dict[str, Any] = stream.options(startingPosition=f"AT_TIMESTAMP {now_s - 3600 + 10:.3f}")
+    schema = ", ".join(
+        f"{column.name} {column.dataType.simpleString()}"
+        for column in all_columns()
+        if column.name != "millisBehindLatest"
+    )
+    polled = make_query(options, "polled", schema=schema).start(availableNow=True).finish()
+    fanned_out = make_query({**options, **FAN_OUT}, "fanned out", schema=schema)
+    rows = fanned_out.start(availableNow=True).finish().rows
+    assert 25 <= len(rows) <= 30
+    assert sorted(rows) == sorted(polled.rows)
+    assert set(seats.shards) == set(emulator.shard_ids(stream.name))
+
+
+def test_batch_reads_are_polled(
+    emulator: Emulator, stream: StreamUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    """spark.read polls, registers nobody, and says so once."""
+    stream.put_numbers(5)
+    with caplog.at_level("INFO", "spark_kinesis_source"):
+        reader = batch_reader(stream.options(**FALLS_BACK))
+        assert payloads(reader, reader.partitions()) == stream.payloads
+    notes = [getattr(record, "context", {})["note"] for record in caplog.records]
+    assert notes == ["Option 'consumerType' does not count: a batch read is polled."]
+    assert not emulator.calls.count("RegisterStreamConsumer")
+    assert not emulator.calls.count("SubscribeToShard")

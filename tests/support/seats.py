@@ -1,0 +1,42 @@
+"""Who subscribed to what: what tests of enhanced fan-out look at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from attrs import define, field
+
+from kinesis_emulator import Emulator, Fault, Request
+
+
+@define
+class Seats:
+    """Every SubscribeToShard that was called; to be an emulator's `settings.fault`, which *then* may add to."""
+
+    emulator: Emulator
+    then: Callable[[Request], Fault | None] = lambda _: None
+    asked: list[Request] = field(factory=list, init=False)
+    overlaps: list[Request] = field(factory=list, init=False)
+    """Those that came while the same consumer had a subscription to the same shard."""
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.emulator.settings.fault = self
+
+    def __call__(self, request: Request) -> Fault | None:
+        if request.action == "SubscribeToShard":
+            with self._lock:
+                self.asked.append(request)
+                if self._is_open(request):
+                    self.overlaps.append(request)
+        return self.then(request)
+
+    def _is_open(self, request: Request) -> bool:
+        name = request.params["ConsumerARN"].partition("/consumer/")[2].partition(":")[0]
+        return (name, request.shard_id) in self.emulator.subscriptions(request.stream_name or "")
+
+    @property
+    def shards(self) -> list[str | None]:
+        """The shards that were subscribed to, in the order of calls."""
+        return [request.shard_id for request in self.asked]

@@ -180,6 +180,7 @@ def test_nothing_given() -> None:
         (KEYS, StaticKeys("AKIDEXAMPLE", "s3cr3t")),
         ({"awsProfile": "default"}, Profile("default")),
         ({"awsUseInstanceProfile": "true"}, InstanceProfile()),
+        ({**KEYS, "awsUseInstanceProfile": "true"}, StaticKeys("AKIDEXAMPLE", "s3cr3t")),
         ({"credentialProviderClass": CLASS}, ProviderClass(CLASS)),
     ],
 )

@@ -66,7 +66,7 @@ AWS_PROFILE = Option[str | None](
 )
 AWS_USE_INSTANCE_PROFILE = Option[bool](
     name="awsUseInstanceProfile",
-    meaning="Whether the role of the EC2 instance is used, by IMDSv2, and nothing else is asked.",
+    meaning="Whether the role of the EC2 instance is used, by IMDSv2, and nothing else is asked. Keys that are given go first.",
     parser=boolean(),
     default=False,
     default_text="`false`: botocore's chain, which ends with it",
@@ -197,11 +197,12 @@ def _read_base_credentials(values: Values) -> CredentialSpec:
 def _list_sources(values: Values) -> Iterator[tuple[Option[Any], CredentialSpec]]:
     """Yield each source that the options name, with the option to call it by."""
     profile, class_path = values[AWS_PROFILE], values[CREDENTIAL_PROVIDER_CLASS]
-    if any(values[part] is not None for part in _KEY_PARTS):
-        yield next(part for part in _KEY_PARTS if values[part] is not None), _read_keys(values)
+    key = next((part for part in _KEY_PARTS if values[part] is not None), None)
+    if key is not None:
+        yield key, _read_keys(values)
     if profile is not None:
         yield AWS_PROFILE, Profile(profile)
-    if values[AWS_USE_INSTANCE_PROFILE]:
+    if values[AWS_USE_INSTANCE_PROFILE] and key is None:  # so in qubole's connector, whose examples give both
         yield AWS_USE_INSTANCE_PROFILE, InstanceProfile()
     if class_path is not None:
         yield CREDENTIAL_PROVIDER_CLASS, ProviderClass(class_path, values[CREDENTIAL_PROVIDER_PARAM])

@@ -45,6 +45,7 @@ _BY_CODE: Mapping[str, type[ServiceError]] = {
     "OptInRequired": AccessDeniedError,
     "ResourceInUseException": ResourceInUseError,
     "InternalFailureException": UnavailableError,
+    "InternalFailure": UnavailableError,
 }
 
 _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
+import msgspec
 from attrs import define
 from botocore.client import BaseClient
 from botocore.exceptions import EventStreamError
@@ -28,6 +29,7 @@ from kinesis_core.service_errors import translate
 
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"
+_BEGUN = SubscribedPage([], 0)
 
 
 def take_connection(client: BaseClient) -> None:
@@ -67,13 +69,15 @@ class BotoSubscribeApi(BotoCaller):
     ) -> Generator[SubscribedPage, None, None]:
         where = f"shard={shard_id} consumer={self.consumer}"
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
-        connection = self._ask(
+        connection, metadata = self._ask(
             _ACTION,
             lambda: self.client.subscribe_to_shard(**request),
-            lambda answer: answer[_CONNECTION],
+            lambda answer: (answer[_CONNECTION], answer["ResponseMetadata"]),
             where,
         )
-        return _events(connection, f"stream={self.arn or self.name} {where}", with_data)
+        events = _events(connection, f"stream={self.arn or self.name} {where}", metadata, with_data)
+        next(events)  # closing a generator that has not begun would leave the connection open
+        return events
 
 
 def _position(cut: Cut) -> dict[str, str]:
@@ -88,11 +92,14 @@ def _position(cut: Cut) -> dict[str, str]:
             raise ValueError("a subscription begins at a record or at the oldest one")
 
 
-def _events(connection: Any, where: str, with_data: bool) -> Generator[SubscribedPage, None, None]:
+def _events(
+    connection: Any, where: str, metadata: Mapping[str, Any], with_data: bool
+) -> Generator[SubscribedPage, None, None]:
     with closing(connection):
+        yield _BEGUN
         for frame in read_frames(_pieces(connection, where)):
             if frame.headers.get(":message-type") != "event":
-                raise _refusal(frame, where)
+                raise _refusal(frame, where, metadata)
             if frame.headers.get(":event-type") != "initial-response":
                 yield decode_event(frame.payload, with_data)
 
@@ -105,13 +112,26 @@ def _pieces(connection: Any, where: str) -> Iterator[bytes]:
         raise UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code) from error
 
 
-def _refusal(frame: Frame, where: str) -> ServiceError:
+def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:
     """Return the error that ends a stream of events: one that the API knows, or any other."""
-    headers = frame.headers
-    said = headers.get(":error-message") or frame.payload.decode(errors="replace")
-    code = headers.get(":exception-type") or headers.get(":error-code") or "Unknown"
-    error = EventStreamError({"Error": {"Code": code, "Message": said}}, _ACTION)
-    return translate(_ACTION, where, error)
+    code = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "Unknown"
+    answer: Any = {"Error": {"Code": code, "Message": _said(frame)}, "ResponseMetadata": metadata}
+    return translate(_ACTION, where, EventStreamError(answer, _ACTION))
+
+
+def _said(frame: Frame) -> str:
+    """Return what the service says of an error: in a header, or as a JSON object with a `message`."""
+    said: str | None = frame.headers.get(":error-message")
+    if said is None:
+        try:
+            said = msgspec.json.decode(frame.payload, type=_Reason).message
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            said = frame.payload.decode(errors="replace")
+    return said
+
+
+class _Reason(msgspec.Struct):
+    message: str = ""
 
 
 @define

@@ -1,0 +1,76 @@
+"""
+The core's own reading of subscriptions, over HTTP, from our emulator and from kinesis-local.
+
+Other than boto3 it does without an `initial-response`, so that kinesis-local's events are read as they come. moto has no
+SubscribeToShard.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from kinesis_core import After, At, TrimHorizon
+from kinesis_core.clock import SystemClock
+from kinesis_core.fan_out.consumers import find_consumer
+from kinesis_core.fan_out.reader import FanOutReader
+from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_core.ranges import ShardRange
+from support.fan_out_core import SHARD, Doors, connect
+
+pytestmark = pytest.mark.deviates("moto", "has no SubscribeToShard")
+PAYLOADS = [b"%d" % i * 100 for i in range(40)]
+
+
+@pytest.fixture
+def doors(endpoint_url: str, stream: Any) -> Iterator[Doors]:
+    client = connect(endpoint_url)
+    yield Doors(client, stream.name, stream.arn)
+    client.close()
+
+
+@pytest.fixture
+def consumer(doors: Doors) -> str:
+    return find_consumer(doors.consumers(), "one", 60, SystemClock()).arn
+
+
+def read(doors: Doors, consumer: str, shard_range: ShardRange) -> list[Any]:
+    settings, rng = FanOutSettings(falls_back=False, retries=1), random.Random(0)
+    reader = FanOutReader(doors.subscribing(consumer), shard_range, settings, True, SystemClock(), rng)
+    return [record for page in reader.pages() for record in page.records]
+
+
+def test_a_range_is_what_polling_brings(doors: Doors, consumer: str, stream: Any) -> None:
+    """Every field of every record of a range is the same by subscription as by GetRecords."""
+    for payload in PAYLOADS:
+        stream.put(payload)
+    polled = doors.records()
+    first, last = polled[3].number, polled[-3].number
+    assert read(doors, consumer, ShardRange(stream.name, SHARD, At(first), After(last))) == polled[3:-2]
+    assert [record.data for record in polled] == PAYLOADS
+
+
+def test_what_comes_later_comes(doors: Doors, consumer: str, stream: Any) -> None:
+    """A subscription behind the last record brings what is put while it lasts, behind events without records."""
+    number = int(stream.put(b"before")["SequenceNumber"])
+    with closing(doors.subscribing(consumer).subscribe(SHARD, After(number))) as events:
+        assert next(events).records == []
+        stream.put(b"behind")
+        later = next(page for page in events if page.records)
+    assert [record.data for record in later.records] == [b"behind"]
+    assert later.continues_behind == later.records[-1].number
+
+
+def test_data_is_left_out_where_nobody_wants_it(doors: Doors, consumer: str, stream: Any) -> None:
+    """Without data the records of an event are the same but for that."""
+    stream.put(b"x" * 1000)
+    with closing(doors.subscribing(consumer).subscribe(SHARD, TrimHorizon(), False)) as events:
+        page = next(page for page in islice(events, 3) if page.records)
+    polled = doors.records()
+    assert [record.sequence_number for record in page.records] == [polled[0].sequence_number]
+    assert page.records[0].data == b""

@@ -1,0 +1,238 @@
+"""Enhanced fan-out against the emulator, over HTTP, while subscriptions end in every way they can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from kinesis_core import (
+    AccessDeniedError,
+    At,
+    DataLossError,
+    StreamNotFoundError,
+    TrimHorizon,
+    UnavailableError,
+)
+from kinesis_core.cuts import ShardEnd
+from kinesis_core.errors import ResourceInUseError, ServiceError
+from kinesis_core.fan_out.consumers import find_consumer, remove_consumer
+from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_emulator import EventFault, Fault
+from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, connect, desk
+
+READ_TIMEOUT_S = 0.5
+"""Of a subscription that says nothing; whatever shall come in these tests has been sent by then, or comes later."""
+
+
+@pytest.fixture
+def at() -> Iterator[Desk]:
+    with desk() as made:
+        made.put(30)
+        yield made
+        made.wait_until_left()
+
+
+@pytest.fixture
+def impatient() -> Iterator[Desk]:
+    with desk(connects=lambda url: connect(url, READ_TIMEOUT_S)) as made:
+        made.put(30)
+        yield made
+        made.wait_until_left()
+
+
+def test_a_range_comes_through_one_subscription(at: Desk) -> None:
+    """A range is what polling brings of it, and its connection is closed at the range's end."""
+    records = at.doors.records()
+    assert at.read(at.range(3, At(records[20].number))) == records[3:20]
+    assert at.subscriptions() == 1
+    at.wait_until_left()
+
+
+def test_large_events(at: Desk) -> None:
+    """Events of megabytes come in many pieces, and whole."""
+    at.put(5, 1_000_000)
+    assert at.read(at.range()) == at.doors.records()
+
+
+def test_five_minutes_are_over(at: Desk) -> None:
+    """When a subscription's time is over, the next one goes on behind its last event."""
+    at.suffer(Fault(events=EventFault(after_events=2, pause_s=1000)))
+    found, pages = [], at.reader(at.range(), FanOutSettings(falls_back=False)).pages()
+    for page in pages:
+        found += page.records
+        if len(found) == 2 * RECORDS_PER_EVENT:
+            at.ticks.advance(300)
+    assert found == at.doors.records()
+    assert at.subscriptions() == 2
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        EventFault(after_events=2, cut=True),
+        EventFault(after_events=2, code="InternalFailureException"),
+        EventFault(after_events=2, code="ResourceInUseException"),
+        EventFault(after_events=2, empty_events=3, cut=True),
+        EventFault(cut=True),
+    ],
+)
+def test_whatever_ends_a_subscription_it_goes_on(at: Desk, fault: EventFault) -> None:
+    """Nothing is lost and nothing comes twice, however often a subscription ends in its middle."""
+    at.suffer(*[Fault(events=fault)] * 3)
+    assert at.read(at.range()) == at.doors.records()
+    assert at.subscriptions() == 4 if fault.after_events == 0 else 3
+
+
+def test_silence_ends_a_subscription(impatient: Desk) -> None:
+    """A connection on which nothing comes any more is given up after the read timeout, and made again."""
+    impatient.suffer(Fault(events=EventFault(after_events=2, silence=True)))
+    assert impatient.read(impatient.range()) == impatient.doors.records()
+    assert impatient.subscriptions() == 2
+
+
+def test_a_call_that_is_not_answered(at: Desk) -> None:
+    """Refusals and lost connections before the first event are tried again like those behind it."""
+    at.suffer(
+        Fault("InternalFailure", status=500),
+        Fault(drop_request=True),
+        Fault(drop_answer=True, reset=True),
+        Fault("LimitExceededException"),
+    )
+    assert at.read(at.range()) == at.doors.records()
+
+
+@pytest.mark.parametrize("answer", [b"<html>not Kinesis</html>", b"\0" * 100, b""])
+def test_an_answer_that_is_no_event_stream(at: Desk, answer: bytes) -> None:
+    """A success with another body is never taken for the end of a shard: the subscription is made again."""
+    at.suffer(Fault(status=200, body=answer))
+    assert at.read(at.range()) == at.doors.records()
+
+
+def test_the_events_of_a_closed_shard_end(at: Desk) -> None:
+    """The event that names the children ends the range, without another subscription."""
+    shard_range = at.range(0, ShardEnd())
+    at.emulator.split(STREAM, SHARD)
+    assert at.read(shard_range) == at.doors.records()
+    at.ticks.advance(5)
+    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
+        *others, last = events
+    assert [child["ShardId"] for child in last.child_shards or []] == at.emulator.shard_ids(STREAM)
+    assert all(not page.is_shard_end for page in others)
+
+
+def test_a_late_first_event(at: Desk) -> None:
+    """A subscription has begun when the call returns; its first event may take its time."""
+    at.suffer(Fault(events=EventFault(pause_s=20)))
+    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
+        assert at.emulator.subscriptions(STREAM) == [("me", SHARD)]
+        at.ticks.advance(20)
+        assert next(events).records == at.doors.records()[:RECORDS_PER_EVENT]
+
+
+def test_empty_events_say_where_to_go_on(at: Desk) -> None:
+    """An event without records has a continuation and the lag; nothing of it is a record."""
+    at.suffer(Fault(events=EventFault(empty_events=2, millis_behind=7_000)))
+    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
+        first, second, third = (next(events) for _ in range(3))
+    assert (first.records, first.millis_behind) == ([], 7_000)
+    assert (first.continuation, first.is_shard_end) == (second.continuation, False)
+    assert third.records == at.doors.records()[:RECORDS_PER_EVENT]
+
+
+def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
+    """Where somebody subscribed a moment ago, the range comes by GetRecords, without a wait."""
+    shard_range, begun_s = at.range(), at.ticks.now_s
+    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
+        next(events)
+        assert [r for page in at.read_or_poll(shard_range) for r in page.records] == at.doors.records()
+    assert at.ticks.now_s - begun_s < 5
+
+
+def test_who_is_taken_over_goes_on_by_polling(at: Desk) -> None:
+    """After another subscriber took the shard, the rest of a range is polled, and the shard left to the other one."""
+    at.suffer(Fault(events=EventFault(after_events=2, pause_s=100)))
+    pages, found = at.read_or_poll(at.range()), []
+    for page in pages:
+        found += page.records
+        if len(found) == 2 * RECORDS_PER_EVENT:
+            at.ticks.advance(5)
+            other = at.subscribing().subscribe(SHARD, TrimHorizon())
+    assert found == at.doors.records()
+    assert next(other).records
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("InternalFailureException", UnavailableError),
+        ("InternalFailure", UnavailableError),
+        ("ResourceInUseException", ResourceInUseError),
+        ("KMSAccessDeniedException", AccessDeniedError),
+        ("SomethingNewException", ServiceError),
+    ],
+)
+def test_an_error_among_the_events_is_told_in_words(at: Desk, code: str, kind: type[ServiceError]) -> None:
+    """Code, message and request id are the service's, shard and consumer ours; no JSON is left in it."""
+    at.suffer(Fault(events=EventFault(code=code, message="Try again later.")))
+    said = rf"{code} \(status 200, request id \S{{36}}\): Try again later\. .*shard={SHARD} consumer=arn:"
+    with pytest.raises(kind, match=said) as caught:
+        list(at.subscribing().subscribe(SHARD, TrimHorizon()))
+    assert caught.value.code == code
+    assert "{" not in str(caught.value)
+
+
+def test_a_second_subscription_is_refused(at: Desk) -> None:
+    """Within 5 seconds of the last one the call itself says that the resource is in use."""
+    said = r"ResourceInUseException \(status 400.*Another active"
+    events = at.subscribing().subscribe(SHARD, TrimHorizon())
+    with closing(events), pytest.raises(ResourceInUseError, match=said):
+        at.subscribing().subscribe(SHARD, TrimHorizon())
+
+
+@pytest.mark.parametrize("shard_id", ["shardId-000000000009", SHARD])
+def test_what_is_not_there_is_named(at: Desk, shard_id: str) -> None:
+    """An unknown shard, or a consumer that has gone, is not found: by its name, with what to check."""
+    if shard_id == SHARD:
+        at.emulator.deregister_consumer(STREAM, "me")
+    with pytest.raises(StreamNotFoundError, match=f"ResourceNotFoundException.*{shard_id}"):
+        at.subscribing().subscribe(shard_id, TrimHorizon())
+
+
+def test_a_missing_permission_is_named(at: Desk) -> None:
+    """A denied subscription names the IAM action, and is not polled around."""
+    at.emulator.settings.deny.add("SubscribeToShard")
+    with pytest.raises(AccessDeniedError, match="Allow the IAM action kinesis:SubscribeToShard"):
+        list(at.read_or_poll(at.range()))
+
+
+def test_a_lost_start_is_told(at: Desk) -> None:
+    """Records that left retention before a subscription came to them are data loss, as they are when polling."""
+    shard_range = at.range()
+    at.emulator.trim(STREAM, SHARD, 10)
+    with pytest.raises(DataLossError, match="begins the range"):
+        at.read(shard_range)
+
+
+@pytest.mark.parametrize("events_read", [0, 1])
+def test_closing_the_events_closes_the_connection(at: Desk, events_read: int) -> None:
+    """Who does not want the rest of a subscription closes it, and its socket with it, before the first event too."""
+    events = at.subscribing().subscribe(SHARD, TrimHorizon())
+    for _ in range(events_read):
+        next(events)
+    events.close()
+    at.wait_until_left()
+
+
+def test_a_consumer_comes_and_goes(at: Desk) -> None:
+    """A consumer is registered by name, found by name and by ARN, and removed with its subscriptions."""
+    at.emulator.settings.consumer_creating_s = 8
+    api = at.doors.consumers()
+    made = find_consumer(api, "another", 60, at.clock)
+    assert made.status == "ACTIVE"
+    assert find_consumer(api, "another", 60, at.clock) == find_consumer(api, made.arn, 60, at.clock) == made
+    remove_consumer(api, made)
+    with pytest.raises(StreamNotFoundError, match="consumer=arn:"):
+        find_consumer(api, made.arn, 60, at.clock)

@@ -1,0 +1,170 @@
+"""The core's subscriptions over HTTP, to an emulator in this process; one clock for both, that waiting moves."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from attrs import define, field, frozen
+
+from kinesis_core.boto_api import BotoStreamApi, send_milliseconds, take_body
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.connections import make_client
+from kinesis_core.cuts import After, At, EndCut, TrimHorizon
+from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
+from kinesis_core.fan_out.ranges import FanOutRanges
+from kinesis_core.fan_out.reader import FanOutReader
+from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.pages import Page, Record
+from kinesis_core.ranges import ShardRange
+from kinesis_core.reader import PolledRanges, ReadSettings
+from kinesis_core.retry import RetryPolicy
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
+
+STREAM, SHARD, REGION = "orders", "shardId-000000000000", "us-east-1"
+KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
+RECORDS_PER_EVENT = 5
+CLOSED_S = 30.0
+"""How long a socket may take to be closed, before a test gives up."""
+
+
+@frozen
+class EmulatorClock:
+    """The emulator's clock as the core's: what the core waits for has come when it looks again."""
+
+    clock: ManualClock
+
+    def now_s(self) -> float:
+        return self.clock.now_s
+
+    def sleep(self, seconds: float) -> None:
+        if seconds > 0:
+            self.clock.advance(seconds)
+
+
+def connect(url: str, read_timeout_s: float = CLOSED_S) -> Any:
+    """Return a client as `open_stream` makes it, which gives up on a silent subscription after *read_timeout_s*."""
+    connection = ConnectionOptions((StreamRef(STREAM),), REGION, url, KEYS)
+    client = make_client(connection, "kinesis", url, read_timeout_s)
+    for prepare in (take_body, send_milliseconds, take_connection):
+        prepare(client)
+    return client
+
+
+@define
+class Doors:
+    """What the core asks of one stream, through one client."""
+
+    client: Any
+    stream: str = STREAM
+    arn: str | None = None
+    clock: Clock = field(factory=SystemClock)
+
+    def _open(self, kind: Callable[..., Any], *more: str) -> Any:
+        policy = RetryPolicy(max_retries=0)  # whoever reads tries again by himself
+        return kind(self.client, self.stream, self.arn, policy, self.clock, random.Random(0), *more)
+
+    def reading(self) -> BotoStreamApi:
+        made: BotoStreamApi = self._open(BotoStreamApi)
+        return made
+
+    def consumers(self) -> BotoConsumerApi:
+        made: BotoConsumerApi = self._open(BotoConsumerApi)
+        return made
+
+    def subscribing(self, consumer: str) -> BotoSubscribeApi:
+        made: BotoSubscribeApi = self._open(BotoSubscribeApi, consumer)
+        return made
+
+    def records(self, shard_id: str = SHARD) -> list[Record]:
+        """Return the records of a shard as polling brings them."""
+        api = self.reading()
+        iterator: str | None = api.get_iterator(shard_id, TrimHorizon())
+        records: list[Record] = []
+        while iterator is not None:
+            page = api.get_records(iterator, 10_000)
+            records += page.records
+            iterator = page.next_iterator if page.records or page.millis_behind else None
+        return records
+
+
+@define
+class Desk:
+    """An emulator with one stream and one consumer of it, and the core's ways to both."""
+
+    emulator: Emulator
+    ticks: ManualClock
+    doors: Doors
+    consumer: str
+
+    @property
+    def clock(self) -> EmulatorClock:
+        return EmulatorClock(self.ticks)
+
+    def put(self, count: int, size_bytes: int = 10) -> None:
+        for i in range(count):
+            self.emulator.put(STREAM, b"%d" % i + bytes(size_bytes))
+
+    def suffer(self, *faults: Fault) -> None:
+        """Let the next subscriptions have these *faults*, one each."""
+        left = list(faults)
+        self.emulator.settings.fault = lambda request: (
+            left.pop(0) if left and request.action == "SubscribeToShard" else None
+        )
+
+    def range(self, first: int = 0, end: EndCut | None = None) -> ShardRange:
+        """Return the range from a record on, by default to the last one that is there now."""
+        records = self.doors.records()
+        return ShardRange(STREAM, SHARD, At(records[first].number), end or After(records[-1].number))
+
+    def subscribing(self) -> BotoSubscribeApi:
+        return self.doors.subscribing(self.consumer)
+
+    def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> FanOutReader:
+        return FanOutReader(self.subscribing(), shard_range, settings, True, self.clock, random.Random(0))
+
+    def read(self, shard_range: ShardRange, settings: FanOutSettings | None = None) -> list[Record]:
+        """Return the records of a range as subscriptions bring them, and nothing else."""
+        settings = settings or FanOutSettings(falls_back=False)
+        return [record for page in self.reader(shard_range, settings).pages() for record in page.records]
+
+    def read_or_poll(self, shard_range: ShardRange) -> Iterator[Page]:
+        """Yield the pages of a range as subscriptions bring them, and GetRecords the rest."""
+        polled = PolledRanges(lambda _: self.doors.reading(), ReadSettings(), random.Random(0))
+        ranges = FanOutRanges(lambda _: self.subscribing(), polled, FanOutSettings(), random.Random(0))
+        return ranges(shard_range, self.clock)
+
+    def subscriptions(self) -> int:
+        """Return how often one was asked for."""
+        return self.emulator.calls.count("SubscribeToShard")
+
+    def wait_until_left(self) -> None:
+        """Return once the emulator has noticed that nobody is subscribed any more."""
+        gives_up_s = time.monotonic() + CLOSED_S
+        while self.emulator.subscriptions(STREAM):
+            assert time.monotonic() < gives_up_s, "a subscription was left open"
+            time.sleep(0.005)
+
+
+@contextmanager
+def desk(
+    wrap: Callable[[str], str] = lambda url: url, connects: Callable[..., Any] = connect
+) -> Iterator[Desk]:
+    """Yield a new desk; subscriptions are made by the client that *connects* makes to *wrap* of the emulator's URL."""
+    ticks = ManualClock()
+    limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
+    with Emulator(settings=Settings(limits=limits), clock=ticks) as emulator:
+        arn = emulator.create_stream(STREAM)
+        consumer = emulator.register_consumer(STREAM, "me")
+        client = connects(wrap(emulator.endpoint_url))
+        doors = Doors(client, STREAM, arn, EmulatorClock(ticks))
+        try:
+            yield Desk(emulator, ticks, doors, consumer)
+        finally:
+            client.close()

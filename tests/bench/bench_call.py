@@ -10,7 +10,6 @@ import multiprocessing
 import random
 import socket
 import ssl
-import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from tests.bench.bench_decode import (
     user_batch,
 )
 from tests.bench.harness import Row, measure, show
+from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core.arrow import BatchBuilder
 from kinesis_core.boto_api import BotoStreamApi, take_body
@@ -38,7 +38,6 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.retry import RetryPolicy
 
 REPEAT = 9
-HOST = "127.0.0.1"
 MAX_RECORDS = 10_000
 """The most that a call may ask for."""
 
@@ -90,19 +89,6 @@ def _client(port: int, certificate: Path) -> Any:
 def _stream_api(client: Any) -> BotoStreamApi:
     take_body(client)
     return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
-
-
-def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for this host that signs itself, and its key."""
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    names = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]
-    files = ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *names, *files],
-        check=True,
-        capture_output=True,
-    )
-    return certificate, key
 
 
 @contextmanager

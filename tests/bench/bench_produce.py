@@ -24,9 +24,9 @@ from typing import Any
 import botocore.serialize
 import botocore.session
 from attrs import frozen
-from tests.bench.bench_call import HOST, make_certificate
 from tests.bench.bench_decode import RECORDS_PER_CPU_S, STREAM, random_payloads
 from tests.bench.harness import Row, measure, show
+from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap

@@ -1,9 +1,10 @@
-"""Enhanced fan-out against the emulator, over HTTP, while subscriptions end in every way they can."""
+"""Enhanced fan-out against the emulator, by HTTP/1.1 and HTTP/2, while subscriptions end in every way they can."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
 
 import pytest
 
@@ -20,23 +21,33 @@ from kinesis_core.errors import ResourceInUseError, ServiceError
 from kinesis_core.fan_out.consumers import find_consumer, remove_consumer
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_emulator import EventFault, Fault
-from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, connect, desk
+from support.certificates import make_certificate
+from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
 
+OpenDesk = Callable[..., AbstractContextManager[Desk]]
 READ_TIMEOUT_S = 0.5
 """Of a subscription that says nothing; whatever shall come in these tests has been sent by then, or comes later."""
 
 
-@pytest.fixture
-def at() -> Iterator[Desk]:
-    with desk() as made:
-        made.put(30)
-        yield made
-        made.wait_until_left()
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(params=["HTTP/1.1", "HTTP/2 reset", "HTTP/2 goaway", "HTTP/2 cut"])
+def open_desk(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> OpenDesk:
+    """Return a function that opens a desk; by HTTP/2, what the emulator breaks off ends in one of three ways."""
+    protocol, _, ending = request.param.partition(" ")
+
+    def call(read_timeout_s: float = 30) -> AbstractContextManager[Desk]:
+        return desk(read_timeout_s) if protocol == "HTTP/1.1" else desk(read_timeout_s, files, ending)
+
+    return call
 
 
 @pytest.fixture
-def impatient() -> Iterator[Desk]:
-    with desk(connects=lambda url: connect(url, READ_TIMEOUT_S)) as made:
+def at(open_desk: OpenDesk) -> Iterator[Desk]:
+    with open_desk() as made:
         made.put(30)
         yield made
         made.wait_until_left()
@@ -85,11 +96,14 @@ def test_whatever_ends_a_subscription_it_goes_on(at: Desk, fault: EventFault) ->
     assert at.subscriptions() == 4 if fault.after_events == 0 else 3
 
 
-def test_silence_ends_a_subscription(impatient: Desk) -> None:
+def test_silence_ends_a_subscription(open_desk: OpenDesk) -> None:
     """A connection on which nothing comes any more is given up after the read timeout, and made again."""
-    impatient.suffer(Fault(events=EventFault(after_events=2, silence=True)))
-    assert impatient.read(impatient.range()) == impatient.doors.records()
-    assert impatient.subscriptions() == 2
+    with open_desk(READ_TIMEOUT_S) as at:
+        at.put(30)
+        at.suffer(Fault(events=EventFault(after_events=2, silence=True)))
+        assert at.read(at.range()) == at.doors.records()
+        assert at.subscriptions() == 2
+        at.wait_until_left()
 
 
 def test_a_call_that_is_not_answered(at: Desk) -> None:
@@ -99,6 +113,7 @@ def test_a_call_that_is_not_answered(at: Desk) -> None:
         Fault(drop_request=True),
         Fault(drop_answer=True, reset=True),
         Fault("LimitExceededException"),
+        Fault("InternalFailure", status=500, cut_answer=True),
     )
     assert at.read(at.range()) == at.doors.records()
 

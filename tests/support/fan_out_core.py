@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
@@ -16,6 +17,7 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.connections import make_client
 from kinesis_core.cuts import After, At, EndCut, TrimHorizon
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
+from kinesis_core.fan_out.http2 import use_http2
 from kinesis_core.fan_out.ranges import FanOutRanges
 from kinesis_core.fan_out.reader import FanOutReader
 from kinesis_core.fan_out.settings import FanOutSettings
@@ -26,6 +28,7 @@ from kinesis_core.reader import PolledRanges, ReadSettings
 from kinesis_core.retry import RetryPolicy
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
+from support.http2_front import Ending, Http2Front, Protocol
 
 STREAM, SHARD, REGION = "orders", "shardId-000000000000", "us-east-1"
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
@@ -48,12 +51,18 @@ class EmulatorClock:
             self.clock.advance(seconds)
 
 
-def connect(url: str, read_timeout_s: float = CLOSED_S) -> Any:
-    """Return a client as `open_stream` makes it, which gives up on a silent subscription after *read_timeout_s*."""
+def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None = None) -> Any:
+    """
+    Return a client as `open_stream` makes it, which gives up on a silent subscription after *read_timeout_s*.
+
+    With a *certificate* to trust it subscribes by HTTP/2.
+    """
     connection = ConnectionOptions((StreamRef(STREAM),), REGION, url, KEYS)
     client = make_client(connection, "kinesis", url, read_timeout_s)
     for prepare in (take_body, send_milliseconds, take_connection):
         prepare(client)
+    if certificate is not None:
+        use_http2(client, str(certificate))
     return client
 
 
@@ -96,12 +105,21 @@ class Doors:
 
 @define
 class Desk:
-    """An emulator with one stream and one consumer of it, and the core's ways to both."""
+    """
+    An emulator with one stream and one consumer of it, and the core's ways to both.
+
+    Attributes:
+        doors: By HTTP/1.1.
+        subscribers: Those that subscriptions are made through.
+        front: What these are in front of, when it is HTTP/2.
+    """
 
     emulator: Emulator
     ticks: ManualClock
-    doors: Doors
     consumer: str
+    doors: Doors
+    subscribers: Doors
+    front: Http2Front | None
 
     @property
     def clock(self) -> EmulatorClock:
@@ -124,7 +142,7 @@ class Desk:
         return ShardRange(STREAM, SHARD, At(records[first].number), end or After(records[-1].number))
 
     def subscribing(self) -> BotoSubscribeApi:
-        return self.doors.subscribing(self.consumer)
+        return self.subscribers.subscribing(self.consumer)
 
     def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> FanOutReader:
         return FanOutReader(self.subscribing(), shard_range, settings, True, self.clock, random.Random(0))
@@ -147,24 +165,34 @@ class Desk:
     def wait_until_left(self) -> None:
         """Return once the emulator has noticed that nobody is subscribed any more."""
         gives_up_s = time.monotonic() + CLOSED_S
-        while self.emulator.subscriptions(STREAM):
+        while self.emulator.subscriptions(STREAM) or (self.front is not None and self.front.open):
             assert time.monotonic() < gives_up_s, "a subscription was left open"
             time.sleep(0.005)
 
 
 @contextmanager
 def desk(
-    wrap: Callable[[str], str] = lambda url: url, connects: Callable[..., Any] = connect
+    read_timeout_s: float = CLOSED_S,
+    files: tuple[Path, Path] | None = None,
+    ending: Ending = "reset",
+    speaks: Protocol = "h2",
 ) -> Iterator[Desk]:
-    """Yield a new desk; subscriptions are made by the client that *connects* makes to *wrap* of the emulator's URL."""
+    """
+    Yield a new desk; with a certificate and its key in *files* it subscribes by HTTP/2 to a server that *speaks* this.
+
+    There, what the emulator breaks off ends as *ending* says.
+    """
     ticks = ManualClock()
     limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
-    with Emulator(settings=Settings(limits=limits), clock=ticks) as emulator:
-        arn = emulator.create_stream(STREAM)
+    with ExitStack() as stack:
+        emulator = stack.enter_context(Emulator(settings=Settings(limits=limits), clock=ticks))
+        arn, front = emulator.create_stream(STREAM), None
+        clients = [connect(emulator.endpoint_url, read_timeout_s)]
+        if files is not None:
+            front = stack.enter_context(Http2Front(emulator.port, *files, ending, speaks))
+            clients.append(connect(front.url, read_timeout_s, files[0]))
+        doors = [Doors(client, STREAM, arn, EmulatorClock(ticks)) for client in clients]
         consumer = emulator.register_consumer(STREAM, "me")
-        client = connects(wrap(emulator.endpoint_url))
-        doors = Doors(client, STREAM, arn, EmulatorClock(ticks))
-        try:
-            yield Desk(emulator, ticks, doors, consumer)
-        finally:
+        yield Desk(emulator, ticks, consumer, doors[0], doors[-1], front)
+        for client in clients:
             client.close()

@@ -29,6 +29,7 @@ from kinesis_core.service_errors import translate
 
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"
+_BROKEN = (HTTPError, OSError)
 _BEGUN = SubscribedPage([], 0)
 
 
@@ -71,13 +72,20 @@ class BotoSubscribeApi(BotoCaller):
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
         connection, metadata = self._ask(
             _ACTION,
-            lambda: self.client.subscribe_to_shard(**request),
+            lambda: self._open(request, where),
             lambda answer: (answer[_CONNECTION], answer["ResponseMetadata"]),
             where,
         )
         events = _events(connection, f"stream={self.arn or self.name} {where}", metadata, with_data)
         next(events)  # closing a generator that has not begun would leave the connection open
         return events
+
+    def _open(self, request: Mapping[str, Any], where: str) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = self.client.subscribe_to_shard(**request)
+        except _BROKEN as error:  # while a refusal was read, where botocore lets it through as well
+            raise _broken_off(error, where) from error
+        return answer
 
 
 def _position(cut: Cut) -> dict[str, str]:
@@ -107,9 +115,13 @@ def _events(
 def _pieces(connection: Any, where: str) -> Iterator[bytes]:
     try:
         yield from connection.stream()
-    except (HTTPError, OSError) as error:
-        code = type(error).__name__
-        raise UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code) from error
+    except _BROKEN as error:
+        raise _broken_off(error, where) from error
+
+
+def _broken_off(error: Exception, where: str) -> UnavailableError:
+    code = type(error).__name__
+    return UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code)
 
 
 def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:

@@ -1,0 +1,108 @@
+"""What HTTP/2 changes, and what it does not: connections, certificates, proxies, servers without it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kinesis_core import TrimHorizon, UnavailableError
+from kinesis_emulator import EventFault, Fault
+from support.certificates import make_certificate
+from support.fan_out_core import SHARD, STREAM, Desk, Doors, connect, desk
+from support.tunnels import Tunnels
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def at(files: tuple[Path, Path]) -> Iterator[Desk]:
+    with desk(files=files) as made:
+        made.put(30)
+        yield made
+        made.wait_until_left()
+
+
+def test_http2_is_spoken(at: Desk) -> None:
+    """Each subscription has a connection of its own, by HTTP/2, which is closed when it ends or is refused."""
+    at.suffer(Fault(events=EventFault(after_events=2, cut=True)), Fault("LimitExceededException"))
+    assert at.read(at.range()) == at.doors.records()
+    assert at.front is not None
+    assert at.front.calls == [1, 1, 1]
+
+
+def test_two_subscriptions_do_not_share(at: Desk) -> None:
+    """Subscriptions that are open at the same time are on two connections, so that neither waits for the other."""
+    at.emulator.split(STREAM, SHARD)
+    subscriptions = [
+        at.subscribing().subscribe(shard, TrimHorizon()) for shard in at.emulator.shard_ids(STREAM)
+    ]
+    assert at.front is not None
+    assert (at.front.open, at.front.calls) == (2, [1, 1])
+    for events in subscriptions:
+        events.close()
+
+
+def test_events_larger_than_the_window(at: Desk) -> None:
+    """Flow control lets events through that are larger than what may be under way at once."""
+    at.put(20, 1_000_000)  # five in each, and 16 MiB for all of them
+    assert at.read(at.range()) == at.doors.records()
+
+
+def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
+    """Where the server does not offer HTTP/2, the same client reads by HTTP/1.1."""
+    with desk(files=files, speaks="http/1.1") as at:
+        at.put(30)
+        at.suffer(Fault(events=EventFault(after_events=2, cut=True)))
+        assert at.read(at.range()) == at.doors.records()
+        assert at.front is not None
+        assert at.front.calls == []
+        at.wait_until_left()
+
+
+def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
+    """A server whose certificate nobody vouches for is not spoken to; the error says so."""
+    assert at.front is not None
+    other, _ = make_certificate(tmp_path)
+    doors = Doors(connect(at.front.url, 5, other), STREAM, None, at.clock)
+    with pytest.raises(UnavailableError, match="certificate"):
+        doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+    assert at.subscriptions() == 0
+
+
+def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
+    """An endpoint that cannot be reached is an error that may pass, with what to check."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    doors = Doors(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
+    with pytest.raises(UnavailableError, match=rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl") as caught:
+        doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize("password", ["pass%25word", "wrong"])
+def test_a_proxy_is_gone_through(
+    at: Desk, files: tuple[Path, Path], password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP/2 goes through the proxy that botocore would take, with its user and password, which no error shows."""
+    assert at.front is not None
+    with Tunnels() as tunnels:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://user:{password}@127.0.0.1:{tunnels.port}")
+        api = Doors(connect(at.front.url, 5, files[0]), STREAM, None, at.clock).subscribing(at.consumer)
+        if password == "wrong":
+            with pytest.raises(UnavailableError, match="ProxyError") as caught:
+                api.subscribe(SHARD, TrimHorizon())
+            assert "wrong" not in str(caught.value)
+        else:
+            events = api.subscribe(SHARD, TrimHorizon())
+            assert next(events).records
+            events.close()
+        target = at.front.url.removeprefix("https://")
+        assert (tunnels.opened, tunnels.refused) == (
+            ([], [target]) if password == "wrong" else ([target], [])
+        )

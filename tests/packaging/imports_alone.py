@@ -21,7 +21,7 @@ OURS = {
     "spark_kinesis_source",
     "spark_kinesis_sink",
 }
-OTHERS = {"pyspark", "pyarrow", "boto3", "pytest", "rich"}
+OTHERS = {"pyspark", "pyarrow", "boto3", "httpx2", "pytest", "rich"}
 
 INSTALLED = {
     "kinesis-credentials": {"kinesis_credentials"},
@@ -32,7 +32,11 @@ INSTALLED = {
 }
 """Which of OURS and OTHERS may be there with each package. PySpark is the user's own: no package installs it."""
 
-NEEDS_EXTRA = {"kinesis_core.arrow": "pyarrow", "kinesis_emulator.pytest_plugin": "pytest"}
+NEEDS_EXTRA = {
+    "kinesis_core.arrow": "pyarrow",
+    "kinesis_core.fan_out.http2": "httpx2",
+    "kinesis_emulator.pytest_plugin": "pytest",
+}
 """Modules for who has the extra; importing one without it says what is missing."""
 NEEDS_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 

@@ -19,13 +19,19 @@ OURS = {
 MAY_IMPORT = {
     "kinesis-credentials": {"attrs", "botocore"},
     "kinesis-emulator": {"pytest"},
-    "kinesis-core": {"attrs", "botocore", "kinesis_credentials", "msgspec", "pyarrow", "structlog"},
+    "kinesis-core": {
+        *("attrs", "botocore", "kinesis_credentials", "msgspec", "structlog"),
+        "urllib3",  # botocore's, whose errors it lets through
+        *("pyarrow", "h2", "httpx2"),
+    },
     "spark-kinesis-source": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
     "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
 }
 """Beside the standard library and itself."""
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/arrow.py"},
+    "httpx2": {"kinesis_core/fan_out/http2.py"},
+    "h2": {"kinesis_core/fan_out/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},
 }
 """Of packages that can do without: the modules that need what only some users have."""
@@ -82,7 +88,7 @@ def test_imports(folders: dict[str, Path], package: str) -> None:
 @pytest.mark.parametrize("extra", sorted(MAY_ONLY))
 def test_extras_are_optional(folders: dict[str, Path], extra: str) -> None:
     """What only some users have is imported by the modules for them, and by no other when it is imported itself."""
-    package = "kinesis-core" if extra == "pyarrow" else "kinesis-emulator"
+    package = "kinesis-emulator" if extra == "pytest" else "kinesis-core"
     source = folders[package] / "src"
     users = {
         str(path.relative_to(source))

@@ -110,6 +110,13 @@ EFFECTS = {
     "subscribeRetries": Effect(
         subscribing(lambda settings: settings.retries), {"subscribeRetries": "3"}, 3, 10, both=FAN_OUT
     ),
+    "fanOutTransport": Effect(
+        subscribing(lambda settings: settings.over_http2),
+        {"fanOutTransport": "HTTP/2"},
+        True,
+        False,
+        both=FAN_OUT,
+    ),
     "fanOutFallback": Effect(
         rows_without_subscription,
         {"fanOutFallback": "false"},

@@ -53,6 +53,7 @@ VALUES = {
     "subscribeTimeout": "9",
     "subscribeRetries": "3",
     "fanOutFallback": "false",
+    "fanOutTransport": "HTTP/2",
 }
 
 
@@ -104,6 +105,7 @@ def test_consumers(given: dict[str, str], consumers: dict[str, str], removes: bo
         ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
         ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
         ({"fanOutFallback": "false"}, FanOutSettings(falls_back=False)),
+        ({"fanOutTransport": "http/2"}, FanOutSettings(over_http2=True)),
     ],
 )
 def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:

@@ -134,6 +134,7 @@ WRITING_UNNEEDED = (
             "subscribeTimeout",
             "subscribeRetries",
             "fanOutFallback",
+            "fanOutTransport",
             "kinesis.subscribeToShard.*",
             "metadataCommitterType",
             "metadataPath",

@@ -21,6 +21,7 @@ from spark_kinesis_source.declarations.fan_out import (
     CONSUMER_TYPE,
     FAN_OUT_FALLBACK,
     FAN_OUT_OPTIONS,
+    FAN_OUT_TRANSPORT,
     KEEP_CONSUMER,
     REGISTERED_CONSUMER_ID,
     REGISTERED_CONSUMER_ID_TYPE,
@@ -50,7 +51,8 @@ class FanOutOptions:
         Return what *values* say; None when the streams are polled.
 
         Raises:
-            OptionError: The consumer is named twice, or an ARN is none, or of another stream.
+            OptionError: The consumer is named twice, or an ARN is none, or of another stream; or what HTTP/2 takes is
+                not installed.
         """
         if not values[CONSUMER_TYPE]:
             return None
@@ -60,8 +62,21 @@ class FanOutOptions:
         return FanOutOptions(
             _match(values, arns, connection) if arns else _name(values, connection),
             by_name and not values[KEEP_CONSUMER],
-            FanOutSettings(values[FAN_OUT_FALLBACK], values[SUBSCRIBE_TIMEOUT], values[SUBSCRIBE_RETRIES]),
+            _read_settings(values),
         )
+
+
+def _read_settings(values: Values) -> FanOutSettings:
+    if values[FAN_OUT_TRANSPORT]:
+        from kinesis_core.fan_out.connections import check_http2
+
+        check_http2()
+    return FanOutSettings(
+        values[FAN_OUT_FALLBACK],
+        values[SUBSCRIBE_TIMEOUT],
+        values[SUBSCRIBE_RETRIES],
+        values[FAN_OUT_TRANSPORT],
+    )
 
 
 def list_idle(values: Values) -> tuple[str, ...]:

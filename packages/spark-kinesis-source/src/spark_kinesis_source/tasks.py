@@ -89,7 +89,9 @@ class ReadTask:
         from kinesis_core.fan_out.ranges import FanOutRanges
 
         def subscriptions(stream: str) -> SubscribeApi:
-            return open_subscriptions(self.connection, self._ref(stream), consumers[stream])
+            return open_subscriptions(
+                self.connection, self._ref(stream), consumers[stream], settings.over_http2
+            )
 
         return FanOutRanges(subscriptions, polled, settings, polled.rng)
 

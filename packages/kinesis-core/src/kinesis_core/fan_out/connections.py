@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
-from kinesis_core.connections import open_stream
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from kinesis_core.connections import make_client, open_stream
+from kinesis_core.errors import OptionError
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import cached_session
 
 
-def open_subscriptions(connection: ConnectionOptions, stream: StreamRef, consumer: str) -> BotoSubscribeApi:
+def open_subscriptions(
+    connection: ConnectionOptions, stream: StreamRef, consumer: str, over_http2: bool = False
+) -> BotoSubscribeApi:
     """
     Return this process's door to the subscriptions of *consumer*, an ARN. It is safe in threads, and calls nobody.
 
     Raises:
         CredentialsError: There are no credentials.
+        OptionError: HTTP/2 is wanted, and what it takes is not installed.
     """
     api = open_stream(connection, stream)
-    take_connection(api.client)
-    return BotoSubscribeApi(api.client, api.name, api.arn, api.policy, api.clock, api.rng, consumer)
+    client = api.client
+    if over_http2:
+        client = _http2_client(connection, connection.region_of(stream), os.getpid())
+    take_connection(client)
+    return BotoSubscribeApi(client, api.name, api.arn, api.policy, api.clock, api.rng, consumer)
+
+
+@lru_cache(maxsize=16)
+def _http2_client(connection: ConnectionOptions, region: str, _process: int) -> Any:
+    """Return a client of its own: others in this process may subscribe by HTTP/1.1."""
+    check_http2()
+    from kinesis_core.fan_out.http2 import use_http2
+
+    client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
+    session = cached_session(connection.credentials, connection.region, connection.proxy_url)
+    use_http2(client, session.get_config_variable("ca_bundle"))
+    return client
+
+
+def check_http2(find: Callable[[str], object] = find_spec) -> None:
+    """
+    See that HTTP/2 can be spoken: that *find* finds what it takes.
+
+    Raises:
+        OptionError: What it takes is not installed.
+    """
+    if find("httpx2") is None or find("h2") is None:
+        raise OptionError(
+            "HTTP/2 needs packages that are not installed: pip install 'kinesis-core[http2]', on driver and executors. Or "
+            "leave fanOutTransport at HTTP/1.1."
+        )
 
 
 def open_consumers(connection: ConnectionOptions, stream: StreamRef) -> BotoConsumerApi:

@@ -86,7 +86,7 @@ def _failure(url: str, error: Exception) -> Exception:
         case httpx2.TimeoutException():
             return boto.ReadTimeoutError(endpoint_url=url, error=error)
         case httpx2.ConnectError():
-            return boto.ConnectionError(error=f"{url}: {error}")
+            return boto.ConnectionError(error=ConnectionError(f"{url}: {error}"))
         case _:
             return boto.HTTPClientError(error=f"{type(error).__name__}: {error}")
 

@@ -14,3 +14,4 @@ class FanOutSettings:
     """Without an event."""
     retries: int = 10
     """Further subscriptions after one that brought no event."""
+    over_http2: bool = False

@@ -131,6 +131,18 @@ FAN_OUT_FALLBACK = Option[bool](
     group=FAN_OUT,
     scope=Scope.SOURCE,
 )
+FAN_OUT_TRANSPORT = Option[bool](
+    name="fanOutTransport",
+    meaning=(
+        "What subscriptions are sent by. `HTTP/2` takes `pip install 'kinesis-core[http2]'` on driver and executors; a "
+        "server that does not offer it is spoken to by HTTP/1.1."
+    ),
+    parser=one_of({"HTTP/1.1": False, "HTTP/2": True}),
+    default=False,
+    default_text="`HTTP/1.1`",
+    group=FAN_OUT,
+    scope=Scope.SOURCE,
+)
 
 FAN_OUT_OPTIONS = (
     CONSUMER_TYPE,
@@ -143,4 +155,5 @@ FAN_OUT_OPTIONS = (
     SUBSCRIBE_TIMEOUT,
     SUBSCRIBE_RETRIES,
     FAN_OUT_FALLBACK,
+    FAN_OUT_TRANSPORT,
 )

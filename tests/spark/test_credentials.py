@@ -54,7 +54,8 @@ def put_in_other_account(emulator: Emulator, count: int, name: str = "orders") -
 
 
 def options(emulator: Emulator, **more: Any) -> dict[str, Any]:
-    return {
+    """Return the options of a reader of `orders`; None takes one of them away."""
+    given = {
         "streamName": "orders",
         "endpointUrl": emulator.endpoint_url,
         "region": "us-east-1",
@@ -62,11 +63,13 @@ def options(emulator: Emulator, **more: Any) -> dict[str, Any]:
         "minFetchPeriod": "20 ms",
         **more,
     }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 KEYS = {"awsAccessKeyId": KEY_ID, "awsSecretKey": "secret"}
 
 
+@pytest.mark.all_sparks
 def test_role(emulator: Emulator, callers: Callers, sts: KeyServices, make_query: MakeQuery) -> None:
     """A role in another account, with an external id, is assumed with the given keys by driver and workers alike."""
     payloads = put_in_other_account(emulator, 40)
@@ -146,6 +149,7 @@ def test_class_of_the_users(emulator: Emulator, callers: Callers, make_query: Ma
     assert callers.keys() == {OTHER_ACCOUNT}
 
 
+@pytest.mark.all_sparks
 def test_sink(emulator: Emulator, callers: Callers, sts: KeyServices, spark: SparkSession) -> None:
     """A sink's tasks write with a role on top of a class's keys, through the proxy, and the driver checks the stream so, too."""
     put_in_other_account(emulator, 0)
@@ -169,6 +173,7 @@ def test_sink(emulator: Emulator, callers: Callers, sts: KeyServices, spark: Spa
     assert through.count(f"{sts.url}/") == len(sts.asked)
 
 
+@pytest.mark.all_sparks
 def test_streams_of_several_accounts_and_regions(
     emulator: Emulator, callers: Callers, make_query: MakeQuery
 ) -> None:

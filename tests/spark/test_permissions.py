@@ -192,10 +192,10 @@ def test_missing_for_fan_out(
     operation: str,
     resource: str,
 ) -> None:
-    """Likewise for enhanced fan-out that is not to fall back; only the consumer's removal may fail unseen."""
+    """Likewise for enhanced fan-out, at the start; only the consumer's removal may fail unseen."""
     stream.put_numbers(10)
     emulator.settings.deny = {operation}
-    query = make_query(stream.options(consumerType="SubscribeToShard", fanOutFallback="false"))
+    query = make_query(stream.options(consumerType="SubscribeToShard"))
     with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on {resource}"):
         query.start().process_all()
 

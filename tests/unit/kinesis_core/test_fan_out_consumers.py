@@ -14,8 +14,10 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.fan_out.api import Consumer
-from kinesis_core.fan_out.consumers import find_consumer, remove_consumer
+from kinesis_core.fan_out.consumers import check_permission, find_consumer, remove_consumer
 from support.fake_stream import FakeClock
+from support.fake_subscriptions import Subscriptions
+from support.scripted_stream import scripted_stream
 
 ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/me:1"
 
@@ -122,6 +124,16 @@ def test_what_registering_raises_is_raised(error: ServiceError) -> None:
     """A missing permission or a full stream ends the start."""
     with pytest.raises(type(error)):
         find(Consumers(error=error))
+
+
+def test_a_permission_is_asked_for_without_taking_a_shard() -> None:
+    """Whether subscribing is allowed shows on a shard that does not exist; nothing else is found out there."""
+    subscriptions = Subscriptions(scripted_stream(2))
+    check_permission(subscriptions)
+    assert [shard_id in subscriptions.stream.shards for _, shard_id, _ in subscriptions.calls] == [False]
+    subscriptions.refusals = [AccessDeniedError("not allowed", "AccessDeniedException")]
+    with pytest.raises(AccessDeniedError):
+        check_permission(subscriptions)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,14 @@ CALLS = (
         "kinesis",
         "SubscribeToShard",
         (CONSUMER, STREAM),
-        (Use(Purpose.FAN_OUT, _EXECUTORS, "at the start of a shard's range, and again after 5 minutes"),),
+        (
+            Use(
+                Purpose.FAN_OUT,
+                _BOTH,
+                "once when a query starts, to see that it is allowed; a task at the start of a shard's range, and again "
+                "after 5 minutes",
+            ),
+        ),
         "1 call a second, 1 every 5 seconds with success, and 2 MiB a second, per consumer and shard",
     ),
     Call(

@@ -141,18 +141,19 @@ class Consumers:
         Find them, register those that are not there, and wait.
 
         Raises:
-            ServiceError: One cannot be found or registered, or is not ACTIVE in time.
+            ServiceError: One cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
         """
-        from kinesis_core.fan_out.connections import open_consumers
-        from kinesis_core.fan_out.consumers import find_consumer
+        from kinesis_core.fan_out.connections import open_consumers, open_subscriptions
+        from kinesis_core.fan_out.consumers import check_permission, find_consumer
 
         self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
         self._removes = options.removes
         self._found: dict[str, Consumer] = {}
-        for label, api in self._apis.items():
-            self._found[label] = find_consumer(
-                api, options.consumers[label], options.settings.timeout_s, SystemClock()
-            )
+        for ref in connection.streams:
+            name, timeout_s = options.consumers[ref.label], options.settings.timeout_s
+            consumer = find_consumer(self._apis[ref.label], name, timeout_s, SystemClock())
+            check_permission(open_subscriptions(connection, ref, consumer.arn, options.settings.over_http2))
+            self._found[ref.label] = consumer
         if self._removes:
             _stop_in_order()
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ResourceInUseError, ServiceError, StreamNotFoundError
-from kinesis_core.fan_out.api import Consumer, ConsumerApi
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.errors import (
+    AccessDeniedError,
+    ResourceInUseError,
+    ServiceError,
+    StreamNotFoundError,
+)
+from kinesis_core.fan_out.api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")
 
 LOOK_EVERY_S = 1.0
+_NO_SHARD = "shardId-999999999999"
 
 
 def find_consumer(api: ConsumerApi, name_or_arn: str, timeout_s: float, clock: Clock) -> Consumer:
@@ -44,6 +51,23 @@ def _look(api: ConsumerApi, name: str) -> Consumer:
         return api.register_consumer(name)
     except ResourceInUseError:  # another query was faster, or AWS does not show yet what we registered
         return Consumer(name, "", "CREATING")
+
+
+def check_permission(api: SubscribeApi) -> None:
+    """
+    See that the consumer's subscriptions are allowed, by asking for one to a shard that there never is.
+
+    AWS looks at permissions first, so that this takes no shard from anybody. What else goes wrong does not count here.
+
+    Raises:
+        AccessDeniedError: They are not.
+    """
+    try:
+        api.subscribe(_NO_SHARD, TrimHorizon()).close()
+    except AccessDeniedError:
+        raise
+    except ServiceError as error:
+        log.debug("consumer.allowed", consumer=api.consumer, reason=error.code)
 
 
 def remove_consumer(api: ConsumerApi, consumer: Consumer) -> None:

@@ -123,7 +123,7 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
     return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
 
 
-def decode_event(body: bytes, with_data: bool = True) -> SubscribedPage:
+def decode_event(body: bytes | memoryview, with_data: bool = True) -> SubscribedPage:
     """
     Decode the payload of one SubscribeToShardEvent, like `decode_page`.
 
@@ -136,7 +136,7 @@ def decode_event(body: bytes, with_data: bool = True) -> SubscribedPage:
     return page
 
 
-def _decode(body: bytes, decoder: msgspec.json.Decoder[P], action: str) -> P:
+def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: str) -> P:
     try:
         page = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

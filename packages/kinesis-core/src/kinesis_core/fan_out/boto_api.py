@@ -138,7 +138,7 @@ def _said(frame: Frame) -> str:
         try:
             said = msgspec.json.decode(frame.payload, type=_Reason).message
         except (msgspec.DecodeError, UnicodeDecodeError):
-            said = frame.payload.decode(errors="replace")
+            said = bytes(frame.payload).decode(errors="replace")
     return said
 
 

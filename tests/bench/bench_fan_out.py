@@ -1,0 +1,171 @@
+"""
+From a subscription's bytes to record batches, against those of GetRecords' pages, and against boto3's event stream.
+
+Decoding costs more than polling's does by the checksum of each event, at 4 GB/s; an answer of GetRecords has none.
+
+    python -m tests.bench.bench_fan_out
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import botocore.session
+import pyarrow as pa
+from attrs import frozen
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from tests.bench.bench_decode import (
+    RECORDS_PER_CPU_S,
+    SCHEMA,
+    SHARD,
+    STREAM,
+    page_body,
+    random_payloads,
+    user_batch,
+)
+from tests.bench.harness import Row, measure, show
+
+from kinesis_core.arrow import BatchBuilder
+from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.clock import SystemClock
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.fan_out.boto_api import BotoSubscribeApi, take_connection
+from kinesis_core.fan_out.frames import read_frames
+from kinesis_core.pages import decode_event, decode_page
+from kinesis_core.retry import RetryPolicy
+from kinesis_emulator.frames import event_frame
+
+REPEAT = 9
+EVENTS = 4
+PIECE_BYTES = 65536
+"""As much as urllib3 hands over at once."""
+CONSUMER = "arn:aws:kinesis:us-east-1:000000000000:stream/orders/consumer/me:1"
+Read = Callable[[], list[pa.RecordBatch]]
+
+
+def run() -> list[Row]:
+    """Return three rows per size of records: decoding alone, with the calls, and against boto3."""
+    return [
+        row
+        for records, size_bytes, target in ((10_000, 100, 15), (1_000, 1_000, 7), (200, 10_000, None))
+        for row in (
+            _decoding(records, size_bytes),
+            _against_polling(records, size_bytes),
+            _against_boto3(records, size_bytes, target),
+        )
+    ]
+
+
+def _decoding(records: int, size_bytes: int) -> Row:
+    body = page_body(random_payloads(records, size_bytes))
+    pieces, page = _pieces(event_frame("SubscribeToShardEvent", _event(body)) * EVENTS), _pieces(body)
+    builder = BatchBuilder(SCHEMA.names)
+
+    def subscribed() -> list[pa.RecordBatch]:
+        return [builder.build(decode_event(f.payload), STREAM, SHARD) for f in read_frames(pieces)]
+
+    def polled() -> list[pa.RecordBatch]:
+        return [builder.build(decode_page(b"".join(page)), STREAM, SHARD) for _ in range(EVENTS)]
+
+    return _row(records, size_bytes, "decoding alone, against polling", subscribed, polled, None)
+
+
+def _against_polling(records: int, size_bytes: int) -> Row:
+    body = page_body(random_payloads(records, size_bytes))
+    subscribed, builder, client = _subscribed(body), BatchBuilder(SCHEMA.names), _client(_pieces(body))
+    take_body(client)
+    api = BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
+
+    def polled() -> list[pa.RecordBatch]:
+        pages = [api.get_records("iterator", records) for _ in range(EVENTS)]
+        return [builder.build(page, STREAM, SHARD) for page in pages]
+
+    return _row(records, size_bytes, "with the calls, against polling", subscribed, polled, None)
+
+
+def _against_boto3(records: int, size_bytes: int, target: float | None) -> Row:
+    body = page_body(random_payloads(records, size_bytes))
+    boto = _client(_answer(body))
+
+    def theirs() -> list[pa.RecordBatch]:
+        answer = boto.subscribe_to_shard(
+            ConsumerARN=CONSUMER, ShardId=SHARD, StartingPosition={"Type": "TRIM_HORIZON"}
+        )
+        with closing(answer["EventStream"]) as events:
+            return [user_batch(event["SubscribeToShardEvent"]["Records"]) for event in events]
+
+    return _row(records, size_bytes, "against boto3", _subscribed(body), theirs, target)
+
+
+def _subscribed(body: bytes) -> Read:
+    """Return a function that makes a subscription, and reads all of its events."""
+    client, builder = _client(_answer(body)), BatchBuilder(SCHEMA.names)
+    take_connection(client)
+    rng = random.Random(0)
+    api = BotoSubscribeApi(client, STREAM, None, RetryPolicy(), SystemClock(), rng, CONSUMER)
+
+    def read() -> list[pa.RecordBatch]:
+        with closing(api.subscribe(SHARD, TrimHorizon())) as events:
+            return [builder.build(page, STREAM, SHARD) for page in events]
+
+    return read
+
+
+def _row(records: int, size_bytes: int, what: str, ours: Read, theirs: Read, target: float | None) -> Row:
+    if len(ours()) != EVENTS or ours() != theirs():
+        raise AssertionError("both must build the same batches")
+    case = f"{records:,} x {size_bytes:,} B, {what}"
+    return measure(ours, theirs, REPEAT).row("fan-out", case, EVENTS * records, RECORDS_PER_CPU_S, target)
+
+
+def _event(body: bytes) -> bytes:
+    """Return the payload of an event with the records of a page."""
+    page = json.loads(body)
+    del page["NextShardIterator"]
+    page["ContinuationSequenceNumber"] = page["Records"][-1]["SequenceNumber"]
+    return json.dumps(page, separators=(",", ":")).encode()
+
+
+def _answer(body: bytes) -> list[bytes]:
+    """Return what a subscription sends, with the records of a page in each event."""
+    events = event_frame("SubscribeToShardEvent", _event(body)) * EVENTS
+    return [event_frame("initial-response", b"{}"), *_pieces(events)]
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    return [data[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES)]
+
+
+@frozen
+class _Connection:
+    """An answer's body as urllib3 hands it over."""
+
+    pieces: list[bytes]
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield from self.pieces
+
+    def close(self) -> None:
+        pass
+
+
+def _client(pieces: list[bytes]) -> Any:
+    """Return a client whose calls are all answered with *pieces*, so that all but the network counts."""
+    client: Any = botocore.session.get_session().create_client(
+        "kinesis", region_name="us-east-1", aws_access_key_id="invented", aws_secret_access_key="invented"
+    )
+
+    def answer(**_: Any) -> AWSResponse:
+        return AWSResponse("https://127.0.0.1", 200, HTTPHeaders(), _Connection(pieces))
+
+    client.meta.events.register("before-send.kinesis", answer)
+    return client
+
+
+if __name__ == "__main__":
+    show(run())

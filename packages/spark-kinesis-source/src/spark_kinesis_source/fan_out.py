@@ -182,4 +182,6 @@ def _stop_in_order() -> None:
 
 
 def _exit(_signal: int, _frame: object) -> NoReturn:
+    # Spark sends a second one milliseconds later, which would end the call that removes the consumer.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(0)

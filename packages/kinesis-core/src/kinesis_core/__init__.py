@@ -16,6 +16,7 @@ from kinesis_core.errors import (
     StreamRecreatedError,
     UnavailableError,
 )
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.options.position_types import Checkpoint, Latest, PerShard, PerStream
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.stream import Batch, ListedShard, Stream
@@ -28,6 +29,7 @@ __all__ = [
     "Batch",
     "Checkpoint",
     "DataLossError",
+    "FanOutSettings",
     "InvalidRecordError",
     "InvalidRequestError",
     "KinesisError",

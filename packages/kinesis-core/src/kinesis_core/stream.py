@@ -9,16 +9,18 @@ Kinesis for plain Python: open a stream, see its shards, read it from one place 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
 from kinesis_core.chain_reader import read_chains
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.columns import DEFAULT_COLUMNS, UserRecord, user_records
 from kinesis_core.connections import open_stream
 from kinesis_core.errors import OptionError
+from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.offsets import Offset
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.options.option import BadValueError, Parser
@@ -40,7 +42,10 @@ from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 if TYPE_CHECKING:
     import pyarrow
 
+    from kinesis_core.fan_out.stream_consumer import StreamConsumer
+
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
+Pages = Iterator[tuple[ShardRange, Page]]
 
 
 @frozen
@@ -55,13 +60,11 @@ class Batch:
     offset: dict[str, Any]
     _name: str
     _chains: Sequence[Chain]
-    _api: StreamApi = field(repr=False)
-    _settings: ReadSettings
-    _clock: Clock
+    _read: Callable[[Sequence[Chain], bool], Pages] = field(repr=False)
 
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
         """Yield the (user) records: those of one shard in order, a parent's before its children's."""
-        for shard_range, page in self._pages(with_data=True):
+        for shard_range, page in self._read(self._chains, True):
             skip = shard_range.skip(page)
             yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
@@ -77,19 +80,14 @@ class Batch:
         from kinesis_core.arrow import BatchBuilder
 
         builder = BatchBuilder(columns, deaggregate)
-        for shard_range, page in self._pages(with_data=builder.needs_data):
+        for shard_range, page in self._read(self._chains, builder.needs_data):
             skip = shard_range.skip(page)
             yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
-
-    def _pages(self, *, with_data: bool) -> Iterator[tuple[ShardRange, Page]]:
-        rng = random.Random()  # noqa: S311 # jitter, not a secret
-        polled = PolledRanges(lambda _: self._api, self._settings, rng, with_data)
-        return read_chains(self._chains, polled, self._settings.threads, self._clock)
 
 
 @define
 class Stream:
-    """One stream, for reading. Safe to share between threads."""
+    """One stream, for reading. Safe to share between threads. As a context manager, it is closed at the end."""
 
     name: str
     _label: str
@@ -97,6 +95,7 @@ class Stream:
     _plan_settings: PlanSettings
     _read_settings: ReadSettings
     _clock: Clock = field(factory=SystemClock)
+    _consumer: StreamConsumer | None = None
 
     @classmethod
     def open(
@@ -108,6 +107,9 @@ class Stream:
         credentials: CredentialSpec | None = None,
         plan: PlanSettings | None = None,
         read: ReadSettings | None = None,
+        consumer: str | None = None,
+        keep_consumer: bool = False,
+        fan_out: FanOutSettings | None = None,
     ) -> Stream:
         """
         Return the stream, once it has been found to be there.
@@ -115,9 +117,13 @@ class Stream:
         *region* is taken from the ARN, the endpoint or botocore's chain when absent; *credentials* from botocore's
         chain.
 
+        With a *consumer*, batches are read by enhanced fan-out. One that goes by its name is registered if it is not there,
+        and removed by `close` unless *keep_consumer* says otherwise; one by its ARN must be there, and stays.
+
         Raises:
             CredentialsError: There are no credentials, or no region.
-            StreamNotFoundError: There is no such stream.
+            OptionError: The consumer is another stream's, or what *fan_out* wants is not installed.
+            StreamNotFoundError: There is no such stream, or no such consumer.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
         spec = credentials or DefaultChain()
@@ -127,9 +133,31 @@ class Stream:
             spec, region=region, arns=(arn,) if arn else (), endpoint_url=endpoint_url
         )
         ref = StreamRef(name, arn)
-        api = open_stream(ConnectionOptions((ref,), signed_for, endpoint_url, spec), ref)
-        api.describe()
-        return cls(name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        connection = ConnectionOptions((ref,), signed_for, endpoint_url, spec)
+        api = open_stream(connection, ref)
+        found = api.describe()
+        made = cls(name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        if consumer is not None:
+            from kinesis_core.fan_out.stream_consumer import StreamConsumer
+
+            made._consumer = StreamConsumer.open(
+                connection, found.arn, consumer, keep_consumer, fan_out or FanOutSettings(), made._clock
+            )
+        return made
+
+    def close(self) -> None:
+        """Remove the consumer if it goes by its name and is not to be kept. Batches are read by polling from then on."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     def shards(self) -> list[ListedShard]:
         """Return all shards that Kinesis still knows, open and closed, by shard id."""
@@ -182,7 +210,14 @@ class Stream:
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         chains = planner.chains(start, end)
-        return Batch(end.to_json(), self.name, chains, self._api, self._read_settings, self._clock)
+        return Batch(end.to_json(), self.name, chains, self._pages)
+
+    def _pages(self, chains: Sequence[Chain], with_data: bool) -> Pages:
+        rng = random.Random()  # noqa: S311 # jitter, not a secret
+        polled = PolledRanges(lambda _: self._api, self._read_settings, rng, with_data)
+        if self._consumer is None:
+            return read_chains(chains, polled, self._read_settings.threads, self._clock)
+        return self._consumer.read(chains, polled, self._clock)
 
 
 Start = str | StartingPosition | Mapping[str, Any]
@@ -197,16 +232,7 @@ class ListedShard(Shard):
 
 
 def _listed(shard: Shard, listing: Listing) -> ListedShard:
-    return ListedShard(
-        shard.shard_id,
-        shard.parent_id,
-        shard.adjacent_parent_id,
-        shard.hash_start,
-        shard.hash_end,
-        shard.starting_number,
-        shard.ending_number,
-        children_of(shard.shard_id, listing),
-    )
+    return ListedShard(**asdict(shard, recurse=False), children=children_of(shard.shard_id, listing))
 
 
 def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:

@@ -1,0 +1,140 @@
+"""Plain Python by enhanced fan-out, against the emulator: the same batches, through a consumer that comes and goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from kinesis_core import (
+    AccessDeniedError,
+    FanOutSettings,
+    OptionError,
+    Stream,
+    StreamNotFoundError,
+    UserRecord,
+)
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator, Limits, Settings
+
+STREAM = "orders"
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    settings = Settings(limits=Limits.unlimited(), subscription_seat_s=0)
+    with Emulator(settings=settings) as made:
+        made.create_stream(STREAM, shards=2)
+        for i in range(100):
+            made.put(STREAM, b"%d" % i, f"key-{i}")
+        yield made
+
+
+def open_stream(emulator: Emulator, **more: Any) -> Stream:
+    keys = StaticKeys("AKIAEXAMPLE", "example-secret")
+    return Stream.open(
+        STREAM, region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=keys, **more
+    )
+
+
+def everything(stream: Stream) -> dict[str, UserRecord]:
+    return {record.sequence_number: record for record in stream.read("TRIM_HORIZON").records()}
+
+
+def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
+    """With a consumer each shard's range comes through a subscription, record by record what polling brings."""
+    polled = everything(open_stream(emulator))
+    with open_stream(emulator, consumer="audit") as stream:
+        emulator.calls.clear()
+        assert everything(stream) == polled
+    assert emulator.calls.count("SubscribeToShard") == 2
+    assert emulator.subscriptions(STREAM) == []
+
+
+def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
+    """Record batches are read through the same subscriptions."""
+    with open_stream(emulator, consumer="audit") as stream:
+        batches = list(stream.read("TRIM_HORIZON").record_batches(["data"]))
+    assert sum(batch.num_rows for batch in batches) == 100
+
+
+def test_following_across_a_split(emulator: Emulator) -> None:
+    """`follow` goes through subscriptions batch by batch, and to a shard's children behind its end."""
+    emulator.split(STREAM, emulator.shard_ids(STREAM)[0])
+    for i in range(100, 200):
+        emulator.put(STREAM, b"%d" % i, f"key-{i}")
+    found: list[bytes] = []
+    with open_stream(emulator, consumer="audit") as stream:
+        for batch in islice(stream.follow("TRIM_HORIZON"), 2):
+            found += [record.data for record in batch.records()]
+    assert sorted(found, key=int) == [b"%d" % i for i in range(200)]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_name_is_removed_unless_it_is_kept(emulator: Emulator, is_kept: bool) -> None:
+    """A consumer by name is registered, and removed when the stream is closed; twice is as once."""
+    with open_stream(emulator, consumer="audit", keep_consumer=is_kept) as stream:
+        everything(stream)
+    stream.close()
+    assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
+    again = open_stream(emulator, consumer="audit")
+    assert emulator.calls.count("RegisterStreamConsumer") == (1 if is_kept else 2)
+    again.close()
+
+
+def test_an_arn_is_never_removed(emulator: Emulator) -> None:
+    """A consumer by its ARN must be there, must be the stream's, and stays."""
+    arn = emulator.register_consumer(STREAM, "audit")
+    emulator.create_stream("others")
+    with open_stream(emulator, consumer=arn) as stream:
+        assert len(everything(stream)) == 100
+    assert emulator.calls.count("DeregisterStreamConsumer") == 0
+    with pytest.raises(OptionError, match=r"a consumer of .*stream/orders; got"):
+        open_stream(emulator, consumer=emulator.register_consumer("others", "audit"))
+    with pytest.raises(StreamNotFoundError):
+        open_stream(emulator, consumer=f"{arn}9")
+
+
+def test_a_missing_permission_is_told_at_once(emulator: Emulator) -> None:
+    """Who may not subscribe learns it when the stream is opened, and leaves no consumer to be paid for."""
+    emulator.settings.deny.add("SubscribeToShard")
+    with pytest.raises(AccessDeniedError, match="kinesis:SubscribeToShard"):
+        open_stream(emulator, consumer="audit")
+    assert emulator.calls.count("DeregisterStreamConsumer") == 1
+
+
+def test_what_is_left_over_is_polled_or_waited_for(emulator: Emulator) -> None:
+    """A shard that was subscribed to a moment ago is polled; told not to, its reader waits until it is free."""
+    emulator.settings.subscription_seat_s = 2
+    with open_stream(emulator, consumer="audit") as stream:
+        first = everything(stream)
+        assert everything(stream) == first
+        assert emulator.calls.count("GetRecords") > 0
+    waits = FanOutSettings(falls_back=False)
+    with open_stream(emulator, consumer="patient", fan_out=waits) as stream:
+        assert everything(stream) == first
+
+
+def test_after_closing_it_polls(emulator: Emulator) -> None:
+    """A stream that was closed can still be read, without its consumer."""
+    with open_stream(emulator, consumer="audit") as stream:
+        batch = stream.read("TRIM_HORIZON")
+    emulator.calls.clear()
+    assert len(list(batch.records())) == 100
+    assert emulator.calls.count("SubscribeToShard") == 0
+
+
+def test_nobody_else_pays_for_it() -> None:
+    """Without a consumer nothing of fan-out is imported but its settings, and no HTTP/2 in any case."""
+    program = (
+        "import sys, kinesis_core\n"
+        "print(sorted(m for m in sys.modules if m.startswith(('kinesis_core.fan_out.', 'httpx2', 'h2'))))\n"
+        "import kinesis_core.fan_out.stream_consumer\n"
+        "print([m for m in sys.modules if m.startswith(('httpx2', 'h2'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['kinesis_core.fan_out.settings']\n[]\n"

@@ -186,7 +186,8 @@ class Stream:
         """
         Yield batch after batch from *start*, and wait when there is nothing new. It never ends by itself.
 
-        A child shard's records come in a later batch than its parents'. To go on after a restart, save each batch's
+        A child shard's records come in a later batch than its parents'. After hours of silence a batch may be empty, and its
+        offset is as good to save as any. To go on after a restart, save each batch's
         `offset` when it is done, and give the last one as *start*.
         """
         planner = self._planner()

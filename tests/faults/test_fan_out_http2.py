@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from kinesis_core import TrimHorizon, UnavailableError
-from kinesis_emulator import EventFault, Fault
+from kinesis_emulator import Emulator, EventFault, Fault
 from support.certificates import make_certificate
-from support.fan_out_core import SHARD, STREAM, Desk, Doors, connect, desk
+from support.fan_out_core import REGION, SHARD, STREAM, Desk, Doors, connect, desk
+from support.halves import payloads, plan, streaming
+from support.http2_front import Http2Front
 from support.tunnels import Tunnels
 
 
@@ -106,3 +108,26 @@ def test_a_proxy_is_gone_through(
         assert (tunnels.opened, tunnels.refused) == (
             ([], [target]) if password == "wrong" else ([target], [])
         )
+
+
+def test_the_source_speaks_it(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `fanOutTransport` a query's tasks subscribe by HTTP/2, trusting the certificates that botocore would."""
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(files[0]))
+    with Emulator() as emulator, Http2Front(emulator.port, *files) as front:
+        emulator.create_stream(STREAM)
+        sent = [emulator.put(STREAM, b"%d" % i).data for i in range(100)]
+        options = {
+            "streamName": STREAM,
+            "region": REGION,
+            "endpointUrl": front.url,
+            "awsAccessKeyId": "AKIAEXAMPLE",
+            "awsSecretKey": "example-secret",
+            "startingPosition": "TRIM_HORIZON",
+            "consumerType": "SubscribeToShard",
+            "fanOutTransport": "HTTP/2",
+            "fanOutFallback": "false",
+        }
+        with streaming(options) as reader:
+            partitions, _ = plan(reader)
+            assert payloads(reader, partitions) == sent
+        assert front.calls == [1, 1]  # one of them to see that it is allowed

@@ -9,10 +9,13 @@ from attrs import define, field
 
 from kinesis_emulator import Emulator, Fault, Request
 
+NO_SHARD = "shardId-999999999999"
+"""Where the driver sees whether it may subscribe."""
+
 
 @define
 class Seats:
-    """Every SubscribeToShard that was called; to be an emulator's `settings.fault`, which *then* may add to."""
+    """Every SubscribeToShard that a task called; it is an emulator's `settings.fault`, which *then* may add to."""
 
     emulator: Emulator
     then: Callable[[Request], Fault | None] = lambda _: None
@@ -25,6 +28,8 @@ class Seats:
         self.emulator.settings.fault = self
 
     def __call__(self, request: Request) -> Fault | None:
+        if request.shard_id == NO_SHARD:
+            return None
         if request.action == "SubscribeToShard":
             with self._lock:
                 self.asked.append(request)

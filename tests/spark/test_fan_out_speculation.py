@@ -1,0 +1,42 @@
+"""Enhanced fan-out on a cluster that runs a task twice at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kinesis_emulator import Emulator
+from support.seats import Seats
+from support.standalone import has_two_hosts, standalone
+from support.streams import StreamUnderTest
+
+JOB = Path(__file__).parents[1] / "support" / "jobs" / "speculating_job.py"
+TIMEOUT_S = 240
+
+
+@pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
+def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path: Path) -> None:
+    """Of two attempts at once only the first subscribes; the second one polls the identical records."""
+    seats = Seats(emulator)
+    stream.put_numbers(20)
+    options = stream.options(consumerType="SubscribeToShard")
+    with standalone(tmp_path) as url:
+        environment = {**os.environ, "OPTIONS": json.dumps(options), "PYSPARK_PYTHON": sys.executable}
+        job = [sys.executable, str(JOB), url, str(tmp_path)]
+        ran = subprocess.run(
+            job,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stdout.decode()
+    assert json.loads((tmp_path / "rows").read_text()) == [data.decode() for data in stream.payloads]
+    assert (tmp_path / "attempt-1").exists()
+    assert len(seats.asked) == 1

@@ -1,0 +1,79 @@
+"""A Spark cluster of processes on this machine: a master and two workers that Spark takes for two hosts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyspark
+
+HOSTS = ("127.0.0.1", "127.0.0.2")
+"""Spark runs no second attempt of a task on a host that has the first."""
+SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+DEADLINE_S = 60
+
+
+def has_two_hosts() -> bool:
+    """Return whether the second address is there, as it is on Linux."""
+    try:
+        socket.create_server((HOSTS[1], 0)).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[str]:
+    """Yield the URL of a master with two workers of one core each; they log into *folder*."""
+    port = _free_port()
+    url = f"spark://{HOSTS[0]}:{port}"
+    running = [_start(folder, "master", "Master", "--host", HOSTS[0], "--port", str(port))]
+    try:
+        for host in HOSTS:
+            worker = ("--host", host, "--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
+            running.append(_start(folder, host, "Worker", *worker, url))
+        for host in HOSTS:
+            _wait_for(folder / host, "Successfully registered with master")
+        yield url
+    finally:
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _start(folder: Path, log: str, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0], "PYSPARK_PYTHON": sys.executable}
+    with (folder / log).open("wb") as output:
+        return subprocess.Popen(
+            [
+                str(SPARK_CLASS),
+                f"org.apache.spark.deploy.{name.lower()}.{name}",
+                "--webui-port",
+                "0",
+                *arguments,
+            ],
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _free_port() -> int:
+    with socket.create_server((HOSTS[0], 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def _wait_for(log: Path, said: str) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while said not in log.read_text():
+        assert time.monotonic() < deadline, f"not '{said}' within {DEADLINE_S} s, but:\n{log.read_text()}"
+        time.sleep(0.1)

@@ -24,6 +24,9 @@ from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
 
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+"""A socket that is left to the garbage collector warns where no test would see it."""
+
 OpenDesk = Callable[..., AbstractContextManager[Desk]]
 READ_TIMEOUT_S = 0.5
 """Of a subscription that says nothing; whatever shall come in these tests has been sent by then, or comes later."""

@@ -16,6 +16,9 @@ from support.halves import payloads, plan, streaming
 from support.http2_front import Http2Front
 from support.tunnels import Tunnels
 
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+"""A socket that is left to the garbage collector warns where no test would see it."""
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:

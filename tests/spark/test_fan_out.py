@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row
 
+from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
 from spark_kinesis_source import all_columns
 from support.halves import batch_reader, payloads, plan, streaming
@@ -97,6 +98,15 @@ def test_consumer_that_is_not_active(
     with pytest.raises(Exception, match="Consumer 'slow' is CREATING and not ACTIVE after 1 s") as caught:
         make_query(options).start().process_all()
     assert "give it more time by subscribeTimeout" in str(caught.value)
+
+
+def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A query that may not subscribe leaves no consumer behind that it has registered."""
+    emulator.settings.deny = {"SubscribeToShard"}
+    with pytest.raises(AccessDeniedError), streaming(stream.options(**FALLS_BACK)) as reader:
+        plan(reader)
+    assert emulator.calls.count("RegisterStreamConsumer") == 1
+    assert not consumers(stream)
 
 
 # Subscriptions -----------------------------------------------------------------------------------------------

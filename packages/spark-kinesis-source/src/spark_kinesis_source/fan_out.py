@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import frozen
 
 from kinesis_core.clock import SystemClock
-from kinesis_core.errors import OptionError
+from kinesis_core.errors import OptionError, ServiceError
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.options import BadValueError, ConnectionOptions, Option, StreamRef, Values
 from spark_kinesis_source.declarations.fan_out import (
@@ -143,19 +143,29 @@ class Consumers:
         Raises:
             ServiceError: One cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
         """
-        from kinesis_core.fan_out.connections import open_consumers, open_subscriptions
-        from kinesis_core.fan_out.consumers import check_permission, find_consumer
+        from kinesis_core.fan_out.connections import open_consumers
 
         self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
         self._removes = options.removes
         self._found: dict[str, Consumer] = {}
-        for ref in connection.streams:
-            name, timeout_s = options.consumers[ref.label], options.settings.timeout_s
-            consumer = find_consumer(self._apis[ref.label], name, timeout_s, SystemClock())
-            check_permission(open_subscriptions(connection, ref, consumer.arn, options.settings.over_http2))
-            self._found[ref.label] = consumer
+        try:
+            self._find(connection, options)
+        except ServiceError:
+            self.remove()  # nobody will stop a query that has not begun
+            raise
         if self._removes:
             _stop_in_order()
+
+    def _find(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
+        from kinesis_core.fan_out.connections import open_subscriptions
+        from kinesis_core.fan_out.consumers import check_permission, find_consumer
+
+        settings = options.settings
+        for ref in connection.streams:
+            name = options.consumers[ref.label]
+            consumer = find_consumer(self._apis[ref.label], name, settings.timeout_s, SystemClock())
+            self._found[ref.label] = consumer
+            check_permission(open_subscriptions(connection, ref, consumer.arn, settings.over_http2))
 
     @property
     def arns(self) -> dict[str, str]:

@@ -7,13 +7,14 @@ import re
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
 from attrs import define, field, frozen
+
+from support.local_http import LocalHttp, QuietHandler
 
 _SCOPE = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/")
 SECRET, TOKEN = "SecretOfASession", "TokenOfASession"
@@ -38,8 +39,8 @@ def _account_of(asked: Asked) -> str:
     return asked.params["RoleArn"].split(":")[4]
 
 
-@define
-class KeyServices:
+@define(slots=False)
+class KeyServices(LocalHttp):
     """
     Gives keys that live for *life_s*; a context manager.
 
@@ -53,13 +54,12 @@ class KeyServices:
     refusal: str | None = None
     now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
     asked: list[Asked] = field(factory=list, init=False)
-    _server: ThreadingHTTPServer = field(init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
-    def __enter__(self) -> KeyServices:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         services = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 params = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
                 self._send(*services._answer_sts(services._note(params.pop("Action"), params, self.headers)))
@@ -73,23 +73,7 @@ class KeyServices:
                 self.end_headers()
                 self.wfile.write(body.encode())
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return Handler
 
     def _note(self, action: str, params: dict[str, str], headers: Any) -> Asked:
         authorization = headers.get("Authorization", "")

@@ -11,7 +11,14 @@ https://docs.databricks.com/connect/streaming/kinesis.html.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from kinesis_core.errors import OptionError
+
 Configuration = dict[str, str]
+Parse = Callable[[Configuration], Any]
+"""Makes options with `notes`, as source and sink do."""
 
 ENDPOINT = "https://kinesis.example.com"
 """Outside AWS, so that no region can be told from it."""
@@ -204,3 +211,33 @@ def respell(name: str) -> list[str]:
     """Return the other spellings of *name*: in any case, with the prefix or without."""
     bare = name[len("kinesis.") :] if name.lower().startswith("kinesis.") else name
     return [name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}"]
+
+
+def see_whole(parse: Parse, configuration: Configuration) -> None:
+    """See that a configuration is understood as it stands, and each option that is not needed is told once."""
+    notes = parse(configuration).notes
+    assert all("is accepted and not needed" in note for note in notes)
+    assert len(set(notes)) == len(notes)
+
+
+def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None:
+    """See that an option means the same in any case, with and without the prefix."""
+    expected = parse(configuration)
+    for spelling in respell(name):
+        options = parse(
+            {spelling if other == name else other: value for other, value in configuration.items()}
+        )
+        assert options == expected
+        assert len(options.notes) == len(expected.notes)
+
+
+def see_effect(parse: Parse, configuration: Configuration, name: str) -> None:
+    """See that without the option something would be different, or that the log says why it would not."""
+    options = parse(configuration)
+    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.notes)
+    rest = {other: value for other, value in configuration.items() if other != name}
+    try:
+        is_missed = parse(rest) != options
+    except OptionError:
+        is_missed = True
+    assert is_missed or told or name in ONLY_CHECKED

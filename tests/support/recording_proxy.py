@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import http.client
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
+
+from support.local_http import LocalHttp, QuietHandler
 
 
 @frozen
@@ -21,17 +20,16 @@ class Passed:
     authorization: str
 
 
-@define
-class RecordingProxy:
+@define(slots=False)
+class RecordingProxy(LocalHttp):
     """A proxy; a context manager."""
 
     asked: list[Passed] = field(factory=list, init=False)
-    _server: ThreadingHTTPServer = field(init=False)
 
-    def __enter__(self) -> RecordingProxy:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         proxy = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
@@ -56,23 +54,7 @@ class RecordingProxy:
                 proxy._note(self)
                 self.send_error(403, "No tunnels")
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
+        return Handler
 
     def _note(self, request: BaseHTTPRequestHandler) -> None:
         given = request.headers.get("Proxy-Authorization", "")

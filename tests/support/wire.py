@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+
+from support.local_http import LocalHttp, QuietHandler
 
 _AUTHORIZATION = re.compile(
     r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request, "
@@ -45,17 +44,16 @@ class Sent:
         return bool(auth.signature(text, request) == found["signature"])
 
 
-@define
-class Wire:
+@define(slots=False)
+class Wire(LocalHttp):
     """A context manager."""
 
     sent: list[Sent] = field(factory=list, init=False)
-    _server: ThreadingHTTPServer = field(init=False)
 
-    def __enter__(self) -> Wire:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         wire = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
@@ -65,24 +63,4 @@ class Wire:
                 self.end_headers()
                 self.wfile.write(_REFUSAL)
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return Handler

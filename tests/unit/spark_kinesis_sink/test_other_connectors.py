@@ -6,11 +6,10 @@ import os
 
 import pytest
 
-from kinesis_core.errors import OptionError
 from kinesis_core.options import Origin
 from kinesis_core.options.option import normalise
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
-from support.other_connectors import SINKS, Configuration, respell
+from support.other_connectors import SINKS, Configuration, see_effect, see_spellings, see_whole
 
 CONFIGURATIONS = pytest.mark.parametrize("configuration", SINKS.values(), ids=list(SINKS))
 OPTIONS = pytest.mark.parametrize(
@@ -30,33 +29,19 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @CONFIGURATIONS
 def test_whole_configurations(configuration: Configuration) -> None:
     """A configuration is understood as it stands, and each option that is not needed is told once."""
-    notes = SinkOptions.parse(configuration).notes
-    assert all("is accepted and not needed" in note for note in notes)
-    assert len(set(notes)) == len(notes)
+    see_whole(SinkOptions.parse, configuration)
 
 
 @OPTIONS
 def test_spellings(configuration: Configuration, name: str) -> None:
     """An option means the same in any case, with and without the prefix."""
-    expected = SinkOptions.parse(configuration)
-    for spelling in respell(name):
-        respelt = {spelling if other == name else other: value for other, value in configuration.items()}
-        options = SinkOptions.parse(respelt)
-        assert options == expected
-        assert len(options.notes) == len(expected.notes)
+    see_spellings(SinkOptions.parse, configuration, name)
 
 
 @OPTIONS
 def test_effects(configuration: Configuration, name: str) -> None:
     """Without the option something would be different, or the log says why it would not."""
-    options = SinkOptions.parse(configuration)
-    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.notes)
-    rest = {other: value for other, value in configuration.items() if other != name}
-    try:
-        is_missed = SinkOptions.parse(rest) != options
-    except OptionError:
-        is_missed = True
-    assert is_missed or told
+    see_effect(SinkOptions.parse, configuration, name)
 
 
 def test_every_name() -> None:

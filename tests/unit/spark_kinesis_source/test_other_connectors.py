@@ -6,10 +6,9 @@ import os
 
 import pytest
 
-from kinesis_core.errors import OptionError
 from kinesis_core.options.option import normalise
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
-from support.other_connectors import ONLY_CHECKED, SOURCES, Configuration, respell
+from support.other_connectors import SOURCES, Configuration, see_effect, see_spellings, see_whole
 
 CONFIGURATIONS = pytest.mark.parametrize("configuration", SOURCES.values(), ids=list(SOURCES))
 OPTIONS = pytest.mark.parametrize(
@@ -29,33 +28,19 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @CONFIGURATIONS
 def test_whole_configurations(configuration: Configuration) -> None:
     """A configuration is understood as it stands, and each option that is not needed is told once."""
-    notes = SourceOptions.parse(configuration).notes
-    assert all("is accepted and not needed" in note for note in notes)
-    assert len(set(notes)) == len(notes)
+    see_whole(SourceOptions.parse, configuration)
 
 
 @OPTIONS
 def test_spellings(configuration: Configuration, name: str) -> None:
     """An option means the same in any case, with and without the prefix."""
-    expected = SourceOptions.parse(configuration)
-    for spelling in respell(name):
-        respelt = {spelling if other == name else other: value for other, value in configuration.items()}
-        options = SourceOptions.parse(respelt)
-        assert options == expected
-        assert len(options.notes) == len(expected.notes)
+    see_spellings(SourceOptions.parse, configuration, name)
 
 
 @OPTIONS
 def test_effects(configuration: Configuration, name: str) -> None:
     """Without the option something would be different, or the log says why it would not."""
-    options = SourceOptions.parse(configuration)
-    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.notes)
-    rest = {other: value for other, value in configuration.items() if other != name}
-    try:
-        is_missed = SourceOptions.parse(rest) != options
-    except OptionError:
-        is_missed = True
-    assert is_missed or told or name in ONLY_CHECKED
+    see_effect(SourceOptions.parse, configuration, name)
 
 
 def test_every_name() -> None:

@@ -228,7 +228,7 @@ def _pytest(session: nox.Session, *arguments: str) -> None:
 
 
 def _pytest_spark(session: nox.Session, spark: str) -> None:
-    chosen = [] if spark == NEWEST_SPARK else ["-m", "all_sparks"]
+    chosen = [] if spark == NEWEST_SPARK else ["-m", "all_sparks and not witness"]
     _pytest(session, *(session.posargs or ["tests/spark"]), *chosen)
 
 

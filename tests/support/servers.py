@@ -11,7 +11,8 @@ FAN_OUT = {"consumerType": "SubscribeToShard", "fanOutFallback": "false"}
 
 both_ways = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out"], indirect=True)
 """Runs a test polling, and by enhanced fan-out."""
-witnessed = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out", "kinesis-local"], indirect=True)
+_WITNESS = pytest.param("kinesis-local", marks=pytest.mark.witness)
+witnessed = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out", _WITNESS], indirect=True)
 """As `both_ways`, and polling an independent server, so that ours cannot prove itself right."""
 
 

@@ -16,7 +16,7 @@ from attrs import define
 from botocore.client import BaseClient
 
 from kinesis_core.boto_calls import BotoCaller
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.pages import Page, decode_page
 from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer, encode_put
@@ -142,7 +142,7 @@ def _iterator_request(cut: Cut) -> dict[str, Any]:
         case TrimHorizon():
             return {"ShardIteratorType": "TRIM_HORIZON"}
         case AtTimestamp(epoch_ms):
-            when = datetime.fromtimestamp(epoch_ms / 1000, timezone.utc)
+            when = datetime.fromtimestamp(min(epoch_ms, LAST_EPOCH_MS) / 1000, timezone.utc)
             return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": when}
         case At(number):
             return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}

@@ -10,13 +10,10 @@ import botocore.exceptions
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.errors import MalformedAnswerError
 from kinesis_core.retry import RetryPolicy, call_with_retries
 from kinesis_core.service_clock import ServiceClock
-from kinesis_core.service_errors import CALL_ERRORS, translate
+from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 
-_GARBLED = (KeyError, TypeError, ValueError, AttributeError)
-"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
 T = TypeVar("T")
 
 
@@ -53,13 +50,11 @@ class BotoCaller:
         """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
 
         def attempt() -> T:
+            answer = self._call(action, call, where)
             try:
-                return parse(self._call(action, call, where))
-            except _GARBLED as error:
-                raise MalformedAnswerError(
-                    f"Kinesis {action} answered with a success that lacks or garbles {error}; is endpointUrl that of Kinesis?",
-                    code="MalformedAnswer",
-                ) from error
+                return parse(answer)
+            except GARBLED as error:
+                raise garbled(action, self._place(where), error) from error
 
         return call_with_retries(action, attempt, self.policy, self.clock, self.rng)
 
@@ -69,9 +64,14 @@ class BotoCaller:
         except CALL_ERRORS as error:
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
-            raise translate(action, f"stream={self.arn or self.name} {where}".rstrip(), error) from error
+            raise translate(action, self._place(where), error) from error
+        except GARBLED as error:
+            raise garbled(action, self._place(where), error) from error
         self._note_time(answer)
         return answer
+
+    def _place(self, where: str) -> str:
+        return f"stream={self.arn or self.name} {where}".rstrip()
 
     def _note_time(self, answer: Mapping[str, Any]) -> None:
         self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+LAST_EPOCH_MS = 253_402_300_799_999
+"""The end of the year 9999, and of what a `datetime` holds."""
+
 
 @frozen
 class TrimHorizon:

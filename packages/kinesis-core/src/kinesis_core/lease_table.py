@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from attrs import define
+from attrs import define, frozen
 
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.connections import make_client
@@ -15,7 +15,7 @@ from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
 from kinesis_core.options import ConnectionOptions
 from kinesis_core.retry import RetryPolicy, call_with_retries
-from kinesis_core.service_errors import CALL_ERRORS, translate
+from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 
 READ_TIMEOUT_S = 5.0
 """DynamoDB answers in milliseconds, and a query waits meanwhile."""
@@ -27,6 +27,18 @@ _KEY_TYPE = {"AttributeName": LEASE_KEY, "AttributeType": "S"}
 
 log = get_logger("kinesis_core")
 T = TypeVar("T")
+
+
+@frozen
+class _Table:
+    """What DynamoDB says of a table."""
+
+    status: str
+    keys: tuple[str, ...] = ()
+    is_of_leases: bool = True
+
+
+_NEW = _Table("CREATING")
 
 
 @define
@@ -51,9 +63,9 @@ class LeaseTable:
             table = self._describe()
         except TableNotFoundError:
             self._create()
-            table = {"TableStatus": "CREATING"}
+            table = _NEW
         deadline_s = self.clock.now_s() + patience_s
-        while table["TableStatus"] == "CREATING":
+        while table.status == _NEW.status:
             if self.clock.now_s() >= deadline_s:
                 raise UnavailableError(
                     f"DynamoDB is still creating the table. [table={self.name}]", code="CREATING"
@@ -95,17 +107,17 @@ class LeaseTable:
             return False
         return True
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> _Table:
         return self._ask(
-            "DescribeTable", lambda: dict(self.client.describe_table(TableName=self.name)["Table"])
+            "DescribeTable", lambda: _table(self.client.describe_table(TableName=self.name)["Table"])
         )
 
-    def _describe_new(self) -> dict[str, Any]:
+    def _describe_new(self) -> _Table:
         """Return what DynamoDB says of a table that may be so new that not every machine of it knows it."""
         try:
             return self._describe()
         except TableNotFoundError:
-            return {"TableStatus": "CREATING"}
+            return _NEW
 
     def _create(self) -> None:
         try:
@@ -124,13 +136,12 @@ class LeaseTable:
         else:
             log.info("table.created", table=self.name)
 
-    def _check_key(self, table: dict[str, Any]) -> None:
-        if table["KeySchema"] != _KEY_SCHEMA or _KEY_TYPE not in table["AttributeDefinitions"]:
-            keys = tuple(key["AttributeName"] for key in table["KeySchema"])
+    def _check_key(self, table: _Table) -> None:
+        if not table.is_of_leases:
             raise TableLayoutError(
-                f"Option 'dynamodbTableName' names a table whose key is {', '.join(keys)}, and a lease table has the text "
+                f"Option 'dynamodbTableName' names a table whose key is {', '.join(table.keys)}, and a lease table has the text "
                 f"{LEASE_KEY}. Name another table: it is made when it is not there. [table={self.name}]",
-                keys,
+                table.keys,
             )
 
     def _ask(self, operation: str, call: Callable[[], T]) -> T:
@@ -143,6 +154,14 @@ class LeaseTable:
             return call()
         except CALL_ERRORS as error:
             raise translate(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
+        except GARBLED as error:
+            raise garbled(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
+
+
+def _table(facts: Mapping[str, Any]) -> _Table:
+    schema = facts["KeySchema"]
+    is_of_leases = schema == _KEY_SCHEMA and _KEY_TYPE in facts["AttributeDefinitions"]
+    return _Table(facts["TableStatus"], tuple(key["AttributeName"] for key in schema), is_of_leases)
 
 
 def open_table(

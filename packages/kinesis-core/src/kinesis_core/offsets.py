@@ -17,14 +17,20 @@ first as `{"AT": "4965...", "skip": 3}`, then beside the batch that begins there
 from __future__ import annotations
 
 from collections.abc import Mapping
+from reprlib import Repr
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import OffsetError
 
 VERSION = 1
+
+_short = Repr()
+_short.maxstring = 160
+_show = _short.repr
+"""What a message repeats of an offset, however large or deeply nested that is."""
 
 
 @frozen
@@ -59,13 +65,13 @@ class Position:
     @staticmethod
     def from_json(value: Any) -> Position:
         if not isinstance(value, dict):
-            raise OffsetError(f"a position is {value!r} and not an object")
+            raise OffsetError(f"a position is {_show(value)} and not an object")
         rest = dict(value)
         arrived = rest.pop("arrived", None)
         first = rest.pop("first", None)
         first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
-        if arrived is not None and type(arrived) is not int:
-            raise OffsetError(f"'arrived' is {arrived!r} and not a number of milliseconds")
+        if arrived is not None and not _is_time(arrived):
+            raise OffsetError(f"'arrived' is {_show(arrived)} and not a number of milliseconds")
         return Position(_cut_from_json(rest), arrived, None if first is None else _number(first), first_skip)
 
 
@@ -110,7 +116,7 @@ class Offset:
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The checkpoint holds an offset of version {version!r}; this release reads version {VERSION}. "
+                f"The checkpoint holds an offset of version {_show(version)}; this release reads version {VERSION}. "
                 "Use the release that wrote it, or a new checkpoint directory."
             )
         try:
@@ -126,7 +132,7 @@ class Offset:
 def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
     created = value["created"]
     if type(created) is not int:
-        raise OffsetError(f"'created' is {created!r} and not a number of milliseconds")
+        raise OffsetError(f"'created' is {_show(created)} and not a number of milliseconds")
     shards: dict[str, Position] = {}
     for shard_id, position in value["shards"].items():
         try:
@@ -154,7 +160,7 @@ def _cut_from_json(value: dict[str, Any]) -> Cut:
     match value:
         case {"TRIM_HORIZON": True, **rest} if not rest:
             return TrimHorizon()
-        case {"AT_TIMESTAMP": epoch_ms, **rest} if not rest and type(epoch_ms) is int:
+        case {"AT_TIMESTAMP": epoch_ms, **rest} if not rest and _is_time(epoch_ms):
             return AtTimestamp(epoch_ms)
         case {"AT": str(number), **rest} if not rest:
             return At(_number(number))
@@ -164,16 +170,20 @@ def _cut_from_json(value: dict[str, Any]) -> Cut:
             return After(_number(number))
         case {"SHARD_END": True, **rest} if not rest:
             return ShardEnd()
-    raise OffsetError(f"{value!r} is no position")
+    raise OffsetError(f"{_show(value)} is no position")
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LAST_EPOCH_MS
 
 
 def _number(text: Any) -> int:
     if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
-        raise OffsetError(f"{text!r} is no sequence number")
+        raise OffsetError(f"{_show(text)} is no sequence number")
     return int(text)
 
 
 def _skip(count: Any) -> int:
     if type(count) is not int or count < 0:
-        raise OffsetError(f"{count!r} is no number of user records")
+        raise OffsetError(f"{_show(count)} is no number of user records")
     return count

@@ -34,7 +34,7 @@ class ServiceClock:
         """Learn from the Date header of an answer that was just received; a missing or malformed one says nothing."""
         try:
             service_s = parsedate_to_datetime(date or "").timestamp()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return
         with self._lock:
             ahead_ms = (service_s - self._clock.now_s()) * 1000

@@ -11,6 +11,7 @@ from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
     IteratorExpiredError,
+    MalformedAnswerError,
     ResourceInUseError,
     ServiceError,
     StreamNotFoundError,
@@ -23,6 +24,9 @@ from kinesis_credentials import CredentialsError
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """What a call through botocore raises; the last of them while it is signed, when keys are needed anew."""
+
+GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
+"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {
     "ResourceNotFoundException": StreamNotFoundError,
@@ -94,6 +98,15 @@ def translate(action: str, where: str, error: Exception, service: str = "Kinesis
         kind = InvalidRequestError
     code = type(error).__name__
     return kind(_message(action, where, kind, f"{code}: {error}", code, service), code=code)
+
+
+def garbled(action: str, where: str, error: Exception, service: str = "Kinesis") -> MalformedAnswerError:
+    """Return the error of ours for one of `GARBLED`, raised over the answer to *action*."""
+    option = "endpointUrl" if service == "Kinesis" else "dynamodbEndpointUrl"
+    return MalformedAnswerError(
+        f"{service} {action} answered with what lacks or garbles {error}; is {option} that of {service}? [{where}]",
+        code="MalformedAnswer",
+    )
 
 
 def _from_credentials(action: str, where: str, error: CredentialsError, service: str) -> ServiceError:

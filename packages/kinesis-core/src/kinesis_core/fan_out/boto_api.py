@@ -137,7 +137,7 @@ def _said(frame: Frame) -> str:
     if said is None:
         try:
             said = msgspec.json.decode(frame.payload, type=_Reason).message
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             said = bytes(frame.payload).decode(errors="replace")
     return said
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from attrs import define, field
 
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.options.option import BadValueError
 from kinesis_core.options.position_types import Checkpoint, Latest, PerStream
 
@@ -87,7 +87,7 @@ class _Pasted:
 
     def _add_sparks_own(self, document: Document) -> None:
         planned_ms = document.get("batchTimestampMs")
-        if type(planned_ms) is int and 0 < planned_ms < 10**16:
+        if type(planned_ms) is int and 0 < planned_ms <= LAST_EPOCH_MS:
             self.planned_ms = min(planned_ms, self.planned_ms or planned_ms)
 
     def _add_ended(self, document: Document) -> None:
@@ -176,7 +176,7 @@ def read_number(text: str) -> int:
 
 
 def _read_milliseconds(text: str) -> int:
-    if not _MILLISECONDS.fullmatch(text):
+    if not _MILLISECONDS.fullmatch(text) or int(text) > LAST_EPOCH_MS:
         raise BadValueError("Its iteratorPosition is no time in milliseconds since the epoch.")
     return int(text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -31,8 +32,12 @@ _BYTES = {"": 1, "b": 1} | {
     for suffix in ("", "b", "ib")
 }
 _STREAM_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
-_STREAM_ARN = re.compile(r"arn:aws[a-z-]*:kinesis:[a-z0-9-]+:\d{12}:stream/[a-zA-Z0-9_.-]{1,128}")
-_REGION = re.compile(r"[a-z]{2,8}(-[a-z0-9]+){1,4}")
+_REGION = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,12}){1,4}")
+_STREAM_ARN = re.compile(
+    rf"arn:aws[a-z-]*:kinesis:{_REGION.pattern}:[0-9]{{12}}:stream/[a-zA-Z0-9_.-]{{1,128}}"
+)
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
 
 
 def boolean() -> Parser[bool]:
@@ -157,13 +162,24 @@ def url(default_scheme: str = "") -> Parser[str]:
             raise BadValueError(hides_value=True) from None
         if "@" in full:
             raise BadValueError("Leave the user and password out.", hides_value=True)
-        is_good = parts.scheme in ("http", "https") and parts.hostname and port_is_good
+        is_good = parts.scheme in ("http", "https") and _is_host(parts.hostname or "") and port_is_good
         if not is_good or parts.query or parts.fragment or re.search(r"\s", full):
             raise BadValueError()
         return full.rstrip("/")
 
     scheme = "" if not default_scheme else " or a host"
     return Parser(f"an http or https URL{scheme}, such as https://kinesis.eu-west-1.amazonaws.com", parse)
+
+
+def _is_host(name: str) -> bool:
+    """Return whether botocore takes *name* for a host; it refuses what DNS does not know, such as an underscore."""
+    if ":" not in name:
+        return _HOST.fullmatch(name) is not None
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def proxy_url() -> Parser[str]:

@@ -58,7 +58,10 @@ Words = Mapping[str, Any]
 def _parse(text: str, words: Words) -> Any:
     begin = _end_of_filler(text, 0)
     if text[begin : begin + 1] == "{":
-        return _position(_read_json(text, begin), words)
+        try:
+            return _position(_read_json(text, begin), words)
+        except RecursionError:
+            raise BadValueError("It is nested too deeply.") from None
     return _parse_word(text, words)
 
 
@@ -89,8 +92,6 @@ def _read_json(text: str, begin: int) -> list[Document]:
             raise
         except ValueError as error:
             raise BadValueError(f"It is not JSON: {error}.") from None
-        except RecursionError:
-            raise BadValueError("It is nested too deeply.") from None
         if not isinstance(document, dict):
             raise BadValueError("What follows the first JSON object is none.")
         documents.append(document)

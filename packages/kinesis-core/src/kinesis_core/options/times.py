@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 
+from kinesis_core.cuts import LAST_EPOCH_MS
 from kinesis_core.options.option import BadValueError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -87,7 +88,7 @@ def _read_epoch(whole: str, fraction: str | None) -> int:
     if number >= _FIRST_EPOCH_MS:
         if fraction is not None:
             raise BadValueError("Give milliseconds since the epoch as a whole number.")
-        return number
+        return _check_end(number)
     return number * 1000 + _read_milliseconds(fraction or "")
 
 
@@ -105,6 +106,12 @@ def _to_epoch_ms(numbers: tuple[int, ...], fraction: str, zone: str) -> int:
     epoch_ms = (moment - _EPOCH) // timedelta(milliseconds=1) + _read_milliseconds(fraction)
     if epoch_ms < 0:
         raise BadValueError("The time lies before 1970.")
+    return _check_end(epoch_ms)
+
+
+def _check_end(epoch_ms: int) -> int:
+    if epoch_ms > LAST_EPOCH_MS:
+        raise BadValueError("The time lies behind the year 9999.")
     return epoch_ms
 
 

@@ -21,8 +21,8 @@ class Canned:
     asked: list[tuple[str, dict[str, Any]]] = field(factory=list)
     """Action and parameters of each request, as they went over the wire."""
 
-    def serve(self, client: Any) -> None:
-        client.meta.events.register("before-send.kinesis", self._answer)
+    def serve(self, client: Any, service: str = "kinesis") -> None:
+        client.meta.events.register(f"before-send.{service}", self._answer)
 
     def answer(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
         """Add an answer; *body* is bytes, or something to be made JSON of."""
@@ -57,3 +57,6 @@ class _Raw:
 
     def stream(self, **_: Any) -> Iterator[bytes]:
         yield self.body
+
+    def close(self) -> None:
+        pass

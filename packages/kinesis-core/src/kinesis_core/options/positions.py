@@ -111,7 +111,7 @@ def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def _position(documents: list[Document], words: Words) -> Any:
+def _position(documents: list[Document], words: Words, in_stream: bool = False) -> Any:
     pasted = [document for document in documents if is_checkpoint(document)]
     others = [document for document in documents if not is_checkpoint(document)]
     if pasted:
@@ -119,28 +119,29 @@ def _position(documents: list[Document], words: Words) -> Any:
         return read_checkpoint(pasted, said)
     if len(others) > 1:
         raise BadValueError("Only the files of a checkpoint may come one after the other.")
-    return _parse_object(others[0], words)
+    return _parse_object(others[0], words, in_stream)
 
 
-def _parse_object(document: Document, words: Words) -> Any:
+def _parse_object(document: Document, words: Words, in_stream: bool) -> Any:
     if not document:
         raise BadValueError("Name at least one shard.")
     if "at_timestamp" in {key.lower() for key in document}:
         return _parse_databricks_time(document)
     if any(_SHARD_ID.fullmatch(key) for key in document) or not all(map(_STREAM.fullmatch, document)):
         return _parse_map(document, words)
+    if in_stream:
+        raise BadValueError()
     return PerStream({stream: _parse_in_stream(stream, value, words) for stream, value in document.items()})
 
 
 def _parse_in_stream(stream: str, value: Any, words: Words) -> Any:
     try:
-        found = _parse_word(value.strip(), words) if isinstance(value, str) else _position([value], words)
+        return (
+            _parse_word(value.strip(), words) if isinstance(value, str) else _position([value], words, True)
+        )
     except (BadValueError, AttributeError, TypeError) as error:
         hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
         raise BadValueError(f"The position of stream {stream!r} is not one.{hint}") from None
-    if isinstance(found, PerStream):
-        raise BadValueError(f"The position of stream {stream!r} is not one.")
-    return found
 
 
 def _parse_databricks_time(document: Document) -> AtTimestamp:

@@ -1,0 +1,219 @@
+"""Whatever answers instead of AWS: each call ends with an answer or with an error of ours."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinesis_core.boto_api import BotoStreamApi, give_body, send_milliseconds, take_body
+from kinesis_core.connections import make_client
+from kinesis_core.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.errors import KinesisError, MalformedAnswerError
+from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
+from kinesis_core.lease_table import LeaseTable
+from kinesis_core.leases import Checkpoint, Lease
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.pages import Page, decode_event, decode_page
+from kinesis_core.puts import PutEntry, decode_put_answer
+from kinesis_core.retry import RetryPolicy
+from kinesis_core.service_clock import ServiceClock
+from kinesis_credentials import StaticKeys
+from kinesis_emulator.frames import encode_frame
+from support.canned import Canned
+from support.fake_stream import FakeClock
+from support.hostile import bodies, peak_bytes
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+SECRET = "do-not-tell"
+RECORD = {
+    "SequenceNumber": "4966",
+    "Data": "eA==",
+    "PartitionKey": "k",
+    "ApproximateArrivalTimestamp": 1790000000.123,
+    "EncryptionType": "NONE",
+}
+PAGE = {
+    "Records": [RECORD, RECORD],
+    "MillisBehindLatest": 0,
+    "NextShardIterator": "next",
+    "ChildShards": [{"ShardId": "shardId-1", "ParentShards": ["shardId-0"]}],
+    "ContinuationSequenceNumber": "4967",
+}
+PUT = {
+    "FailedRecordCount": 1,
+    "Records": [{"ShardId": "shardId-0", "SequenceNumber": "4966"}, {"ErrorCode": "x", "ErrorMessage": "y"}],
+}
+CONSUMER = {
+    "ConsumerName": "me",
+    "ConsumerARN": f"{ARN}/consumer/me:1",
+    "ConsumerStatus": "ACTIVE",
+    "ConsumerCreationTimestamp": 1790000000.1,
+}
+SUMMARY = {
+    "StreamName": "orders",
+    "StreamARN": ARN,
+    "StreamStatus": "ACTIVE",
+    "StreamCreationTimestamp": 1780000000.123,
+    "RetentionPeriodHours": 48,
+    "MaxRecordSizeInKiB": 2048,
+}
+SHARD = {
+    "ShardId": "shardId-0",
+    "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": "9"},
+    "SequenceNumberRange": {"StartingSequenceNumber": "5", "EndingSequenceNumber": "9"},
+}
+TABLE = {
+    "TableStatus": "ACTIVE",
+    "KeySchema": [{"AttributeName": "leaseKey", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "leaseKey", "AttributeType": "S"}],
+}
+REFUSAL = {"__type": "com.amazonaws#ThrottlingException", "message": "Slow down.", "code": "x", "Error": {}}
+
+CANNED = Canned()
+REF = StreamRef("orders", ARN)
+CONNECTION = ConnectionOptions(
+    (REF,), "eu-west-1", "http://127.0.0.1:9", StaticKeys("AKIAEXAMPLE", SECRET), max_retries=0
+)
+
+
+def _serve(service: str) -> Any:
+    client = make_client(CONNECTION, service, CONNECTION.endpoint_url)
+    CANNED.serve(client, service)
+    return client
+
+
+CLIENT = _serve("kinesis")
+for prepare in (take_body, send_milliseconds, give_body, take_connection):
+    prepare(CLIENT)
+REST = (RetryPolicy(0), FakeClock(), random.Random(0))
+API = BotoStreamApi(CLIENT, "orders", ARN, *REST)
+CONSUMERS = BotoConsumerApi(CLIENT, "orders", ARN, *REST)
+SUBSCRIPTIONS = BotoSubscribeApi(CLIENT, "orders", ARN, *REST, f"{ARN}/consumer/me:1")
+LEASES = LeaseTable("leases", _serve("dynamodb"), *REST)
+
+CALLS: dict[str, tuple[Callable[[], object], Any]] = {
+    "DescribeStreamSummary": (API.describe, {"StreamDescriptionSummary": SUMMARY}),
+    "ListShards": (API.list_shards, {"Shards": [SHARD]}),
+    "GetShardIterator": (lambda: API.get_iterator("shardId-0", AtTimestamp(0)), {"ShardIterator": "i"}),
+    "GetRecords": (lambda: API.get_records("iterator", 10), PAGE),
+    "PutRecords": (lambda: API.put_records([PutEntry(b"x", "k")] * 2), PUT),
+    "DescribeStreamConsumer": (lambda: CONSUMERS.describe_consumer("me"), {"ConsumerDescription": CONSUMER}),
+    "RegisterStreamConsumer": (lambda: CONSUMERS.register_consumer("me"), {"Consumer": CONSUMER}),
+    "DeregisterStreamConsumer": (lambda: CONSUMERS.deregister_consumer("arn:me"), {}),
+    "DescribeTable": (LEASES.prepare, {"Table": TABLE}),
+    "UpdateItem": (lambda: LEASES.write(Lease("shardId-0", Checkpoint("5", 0))), {}),
+}
+"""What each call is answered by, when all is well."""
+statuses = st.sampled_from([200, 200, 204, 301, 400, 403, 413, 500, 503, 999])
+dates = st.text(max_size=40) | st.from_regex(
+    r"\A[A-Z][a-z]{2}, \d{1,25} Jan \d{1,25} \d\d:\d\d:\d{1,25} .{1,25}"
+)
+
+
+@pytest.mark.parametrize("action", CALLS)
+@given(st.data())
+def test_a_call_ends_with_an_answer_or_our_error(action: str, data: st.DataObject) -> None:
+    """Whatever status and body a call is answered with, what it raises is ours, and tells no secret."""
+    call, good = CALLS[action]
+    CANNED.answers.clear()
+    CANNED.answer(data.draw(bodies(good, REFUSAL)), data.draw(statuses))
+    CANNED.refuse("ResourceNotFoundException")  # for a second page, and for waiting for a table
+    try:
+        said = str(call())
+    except KinesisError as error:
+        said = str(error)
+    assert SECRET not in said
+
+
+@given(dates)
+def test_a_date_says_the_time_or_nothing(date: str) -> None:
+    """Whatever stands in an answer's Date header, it is a time or passed over."""
+    ServiceClock(FakeClock()).note(date)
+
+
+@given(bodies(PAGE), st.booleans())
+def test_a_page_is_one_or_refused(body: bytes, with_data: bool) -> None:
+    """Of what is decoded as a page, every number can be compared and every time be told."""
+    for decode in (decode_page, decode_event):
+        with suppress(MalformedAnswerError):
+            page: Page = decode(body, with_data)
+            assert all(record.number >= 0 for record in page.records)
+            assert all(record.arrived_ms is None or record.arrived_ms >= 0 for record in page.records)
+
+
+@given(bodies(PUT), st.booleans())
+def test_an_answer_to_a_put_tells_each_record_or_nothing(body: bytes, with_results: bool) -> None:
+    """An answer that is taken has a result for each record, or says that all were written."""
+    with suppress(MalformedAnswerError):
+        answer = decode_put_answer(body, 2, with_results)
+        assert len(answer.results) == 2 or (answer.failed == 0 and not with_results)
+
+
+header_values = st.text(max_size=20) | st.sampled_from(["event", "exception", "error", "initial-response"])
+header_names = st.sampled_from(
+    [":message-type", ":event-type", ":exception-type", ":error-code", ":error-message"]
+)
+frames = st.builds(
+    encode_frame, st.dictionaries(header_names, header_values), bodies(PAGE, {"message": "It will not do."})
+)
+events = bodies(PAGE).map(
+    lambda body: encode_frame({":message-type": "event", ":event-type": "SubscribeToShardEvent"}, body)
+)
+
+
+@given(st.lists(frames | events | st.binary(max_size=50), max_size=4).map(b"".join))
+def test_a_subscription_ends_with_an_error_of_ours(sent: bytes) -> None:
+    """Whatever frames a subscription brings, with right checksums or not, events come until an error of ours does."""
+    CANNED.answers.clear()
+    CANNED.answer(sent)
+    with suppress(KinesisError):
+        list(SUBSCRIPTIONS.subscribe("shardId-0", TrimHorizon()))
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"Records": [], "MillisBehindLatest": 0, "ChildShards": [' + b"[]," * MANY + b"0]}",
+        b'{"Records": [], "MillisBehindLatest": 0, "ChildShards": [' + b"{}," * MANY + b"0]}",
+        b'{"Records": ['
+        + b'{"SequenceNumber":"1"},' * MANY
+        + b'{"SequenceNumber":"1"}], "MillisBehindLatest": 0}',
+        b'{"Records": [], "MillisBehindLatest": 0, "x": ' + b"[" * MANY + b"]" * MANY + b"}",
+        b'{"Records": [], "MillisBehindLatest": ' + b"9" * 5 * MANY + b"}",
+        b'{"Records": [], "MillisBehindLatest": 0, "a": "' + b"\\u00e9" * MANY + b'"}',
+    ],
+    ids=["lists", "objects", "records", "deep", "digits", "escapes"],
+)
+def test_memory_is_bounded_by_the_body(body: bytes) -> None:
+    """A page takes no more memory than a small multiple of its body, whatever that consists of."""
+
+    def decode() -> None:
+        with suppress(MalformedAnswerError):
+            decode_page(body)
+
+    assert peak_bytes(decode) < 40 * len(body)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_no_memory_is_reserved_by_a_length(total: int, headers: int) -> None:
+    """A frame that says how long it is takes no memory before its bytes have come."""
+    piece = total.to_bytes(4, "big") + headers.to_bytes(4, "big") + bytes(8)
+    CANNED.answers.clear()
+    CANNED.answer(piece)
+
+    def read() -> None:
+        with suppress(KinesisError):
+            list(SUBSCRIPTIONS.subscribe("shardId-0", TrimHorizon()))
+
+    CANNED.answers.append(CANNED.answers[0])
+    assert peak_bytes(read) < 2**20

@@ -1,0 +1,83 @@
+"""Whatever users set: options are good, or refused in our own words before anything is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url, validate_region_name
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import OptionTable
+from kinesis_core.options.option import BadValueError
+from kinesis_core.options.parsers import region, url
+from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
+from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
+from support.hostile import odd_texts
+from support.other_connectors import SINKS, SOURCES
+
+SECRET = "do-not-tell"
+
+
+def names_of(table: OptionTable) -> list[str]:
+    named = [option.name for option in table.options]
+    named += [alias.name for option in table.options for alias in option.aliases]
+    named += [name for unsupported in table.unsupported for name in unsupported.names]
+    named += [name for unneeded in table.unneeded for name in unneeded.names]
+    return named + list(table.let_through)
+
+
+def secrets_of(table: OptionTable) -> list[str]:
+    return [option.name for option in table.options if option.is_secret]
+
+
+Parse = Callable[[dict[str, object]], Any]
+HALVES: dict[str, tuple[OptionTable, Parse, list[dict[str, str]]]] = {
+    "source": (SOURCE_OPTIONS, SourceOptions.parse, list(SOURCES.values())),
+    "sink": (SINK_OPTIONS, SinkOptions.parse, list(SINKS.values())),
+}
+
+
+@pytest.mark.parametrize("half", HALVES)
+@given(st.data())
+def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
+    """Any names with any values are options, or an OptionError; neither tells a secret."""
+    table, parse, jobs = HALVES[half]
+    names = st.sampled_from(names_of(table)) | st.text(max_size=20)
+    given = dict(data.draw(st.sampled_from([{"streamName": "orders", "region": "eu-west-1"}, *jobs])))
+    given |= data.draw(st.dictionaries(names, odd_texts, max_size=3))
+    given |= dict.fromkeys(data.draw(st.lists(st.sampled_from(secrets_of(table)), max_size=3)), SECRET)
+    try:
+        options = parse(dict(given))
+        said = f"{options!r} {options.notes}"
+    except OptionError as error:
+        said = str(error)
+    assert SECRET not in said
+
+
+addresses = st.builds(
+    "{}://{}".format,
+    st.sampled_from(["http", "https", "ftp", ""]),
+    odd_texts
+    | st.from_regex(r"\A[a-zA-Z0-9_.:%\[\]-]{1,20}\Z")
+    | st.sampled_from(["a" * 64, "a." * 127 + "a", "[::1]:80"]),
+)
+
+
+@given(addresses)
+def test_an_address_that_is_taken_is_one_that_botocore_takes(text: str) -> None:
+    """What `endpointUrl` accepts never fails when the client is made."""
+    with suppress(BadValueError):
+        taken = url().parse(text)
+        assert is_valid_endpoint_url(taken) or is_valid_ipv6_endpoint_url(taken)
+
+
+@given(st.from_regex(r"\A[a-zA-Z]{2,9}(-[a-z0-9]{1,70}){1,3}-?\Z"))
+def test_a_region_that_is_taken_is_one_that_botocore_takes(text: str) -> None:
+    """What `region` accepts never fails when the client is made."""
+    with suppress(BadValueError):
+        validate_region_name(region().parse(text))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from kinesis_core.lease_table import LeaseTable
 from kinesis_core.leases import Checkpoint, Lease
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.pages import Page, decode_event, decode_page
-from kinesis_core.puts import PutEntry, decode_put_answer
+from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer
 from kinesis_core.retry import RetryPolicy
 from kinesis_core.service_clock import ServiceClock
 from kinesis_credentials import StaticKeys
@@ -116,6 +117,14 @@ dates = st.text(max_size=40) | st.from_regex(
 )
 
 
+def is_typed(value: Any) -> bool:
+    """Return whether every field of *value* is of the type that it is declared with."""
+    if not attrs.has(type(value)) or isinstance(value, PutAnswer):  # msgspec has seen to the types of these
+        return True
+    fields = attrs.fields(attrs.resolve_types(type(value)))
+    return all(isinstance(getattr(value, field.name), field.type) for field in fields if field.type)
+
+
 @pytest.mark.parametrize("action", CALLS)
 @given(st.data())
 def test_a_call_ends_with_an_answer_or_our_error(action: str, data: st.DataObject) -> None:
@@ -125,9 +134,12 @@ def test_a_call_ends_with_an_answer_or_our_error(action: str, data: st.DataObjec
     CANNED.answer(data.draw(bodies(good, REFUSAL)), data.draw(statuses))
     CANNED.refuse("ResourceNotFoundException")  # for a second page, and for waiting for a table
     try:
-        said = str(call())
+        answer = call()
     except KinesisError as error:
         said = str(error)
+    else:
+        said = str(answer)
+        assert all(map(is_typed, answer if isinstance(answer, list) else [answer]))
     assert SECRET not in said
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define
 from botocore.client import BaseClient
 
-from kinesis_core.boto_calls import BotoCaller
+from kinesis_core.boto_calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.pages import Page, decode_page
@@ -98,7 +98,7 @@ class BotoStreamApi(BotoCaller):
         return self._ask(
             "ListShards",
             lambda: self.client.list_shards(**request),
-            lambda answer: ([_shard(s) for s in answer["Shards"]], answer.get("NextToken")),
+            lambda answer: ([_shard(s) for s in answer["Shards"]], read_optional_text(answer, "NextToken")),
         )
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
@@ -115,7 +115,7 @@ class BotoStreamApi(BotoCaller):
         return self._ask(
             "GetShardIterator",
             lambda: self.client.get_shard_iterator(**request),
-            lambda answer: str(answer["ShardIterator"]),
+            lambda answer: read_text(answer, "ShardIterator"),
             f"shard={shard_id}",
         )
 
@@ -154,9 +154,9 @@ def _iterator_request(cut: Cut) -> dict[str, Any]:
 
 def _summary(facts: Mapping[str, Any]) -> StreamSummary:
     return StreamSummary(
-        name=facts["StreamName"],
-        arn=facts["StreamARN"],
-        status=facts["StreamStatus"],
+        name=read_text(facts, "StreamName"),
+        arn=read_text(facts, "StreamARN"),
+        status=read_text(facts, "StreamStatus"),
         created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
         retention_hours=int(facts["RetentionPeriodHours"]),
         max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
@@ -166,9 +166,9 @@ def _summary(facts: Mapping[str, Any]) -> StreamSummary:
 def _shard(facts: Mapping[str, Any]) -> Shard:
     ending = facts["SequenceNumberRange"].get("EndingSequenceNumber")
     return Shard(
-        shard_id=facts["ShardId"],
-        parent_id=facts.get("ParentShardId"),
-        adjacent_parent_id=facts.get("AdjacentParentShardId"),
+        shard_id=read_text(facts, "ShardId"),
+        parent_id=read_optional_text(facts, "ParentShardId"),
+        adjacent_parent_id=read_optional_text(facts, "AdjacentParentShardId"),
         hash_start=int(facts["HashKeyRange"]["StartingHashKey"]),
         hash_end=int(facts["HashKeyRange"]["EndingHashKey"]),
         starting_number=int(facts["SequenceNumberRange"]["StartingSequenceNumber"]),

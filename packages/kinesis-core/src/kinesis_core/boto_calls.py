@@ -17,6 +17,18 @@ from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 T = TypeVar("T")
 
 
+def read_text(facts: Mapping[str, Any], name: str) -> str:
+    """Return the text called *name*; botocore hands over what came, whatever its type is."""
+    value = facts[name]
+    if not isinstance(value, str):
+        raise TypeError(repr(name))
+    return value
+
+
+def read_optional_text(facts: Mapping[str, Any], name: str) -> str | None:
+    return None if facts.get(name) is None else read_text(facts, name)
+
+
 @define
 class BotoCaller:
     """What all doors to one stream share; the stream goes by its ARN where that is known."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from attrs import define, frozen
 
+from kinesis_core.boto_calls import read_text
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.connections import make_client
 from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
@@ -161,7 +162,8 @@ class LeaseTable:
 def _table(facts: Mapping[str, Any]) -> _Table:
     schema = facts["KeySchema"]
     is_of_leases = schema == _KEY_SCHEMA and _KEY_TYPE in facts["AttributeDefinitions"]
-    return _Table(facts["TableStatus"], tuple(key["AttributeName"] for key in schema), is_of_leases)
+    keys = tuple(read_text(key, "AttributeName") for key in schema)
+    return _Table(read_text(facts, "TableStatus"), keys, is_of_leases)
 
 
 def open_table(

@@ -19,7 +19,7 @@ from botocore.client import BaseClient
 from botocore.exceptions import EventStreamError
 from urllib3.exceptions import HTTPError
 
-from kinesis_core.boto_calls import BotoCaller
+from kinesis_core.boto_calls import BotoCaller, read_text
 from kinesis_core.cuts import After, At, Cut, TrimHorizon
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.fan_out.api import Consumer
@@ -179,4 +179,4 @@ class BotoConsumerApi(BotoCaller):
 
 
 def _consumer(facts: Mapping[str, Any]) -> Consumer:
-    return Consumer(facts["ConsumerName"], facts["ConsumerARN"], facts["ConsumerStatus"])
+    return Consumer(*(read_text(facts, name) for name in ("ConsumerName", "ConsumerARN", "ConsumerStatus")))

@@ -56,6 +56,7 @@ def run() -> list[Row]:
             _write(server, 100, target=3.5),
             _write(server, 1_000, target=2.5),
             _write(server, 10_000, target=1.8),
+            _write(server, 100, target=None, connections=ProducerSettings().max_connections),
         ]
 
 
@@ -85,11 +86,16 @@ def _encode(size_bytes: int, distinct_keys: int, target: float | None) -> Row:
     return measured.row("aggregate", case, len(data), RECORDS_PER_CPU_S, target)
 
 
-def _write(server: Server, size_bytes: int, target: float) -> Row:
-    """Write over HTTPS, a record for each user record."""
+def _write(server: Server, size_bytes: int, target: float | None, connections: int = 1) -> Row:
+    """
+    Write over HTTPS, a record for each user record.
+
+    With one connection, which is what the loop beside it has, the ratio is that of the work. With more of them the
+    threads' turns at the interpreter cost something as well; what they buy is time, where answers take a while.
+    """
     data, keys = _rows(size_bytes)
     boto = server.client()
-    with closing(server.producer()) as producer:
+    with closing(server.producer(connections)) as producer:
 
         def ours() -> int:
             producer.put_columns(data, keys)
@@ -106,7 +112,8 @@ def _write(server: Server, size_bytes: int, target: float) -> Row:
         if ours() != len(data):
             raise AssertionError("every record must be written")
         measured = measure(ours, theirs, REPEAT)
-    return measured.row("write over HTTPS", f"{size_bytes:,} B", len(data), RECORDS_PER_CPU_S, target)
+    case = f"{size_bytes:,} B" if connections == 1 else f"{size_bytes:,} B, {connections} connections"
+    return measured.row("write over HTTPS", case, len(data), RECORDS_PER_CPU_S, target)
 
 
 def _rows(size_bytes: int, distinct_keys: int = KEYS) -> tuple[list[bytes], list[str]]:
@@ -189,13 +196,13 @@ class Server:
             aws_secret_access_key="invented",
         )
 
-    def producer(self) -> Producer:
+    def producer(self, connections: int) -> Producer:
         return Producer.open(
             STREAM,
             region="us-east-1",
             endpoint_url=f"https://{HOST}:{self.port}",
             credentials=StaticKeys("invented", "invented"),
-            settings=ProducerSettings(aggregation_enabled=False),
+            settings=ProducerSettings(aggregation_enabled=False, max_connections=connections),
         )
 
 

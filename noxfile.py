@@ -163,6 +163,19 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of what the packages install, as the Python Package Index lists them. Not part of CI."""
+    folders = {**FOLDERS, "kinesis-core": f"{FOLDERS['kinesis-core']}[arrow,http2]"}
+    session.install(*(f"--editable={folder}" for folder in folders.values()))
+    installed = Path(session.create_tmp(), "installed.txt")
+    with installed.open("w") as file:
+        session.run("uv", "pip", "freeze", "--exclude-editable", external=True, stdout=file, stderr=None)
+    exactly_these = ("--no-deps", "--disable-pip", f"--requirement={installed}")
+    # Without --strict it passes over what an index, such as a mirror, knows nothing of, and all looks well.
+    session.run("uv", "tool", "run", "pip-audit", "--strict", *exactly_these, external=True)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """The pages of options and permissions are those of the code, and every code block of the documentation runs."""
     _require_java(session)

@@ -195,6 +195,16 @@ def test_events_forgive_what_was_in_vain(one: OneShard, subscriptions: Subscript
     assert read(subscriptions, range_of(one), FanOutSettings(False, retries=1)) == one.records
 
 
+def test_a_slow_consumer_uses_up_no_patience(one: OneShard, subscriptions: Subscriptions) -> None:
+    """The time that whoever takes the records needs is not time without an event: the next subscription is made."""
+    subscriptions.troubles = [Trouble(1, cut_connection())] * 5
+    found = []
+    for page in reader_of(subscriptions, range_of(one)).pages():
+        found += page.records
+        one.stream.clock.sleep(2 * WAITS.timeout_s)
+    assert found == one.records
+
+
 def test_a_lost_start_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
     """A range whose first record has been trimmed is data loss, as it is when polling."""
     one.stream.trim(one.shard_id, 10)

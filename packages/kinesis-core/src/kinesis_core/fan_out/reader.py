@@ -49,7 +49,7 @@ class FanOutReader:
     _free_s: float = field(default=0.0, init=False)
     """When the next subscription may be made."""
     _served_s: float = field(init=False)
-    """When the last event came."""
+    """When the last event came, or the consumer was done with it."""
     _in_vain: int = field(default=0, init=False)
     """Subscriptions since then."""
 
@@ -105,6 +105,7 @@ class FanOutReader:
             page.records = self.progress.take(page)
             if page.records:
                 yield page
+                self._served_s = self.clock.now_s()  # what the consumer took is no silence of the service
             if self.progress.is_done or (self.progress.is_lost and not was_lost):
                 return
         if self._in_vain:

@@ -1,0 +1,35 @@
+"""Programs write marked sections of pages, and leave the rest alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docs.sections import replace_section, write_section
+
+PAGE = "# A page\n\n<!-- one -->\n<!-- /one -->\nbetween\n<!-- two -->\n\nold\n\n<!-- /two -->\nthe end\n"
+
+
+def test_section_is_replaced() -> None:
+    """What stands between the markers gives way to the text; everything else stays."""
+    once = replace_section(PAGE, "two", "new\n")
+    assert once == PAGE.replace("old", "new")
+    assert replace_section(once, "one", "| a |") == once.replace(
+        "<!-- one -->\n<!--", "<!-- one -->\n\n| a |\n\n<!--"
+    )
+
+
+def test_writing_twice_is_writing_once(tmp_path: Path) -> None:
+    """A section that is written again has only the last text."""
+    path = tmp_path / "page.md"
+    path.write_text(PAGE)
+    write_section(path, "one", "first\n\nrun")
+    write_section(path, "one", "second run")
+    assert path.read_text() == replace_section(PAGE, "one", "second run")
+
+
+@pytest.mark.parametrize("page", ["", "<!-- one -->\n", "<!-- /one -->\n<!-- one -->\n", PAGE + PAGE])
+def test_markers_must_be_there_once(page: str) -> None:
+    """A page without the pair of markers, or with two, is refused: a text would be lost or come twice."""
+    with pytest.raises(ValueError, match="needs one section '<!-- one -->' to '<!-- /one -->'"):
+        replace_section(page, "one", "text")

@@ -29,7 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     limits = Limits.unlimited() if options.unlimited else Limits()
-    settings = Settings(region=options.region, limits=limits, keep_trimmed=False)
+    settings = Settings(
+        region=options.region,
+        limits=limits,
+        keep_trimmed=False,
+        shard_capacity_records=options.shard_capacity_records,
+    )
     if options.fault_share:
         settings.fault = RandomFaults(options.fault_seed, options.fault_share)
     try:
@@ -105,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
         "--data", help="keep streams in this folder, and go on with what is there", metavar="DIR"
     )
     parser.add_argument(
+        "--shard-capacity-records",
+        type=_count,
+        help="how many records a shard holds at least, before the oldest go; default: all of the last 24 hours",
+        metavar="N",
+    )
+    parser.add_argument(
         "--clock-skew-s",
         type=float,
         default=0.0,
@@ -124,6 +135,12 @@ def _parser() -> argparse.ArgumentParser:
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of records; use 1 or more")
     return int(text)
 
 

@@ -154,7 +154,7 @@ class Emulator:
             shard = target.route(entry.hash_key)
             arrived_ms = self._service.now_ms() if arrived_s is None else round(arrived_s * 1000)
             append(target, shard, entry, arrived_ms, omit)
-            return shard.stored_record(len(shard.fragments) - 1)
+            return shard.newest_record()
 
     def records(self, stream: str) -> list[StoredRecord]:
         """Return every record ever put into the stream, shard by shard in order, trimmed ones too."""
@@ -167,9 +167,7 @@ class Emulator:
         target = self._stream(stream)
         with target.lock:
             shard = positions.known_shard(target, shard_id, self._service.now_ms())
-            if target.log is not None:
-                target.log.trimmed(shard.index, records)
-            shard.trim_to(records, keep=self.settings.keep_trimmed)
+            target.trim_shard(shard, records, keep=self.settings.keep_trimmed)
 
     def shard_ids(self, stream: str) -> list[str]:
         """Return the ids of the open shards, by hash key."""

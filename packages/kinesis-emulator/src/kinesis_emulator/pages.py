@@ -41,14 +41,14 @@ def next_page(
     start = max(position.place, shard.trimmed)
     scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
     scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms
-    end = len(shard.fragments)
-    seen = end if settings.scan_ms is None else max(start, shard.place_at_time(scan_to_ms))
+    end = shard.records.end
+    seen = end if settings.scan_ms is None else max(start, shard.records.place_at_time(scan_to_ms))
     stop = _cut(shard, start, seen, size)
     tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
     if stop == end and scan_to_ms >= tip_ms:
         is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")
         return Page(start, stop, None if is_last else Position(end, tip_ms), behind_ms=0)
-    reached_ms = shard.peaks[stop - 1] if stop < seen or settings.scan_ms is None else scan_to_ms
+    reached_ms = shard.records.peak_ms(stop - 1) if stop < seen or settings.scan_ms is None else scan_to_ms
     return Page(start, stop, Position(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
 
 
@@ -57,7 +57,9 @@ def _cut(shard: Shard, start: int, stop: int, size: PageSize) -> int:
     if start == stop:
         return stop
     stop = min(stop, start + size.max_records)
-    return stop if size.max_bytes is None else min(stop, shard.place_after_bytes(start, size.max_bytes))
+    return (
+        stop if size.max_bytes is None else min(stop, shard.records.place_after_bytes(start, size.max_bytes))
+    )
 
 
 def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:

@@ -48,7 +48,7 @@ def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> P
         case "TRIM_HORIZON":
             return Position(shard.trimmed, shard.opened_ms)
         case "LATEST":
-            return Position(len(shard.fragments), now_ms)
+            return Position(shard.records.end, now_ms)
         case "AT_TIMESTAMP":
             return _position_at_time(shard, start.time_ms, now_ms)
         case _:
@@ -63,18 +63,18 @@ def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> Positio
         )
     if time_ms > now_ms:
         raise future_timestamp(time_ms, now_ms)
-    return Position(max(shard.trimmed, shard.place_at_time(time_ms)), max(time_ms, shard.opened_ms))
+    return Position(max(shard.trimmed, shard.records.place_at_time(time_ms)), max(time_ms, shard.opened_ms))
 
 
 def _position_at_number(stream: Stream, shard: Shard, start: Start) -> Position:
     number = _decode(stream, shard, start)
-    last_place = len(shard.fragments)
+    last_place = shard.records.end
     place = min(number.index, last_place)
     if start.kind == "AT_SEQUENCE_NUMBER" and 0 < number.index <= last_place:
         # The number of an empty event lies between two records: reading begins behind the first of them.
         place -= shard.number_at(place - 1) >= int(start.number or "")
     before = place - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or place == last_place else place
-    scanned_ms = shard.peaks[before] if before >= 0 else shard.opened_ms
+    scanned_ms = shard.records.peak_ms(before) if before >= 0 else shard.opened_ms
     return Position(place, max(scanned_ms, number.arrived_s * 1000))
 
 

@@ -30,6 +30,8 @@ class EmulatorProcess:
         region: The region of *streams*.
         unlimited: Whether to leave out the rates (the default), or to throttle as AWS does.
         data: A folder to keep streams in; another emulator goes on with it, also when this one was killed.
+        shard_capacity_records: How many records a shard holds at least; what is older may leave before its retention is
+            over. It bounds the memory of an emulator that runs for long.
         clock_skew_s: How far its clock is ahead of this machine's.
         fault_share: How many of all calls suffer a fault, from 0 to 1, as `RandomFaults` chooses.
         fault_seed: Of that choice.
@@ -43,6 +45,7 @@ class EmulatorProcess:
         region: str = "us-east-1",
         unlimited: bool = True,
         data: str | Path | None = None,
+        shard_capacity_records: int | None = None,
         clock_skew_s: float = 0.0,
         fault_share: float = 0.0,
         fault_seed: int = 0,
@@ -52,6 +55,11 @@ class EmulatorProcess:
             *(part for name, shards in (streams or {}).items() for part in ("--stream", f"{name}:{shards}")),
             *(["--unlimited"] if unlimited else []),
             *([] if data is None else ["--data", str(data)]),
+            *(
+                []
+                if shard_capacity_records is None
+                else [f"--shard-capacity-records={shard_capacity_records}"]
+            ),
             *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
         ]
         self._child: subprocess.Popen[str] | None = None

@@ -56,8 +56,10 @@ def get_records(service: Service, request: Request) -> bytes:
         _admit(stream, shard, limits, now_s)
         size = PageSize(limit or limits.get_records_max_records, limits.get_records_max_bytes)
         page = next_page(stream, shard, iterator.position, size, service.settings, now_ms)
-        shard.rates.read_bytes.add(limits.read_bytes_per_s, now_s, shard.data_bytes(page.start, page.stop))
-        fragments = shard.fragments[page.start : page.stop]
+        shard.rates.read_bytes.add(
+            limits.read_bytes_per_s, now_s, shard.records.data_bytes(page.start, page.stop)
+        )
+        fragments = shard.records.fragments(page.start, page.stop)
     tail: dict[str, Any] = {"MillisBehindLatest": page.behind_ms}
     if page.following is not None:
         following = ShardIterator(stream.arn, shard.shard_id, shard.opened_s, page.following, now_ms)

@@ -58,6 +58,8 @@ class Settings:
     token_life_s: float = 300.0
     keep_trimmed: bool = True
     """Whether records that left retention stay in memory, for `Emulator.records`."""
+    shard_capacity_records: int | None = None
+    """How many records a shard holds at least; what is older may leave before its retention is over."""
     consumer_creating_s: float = 0.0
     """How long a registered consumer is CREATING."""
     consumer_deleting_s: float = 0.0

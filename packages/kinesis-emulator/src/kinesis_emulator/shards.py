@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from kinesis_emulator import numbers
 from kinesis_emulator.limits import RateWindow
+from kinesis_emulator.record_log import RecordLog
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,9 @@ class ShardRates:
 
 class Shard:
     """
-    One shard's log. Record number i (from 1) stands at place i - 1; trimmed records keep their place.
+    One shard's log. Record number i (from 1) stands at place i - 1, and those before `trimmed` left retention.
 
-    `peaks` holds the highest arrival time up to each record: it only grows, also when arrival times do not,
-    so a time is found by bisection. `ends` holds the data bytes up to and including each record. `changed` shares
-    the stream's lock and wakes whoever waits for records, for the shard's end, or for time to pass.
+    `changed` shares the stream's lock and wakes whoever waits for records, for the shard's end, or for time to pass.
     """
 
     def __init__(
@@ -64,9 +62,7 @@ class Shard:
         self.changed = threading.Condition(lock)
         self.rates = ShardRates()
         self.trimmed = 0
-        self.fragments: list[bytes] = []
-        self.peaks: list[int] = []
-        self.ends: list[int] = []
+        self.records = RecordLog()
 
     @property
     def starting_number(self) -> str:
@@ -80,9 +76,7 @@ class Shard:
 
     def append(self, fragment: bytes, size: int, arrived_ms: int) -> None:
         """Add a record; *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data."""
-        self.fragments.append(fragment)
-        self.peaks.append(max(arrived_ms, self.peaks[-1]) if self.peaks else arrived_ms)
-        self.ends.append(self.ends[-1] + size if self.ends else size)
+        self.records.append(fragment, size, arrived_ms)
         self.changed.notify_all()
 
     def close(self, children: tuple[Shard, ...], now_ms: int) -> None:
@@ -93,7 +87,7 @@ class Shard:
 
     def number_at(self, place: int) -> int:
         """Return the sequence number of the record in *place*, as an int to compare with; 0 once it was freed."""
-        fragment = self.fragments[place]
+        fragment = self.records.fragment(place)
         return int(fragment.split(b'"', 4)[3]) if fragment else 0
 
     def number_before(self, place: int, time_s: int) -> int:
@@ -103,40 +97,29 @@ class Shard:
 
     def next_number(self, arrived_ms: int) -> str:
         """Return the sequence number of the next record to append."""
-        return numbers.encode(self.base, len(self.fragments) + 1, arrived_ms // 1000)
+        return numbers.encode(self.base, self.records.end + 1, arrived_ms // 1000)
 
     def trim(self, horizon_ms: int, *, keep: bool) -> None:
         """Hide the records that arrived before *horizon_ms*; nothing brings them back. Frees them unless *keep*."""
-        self.trim_to(bisect_left(self.peaks, horizon_ms), keep=keep)
+        self.trim_to(self.records.place_at_time(horizon_ms), keep=keep)
 
     def trim_to(self, place: int, *, keep: bool) -> None:
         """Hide the records before *place*, as if they had left retention."""
-        before, self.trimmed = self.trimmed, max(self.trimmed, min(place, len(self.fragments)))
+        self.trimmed = max(self.trimmed, min(place, self.records.end))
         if not keep:
-            self.fragments[before : self.trimmed] = [b""] * (self.trimmed - before)
-
-    def place_at_time(self, time_ms: int) -> int:
-        """Return the place of the first record that arrived at or after *time_ms*."""
-        return bisect_left(self.peaks, time_ms)
-
-    def place_after_bytes(self, place: int, max_bytes: int) -> int:
-        """Return where a page from *place* ends that holds at most *max_bytes*, but at least one record."""
-        before = self.ends[place - 1] if place else 0
-        return max(place + 1, bisect_right(self.ends, before + max_bytes, lo=place))
-
-    def data_bytes(self, start: int, stop: int) -> int:
-        """Return the data bytes of the records in places *start* to *stop*."""
-        if stop <= start:
-            return 0
-        return self.ends[stop - 1] - (self.ends[start - 1] if start else 0)
+            self.records.free(self.trimmed)
 
     def stored_records(self) -> list[StoredRecord]:
         """Return the records in their order, trimmed ones that were not freed too."""
-        return [self.stored_record(place) for place, fragment in enumerate(self.fragments) if fragment]
+        return [self._stored(fragment) for fragment, _, _ in self.records.entries()]
 
-    def stored_record(self, place: int) -> StoredRecord:
-        """Return the record in *place*, which may be a trimmed one."""
-        entry = json.loads(self.fragments[place])
+    def newest_record(self) -> StoredRecord:
+        """Return the record that was put last."""
+        [fragment] = self.records.fragments(self.records.end - 1, self.records.end)
+        return self._stored(fragment)
+
+    def _stored(self, fragment: bytes) -> StoredRecord:
+        entry = json.loads(fragment)
         arrived = entry.get("ApproximateArrivalTimestamp")
         return StoredRecord(
             self.shard_id,

@@ -53,6 +53,18 @@ class Stream:
         for shard in self.shards:
             shard.trim(self.horizon_ms(now_ms), keep=keep)
 
+    def trim_to_capacity(self, records: int, *, keep: bool) -> None:
+        """Hide the oldest records of each shard that holds twice as many as *records*, and free them unless *keep*."""
+        for shard in self.shards:
+            if shard.records.end - shard.trimmed >= 2 * records:
+                self.trim_shard(shard, shard.records.end - records, keep=keep)
+
+    def trim_shard(self, shard: Shard, place: int, *, keep: bool) -> None:
+        """Hide the records of *shard* before *place*, and free them unless *keep*."""
+        if self.log is not None:
+            self.log.trimmed(shard.index, place)
+        shard.trim_to(place, keep=keep)
+
     def listed_shards(self, now_ms: int) -> list[Shard]:
         """Return the shards that Kinesis still knows: open ones, and closed ones within retention."""
         horizon = self.horizon_ms(now_ms)

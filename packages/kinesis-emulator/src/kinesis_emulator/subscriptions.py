@@ -139,14 +139,14 @@ class Subscription:
     def _event_of(self, page: Page, now_s: float) -> bytes:
         shard, rate = self._shard, self._service.settings.limits.subscribe_bytes_per_s
         if rate is not None:
-            self._free_s = now_s + shard.data_bytes(page.start, page.stop) / rate
+            self._free_s = now_s + shard.records.data_bytes(page.start, page.stop) / rate
         if page.start < page.stop:
             self._continuation = shard.number_at(page.stop - 1)
         elif page.following is not None:
             number = shard.number_before(page.following.place, page.following.scanned_ms // 1000)
             self._continuation = max(self._continuation, number)
         self._is_over = page.following is None
-        return self._event(shard.fragments[page.start : page.stop], self._tail(page.behind_ms), now_s)
+        return self._event(shard.records.fragments(page.start, page.stop), self._tail(page.behind_ms), now_s)
 
     def _tail(self, behind_ms: int) -> dict[str, Any]:
         """Return what an event says beside its records; the last one of a closed shard names the children."""

@@ -44,7 +44,6 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
     _check_size(service.settings.limits, stream, entry)
     _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
     with stream.lock:
-        _tidy(service, stream)
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
@@ -52,6 +51,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
             "ShardId": shard.shard_id,
             "SequenceNumber": append(stream, shard, entry, _arrival_ms(service)),
         }
+        _tidy(service, stream)
     return _with_encryption(stream, answer)
 
 
@@ -59,16 +59,18 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     entries = _entries(service.settings.limits, stream, request.params.get("Records"))
     with stream.lock:
-        _tidy(service, stream)
         results = [_put_one(service, stream, entry) for entry in entries]
+        _tidy(service, stream)
     failed = sum("ErrorCode" in result for result in results)
     return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
 
 
 def _tidy(service: Service, stream: Stream) -> None:
-    """Free what left retention, now and then: a stream that nobody reads must not grow for ever."""
-    now_ms = service.now_ms()
-    if not service.settings.keep_trimmed and now_ms >= stream.tidied_ms + _TIDY_EVERY_MS:
+    """Let the oldest records go, now and then: a stream that nobody reads must not grow for ever."""
+    settings, now_ms = service.settings, service.now_ms()
+    if settings.shard_capacity_records is not None:
+        stream.trim_to_capacity(settings.shard_capacity_records, keep=settings.keep_trimmed)
+    if not settings.keep_trimmed and now_ms >= stream.tidied_ms + _TIDY_EVERY_MS:
         stream.tidied_ms = now_ms
         stream.trim(now_ms, keep=False)
 

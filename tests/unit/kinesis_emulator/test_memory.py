@@ -1,0 +1,111 @@
+"""What left retention leaves nothing behind, so that an emulator can run for as long as it likes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
+from kinesis_emulator.record_log import RecordLog
+
+DAY_S = 24 * 3600
+
+
+@pytest.fixture
+def emulator(clock: ManualClock) -> Iterator[Emulator]:
+    """Yield an emulator that forgets what left retention, as the command does."""
+    settings = Settings(limits=Limits.unlimited(), keep_trimmed=False)
+    with Emulator(settings=settings, clock=clock) as running:
+        running.create_stream("orders")
+        yield running
+
+
+def size_of(log: RecordLog) -> int:
+    """Return the bytes of all that the log holds."""
+    lists = [held for held in vars(log).values() if isinstance(held, list)]
+    return sum(sys.getsizeof(held) + sum(map(sys.getsizeof, held)) for held in lists)
+
+
+def test_nothing_remains_of_freed_records() -> None:
+    """A log that always has the newest 100 records is as big after 50,000 as after 500."""
+    log, sizes = RecordLog(), []
+    for number in range(50_000):
+        log.append(b"record", 6, arrived_ms=1_700_000_000_000 + number)
+        log.free(log.end - 100)
+        if number in {499, 49_999}:
+            sizes.append(size_of(log))
+    assert sizes[1] <= sizes[0]
+    assert (log.first, log.end) == (49_900, 50_000)
+
+
+def test_places_and_bytes_outlast_freeing() -> None:
+    """Places, times and bytes of the records that stay are what they were."""
+    whole, freed = RecordLog(), RecordLog()
+    for log in (whole, freed):
+        for number in range(10):
+            log.append(b"x" * number, number, arrived_ms=1000 * number)
+    freed.free(4)
+    assert [freed.fragments(place, 10) for place in range(4, 10)] == [
+        whole.fragments(place, 10) for place in range(4, 10)
+    ]
+    assert freed.data_bytes(5, 9) == whole.data_bytes(5, 9) == 5 + 6 + 7 + 8
+    assert freed.place_at_time(6500) == whole.place_at_time(6500) == 7
+    assert freed.place_after_bytes(4, 9) == whole.place_after_bytes(4, 9) == 6
+    assert [*freed.entries()] == [*whole.entries()][4:]
+    assert (freed.fragment(3), freed.peak_ms(3), freed.place_at_time(0)) == (None, 0, 4)
+
+
+def test_an_emptied_log_goes_on() -> None:
+    """When all records were freed, the next one takes the next place, and arrival times still only grow."""
+    log = RecordLog()
+    log.append(b"1", 1, arrived_ms=5000)
+    log.free(7)
+    assert (log.first, log.end, log.data_bytes(1, 1)) == (1, 1, 0)
+    log.append(b"2", 1, arrived_ms=4000)
+    assert [*log.entries()] == [(b"2", 1, 5000)]
+
+
+def test_reading_goes_on_where_records_were_freed(
+    emulator: Emulator, client: Any, read_from: Callable[..., list[bytes]], clock: ManualClock
+) -> None:
+    """A position whose record is gone from memory reads on at the oldest one that is there."""
+    number = emulator.put("orders", b"old").sequence_number
+    clock.advance(DAY_S + 1)
+    client.put_record(StreamName="orders", Data=b"new", PartitionKey="a")
+    assert read_from("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=number) == [b"new"]
+    assert [record.data for record in emulator.records("orders")] == [b"new"]
+
+
+def test_a_full_shard_lets_its_oldest_records_go(
+    emulator: Emulator, client: Any, read_from: Callable[..., list[bytes]]
+) -> None:
+    """A shard with a capacity never loses one of its newest records so many, and never holds twice as many."""
+    emulator.settings.shard_capacity_records = 50
+    for first in range(0, 1000, 20):
+        records = [{"Data": str(n), "PartitionKey": "a"} for n in range(first, first + 20)]
+        client.put_records(StreamName="orders", Records=records)
+        held = [int(data) for data in read_from()]
+        assert held == list(range(first + 20))[-len(held) :]
+        assert min(first + 20, 50) <= len(held) < 100
+
+
+def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any]) -> None:
+    """The child's shards let old records go as they were told."""
+    with (
+        EmulatorProcess({"orders": 1}, shard_capacity_records=10) as emulator,
+        closing(new_client(emulator.endpoint_url)) as client,
+    ):
+        for number in range(20):
+            client.put_record(StreamName="orders", Data=str(number), PartitionKey="a")
+        start = {
+            "StreamName": "orders",
+            "ShardId": "shardId-000000000000",
+            "ShardIteratorType": "TRIM_HORIZON",
+        }
+        iterator = client.get_shard_iterator(**start)["ShardIterator"]
+        records = client.get_records(ShardIterator=iterator)["Records"]
+    assert [int(record["Data"]) for record in records] == list(range(10, 20))

@@ -22,7 +22,7 @@ def new_client() -> Callable[..., Client]:
     """Return a function that makes a boto3 client without retries."""
     session = boto3.Session()
 
-    def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key") -> Client:
+    def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key", **more: Any) -> Client:
         config = Config(retries={"total_max_attempts": 1}, read_timeout=10, max_pool_connections=20)
         return session.client(
             "kinesis",
@@ -31,6 +31,7 @@ def new_client() -> Callable[..., Client]:
             aws_access_key_id=access_key,
             aws_secret_access_key="secret",
             config=config,
+            **more,
         )
 
     return make

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 
+from kinesis_emulator.child import READY, wait_until_stopped
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.fault_plans import RandomFaults
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.server import HOST
 from kinesis_emulator.service import Settings
-
-READY = "kinesis-emulator listens on "
-"""What the first line of output begins with; the endpoint's URL follows."""
-_PARENT_CHECK_S = 0.25
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         sys.stdout.write(_welcome(emulator, options.stream))
         sys.stdout.flush()
-        _wait(stopped, options.parent_pid)
+        wait_until_stopped(stopped, options.parent_pid)
     return 0
 
 
@@ -71,16 +67,6 @@ def _why_not(error: OSError | ValueError, port: int) -> str:
 
 def _clock(options: argparse.Namespace) -> Callable[[], float]:
     return lambda: time.time() + float(options.clock_skew_s)
-
-
-def _wait(stopped: threading.Event, parent_pid: int | None) -> None:
-    """Wait for a signal, or until the parent is gone: an orphan is handed to another process."""
-    if parent_pid is None:
-        stopped.wait()
-        return
-    while not stopped.wait(_PARENT_CHECK_S):
-        if os.getppid() != parent_pid:
-            return
 
 
 def _parser() -> argparse.ArgumentParser:

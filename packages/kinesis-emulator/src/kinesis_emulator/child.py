@@ -1,0 +1,99 @@
+"""A server of this package in a child process, which ends with its parent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TypeVar
+
+READY = "kinesis-emulator listens on "
+"""What the first line of a child's output begins with; the endpoint's URL follows."""
+_STOP_S = 5
+_PARENT_CHECK_S = 0.25
+
+C = TypeVar("C", bound="ChildProcess")
+
+
+class ChildProcess:
+    """
+    A child that runs a module of ours; a context manager.
+
+    It ends with the `with` block, and by itself when this process dies, however it dies.
+    """
+
+    def __init__(self, module: str, options: Sequence[str]) -> None:
+        self._command = [sys.executable, "-m", module, "--parent-pid", str(os.getpid()), *options]
+        self._child: subprocess.Popen[str] | None = None
+        self.endpoint_url = ""
+        """Known once it is started."""
+
+    @property
+    def port(self) -> int:
+        return int(self.endpoint_url.rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    def start(self) -> None:
+        """Return when the child listens; RuntimeError with its message when it cannot."""
+        # A file, because nobody reads a pipe while the child runs. A session of its own, because Ctrl-C shall
+        # reach the program first and let it finish with its emulator still there.
+        with tempfile.TemporaryFile("w+") as errors:
+            child = subprocess.Popen(  # noqa: S603 - our own module
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
+            line = child.stdout.readline() if child.stdout else ""
+            if not line.startswith(READY):
+                child.communicate()
+                errors.seek(0)
+                raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
+        self._child = child
+        self.endpoint_url = line.removeprefix(READY).strip()
+
+    def stop(self) -> None:
+        """End the child, by force when it does not end by itself."""
+        child, self._child = self._running(), None
+        child.terminate()
+        try:
+            child.communicate(timeout=_STOP_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._child is None:
+            raise RuntimeError("The emulator was not started.")
+        return self._child
+
+    def __enter__(self: C) -> C:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def wait_until_stopped(stopped: threading.Event, parent_pid: int | None) -> None:
+    """Wait for a signal, or until the parent is gone: an orphan is handed to another process."""
+    if parent_pid is None:
+        stopped.wait()
+        return
+    while not stopped.wait(_PARENT_CHECK_S):
+        if os.getppid() != parent_pid:
+            return

@@ -93,7 +93,7 @@ Spark needs Java 17 or later; {found}. Install it, then run this again:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, format and types of everything."""
-    _install(session, "test", "lint", "demo")
+    _install(session, "test", "lint", "demo", "bench")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run(
@@ -113,7 +113,7 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests, on the newest Spark; arguments after -- go to pytest."""
     _require_java(session)
-    _install(session, "test", "demo")
+    _install(session, "test", "demo", "bench")
     _pytest(session, *(session.posargs or ["tests"]))
 
 
@@ -179,7 +179,7 @@ def audit(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The pages of options and permissions are those of the code, and every code block of the documentation runs."""
     _require_java(session)
-    _install(session, "test", "demo")
+    _install(session, "test", "demo", "bench")
     session.run("python", "docs/generate_options.py", "--check")
     session.run("python", "-m", "docs.generate_iam", "--check")
     _pytest(session, "tests/docs")
@@ -198,9 +198,9 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure against boto3, aws_kinesis_agg and an empty Spark source, and write docs/benchmarks.md."""
+    """Measure, all or the benchmarks named after --, and write their sections of docs/benchmarks.md and plots."""
     _require_java(session)
-    _install(session, "test")
+    _install(session, "test", "bench")
     session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
 
 

@@ -1,8 +1,8 @@
 """
-Run the benchmarks and write docs/benchmarks.md.
+Run benchmarks, and write what they found into their sections of docs/benchmarks.md.
 
     python -m docs.generate_benchmarks            all of them
-    python -m docs.generate_benchmarks call idle  shows bench_call and bench_idle only, and writes nothing
+    python -m docs.generate_benchmarks call idle  bench_call and bench_idle only; the other sections stay
 
 Exits with 1 when a target is missed.
 """
@@ -21,49 +21,66 @@ from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-from tests.bench.harness import Row, show
+from docs.plots import draw
+from docs.sections import write_section
+from tests.bench.harness import Finding, Note, Plot, Row, readable, rows_of, show
 
 PAGE = Path(__file__).parent / "benchmarks.md"
 BENCHMARKS = Path(__file__).parents[1] / "tests" / "bench"
 LIBRARIES = ("pyspark", "pyarrow", "boto3", "aws-kinesis-agg")
-INTRODUCTION = """\
-# Benchmarks
-
-<!-- Made by docs/generate_benchmarks.py. -->
-
-Both sides of a ratio are measured in turns in one run, so that a busy machine slows both; look at the ratios, not at the rates. `python3 noxfile.py -s bench`
-measures on your machine and writes this page; `tests/bench` says how, case by case.
-"""
 
 
 def names() -> list[str]:
     return sorted(path.stem.removeprefix("bench_") for path in BENCHMARKS.glob("bench_*.py"))
 
 
-def run(name: str) -> list[Row]:
-    """Return the rows of one benchmark, from a process of its own: a Spark that ran before would disturb it."""
+def run(name: str) -> list[Finding]:
+    """Return what one benchmark found, in a process of its own: a Spark that ran before would disturb it."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_run_here, name).result()
 
 
-def _run_here(name: str) -> list[Row]:
-    rows: list[Row] = import_module(f"tests.bench.bench_{name}").run()
-    return rows
+def _run_here(name: str) -> list[Finding]:
+    findings: list[Finding] = import_module(f"tests.bench.bench_{name}").run()
+    return findings
 
 
-def render(rows: Iterable[Row]) -> str:
-    lines = [INTRODUCTION, describe_machine(), ""]
-    for group, members in groupby(rows, key=lambda row: row.group):
-        lines += [f"## {group}", "", "| case | unit | ours | the other | ratio | target | |"]
-        lines += ["| --- | --- | ---: | ---: | ---: | ---: | --- |", *map(_line, members), ""]
-    return "\n".join(lines)
+def render(findings: Iterable[Finding]) -> str:
+    """Return a section of the page: rows of one group that follow each other are a table."""
+    parts = [describe_machine()]
+    for group, members in groupby(
+        findings, key=lambda found: found.group if isinstance(found, Row) else None
+    ):
+        if group is None:
+            parts += [_describe(found) for found in members]
+        else:
+            parts.append(_table(group, rows_of(members)))
+    return "\n\n".join(parts)
 
 
 def describe_machine() -> str:
-    """Return what a ratio may depend on, in general terms."""
+    """Return when it was measured and what a ratio may depend on, in general terms."""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     day = datetime.now(timezone.utc).date().isoformat()
     return f"{day}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {versions}."
+
+
+def _describe(found: Finding) -> str:
+    match found:
+        case Plot():
+            return f"![{found.title}]({draw(found).relative_to(PAGE.parent)})"
+        case Note():
+            return found.text.strip()
+        case Row():
+            return _line(found)
+
+
+def _table(group: str, rows: Iterable[Row]) -> str:
+    head = [
+        f"| {group} | unit | ours | the other | ratio | target | |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    return "\n".join([*head, *map(_line, rows)])
 
 
 def _line(row: Row) -> str:
@@ -71,8 +88,7 @@ def _line(row: Row) -> str:
     if row.target is not None:
         bound = "at most" if row.is_cost else "at least"
         target, verdict = f"{bound} {row.target:g}", "met" if row.met else "**missed**"
-    rate = ",.0f" if row.ours >= 100 else ",.3g"
-    ours, theirs = format(row.ours, rate), format(row.theirs, rate)
+    ours, theirs = readable(row.ours), readable(row.theirs)
     return f"| {row.case} | {row.metric} | {ours} | {theirs} | {row.ratio:.1f} | {target} | {verdict} |"
 
 
@@ -80,11 +96,10 @@ def main(wanted: Sequence[str]) -> int:
     rows: list[Row] = []
     for name in wanted or names():
         sys.stdout.write(f"bench_{name} ...\n")
-        found = run(name)
-        show(found)
-        rows += found
-    if not wanted:
-        PAGE.write_text(render(rows), encoding="utf-8")
+        findings = run(name)
+        show(findings)
+        write_section(PAGE, name, render(findings))
+        rows += rows_of(findings)
     return int(not all(row.met for row in rows))
 
 

@@ -1,4 +1,8 @@
-"""Comparing two ways to do one thing: CPU time of this process, both interleaved, medians of ratios."""
+"""
+Comparing two ways to do one thing, and what a benchmark reports: rows of a table, plots, notes.
+
+A module `bench_<name>` has a function `run` that returns its findings in the order of the page.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import gc
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -35,6 +40,35 @@ class Row:
         if self.target is None:
             return True
         return self.ratio <= self.target if self.is_cost else self.ratio >= self.target
+
+
+@frozen
+class Plot:
+    """
+    Lines through points, drawn as `docs/plots/<name>.svg`.
+
+    Attributes:
+        x: What the x axis is labelled with, its unit too; so is *y*.
+        lines: Points of each line, by its name in the legend.
+        log: The axes with a logarithmic scale: "", "x", "y" or "xy".
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, Sequence[tuple[float, float]]]
+    log: str = ""
+
+
+@frozen
+class Note:
+    """A paragraph of the report, such as why a target is missed, with a profile. Markdown."""
+
+    text: str
+
+
+Finding: TypeAlias = Row | Plot | Note
 
 
 @frozen
@@ -81,11 +115,20 @@ def _turn(work: Callable[[], object], calls: int) -> float:
     return (time.process_time() - start_s) / calls
 
 
-def show(rows: Iterable[Row]) -> None:
-    """Write *rows* as a table to standard output."""
-    for row in rows:
+def rows_of(findings: Iterable[Finding]) -> list[Row]:
+    return [finding for finding in findings if isinstance(finding, Row)]
+
+
+def show(findings: Iterable[Finding]) -> None:
+    """Write the rows as a table to standard output."""
+    for row in rows_of(findings):
         target = "" if row.target is None else f"target {row.target:g}x {'met' if row.met else 'MISSED'}"
         sys.stdout.write(
-            f"{row.group:20} {row.case:30} {row.ours:12,.0f} {row.theirs:12,.0f} {row.metric:26}"
+            f"{row.group:20} {row.case:30} {readable(row.ours):>12} {readable(row.theirs):>12} {row.metric:26}"
             f" {row.ratio:6.1f}x {target}\n"
         )
+
+
+def readable(value: float) -> str:
+    """Return *value* with three digits at least."""
+    return format(value, ",.0f" if value >= 100 else ",.3g")

@@ -1,0 +1,58 @@
+"""What the programs of docs make of what a benchmark found."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from docs.generate_benchmarks import BENCHMARKS, PAGE, render
+from docs.plots import draw
+from tests.bench.harness import Note, Plot, Row
+
+PLOT = Plot(
+    "reading",
+    "CPU of reading",
+    "bytes of a record",
+    "microseconds of CPU per record",
+    {
+        "ours": [(100, 2.0), (1_000, 7.5), (10_000, 44.0)],
+        "by hand": [(100, 23.0), (1_000, 33.0), (10_000, 120.0)],
+    },
+    log="xy",
+)
+
+
+def test_the_same_points_are_drawn_as_the_same_bytes(tmp_path: Path) -> None:
+    """A run that finds what the last one found changes no file."""
+    first, second = (draw(PLOT, tmp_path / name).read_bytes() for name in ("first", "second"))
+    assert first == second
+
+
+def test_a_plot_says_what_it_shows(tmp_path: Path) -> None:
+    """Title, labels of both axes with their units, and the name of each line stand in it as text."""
+    path = draw(PLOT, tmp_path)
+    texts = {element.text for element in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}  # noqa: S314 # our own file
+    assert texts >= {PLOT.title, PLOT.x, PLOT.y, *PLOT.lines, "1,000"}
+
+
+def test_rows_of_one_group_are_one_table() -> None:
+    """A section says when and where it was measured; a note stands between the tables of two groups."""
+    rows = [
+        Row("reading", "100 B", "us", 2.0, 23.0, 11.5, 11.0),
+        Row("reading", "1 KB", "us", 7.5, 33.0, 4.4, 5.0),
+        Row("planning", "idle", "calls", 1200.0, 1000.0, 1.2, 1.5, is_cost=True),
+    ]
+    machine, reading, note, planning = render([*rows[:2], Note("Half of it is TLS."), rows[2]]).split("\n\n")
+    assert "cores" in machine
+    assert "| 100 B | us | 2 | 23 | 11.5 | at least 11 | met |" in reading
+    assert "| 1 KB | us | 7.5 | 33 | 4.4 | at least 5 | **missed** |" in reading
+    assert note == "Half of it is TLS."
+    assert planning.endswith("| idle | calls | 1,200 | 1,000 | 1.2 | at most 1.5 | met |")
+
+
+def test_every_benchmark_has_its_section_on_the_page() -> None:
+    """What a benchmark finds has a place to go before it is measured."""
+    page = PAGE.read_text(encoding="utf-8")
+    for path in BENCHMARKS.glob("bench_*.py"):
+        name = path.stem.removeprefix("bench_")
+        assert page.count(f"<!-- {name} -->\n") == page.count(f"<!-- /{name} -->\n") == 1

@@ -20,6 +20,7 @@ from typing import Any
 
 import botocore.session
 import pyarrow as pa
+from botocore.credentials import Credentials
 from tests.bench.bench_decode import (
     RECORDS_PER_CPU_S,
     SCHEMA,
@@ -33,8 +34,9 @@ from tests.bench.harness import Row, measure, show
 from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.retry import RetryPolicy
 
 REPEAT = 9
@@ -87,8 +89,9 @@ def _client(port: int, certificate: Path) -> Any:
 
 
 def _stream_api(client: Any) -> BotoStreamApi:
-    take_body(client)
-    return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
+    hand_bodies_through(client)
+    calls = DirectCalls(client, Credentials("invented", "invented"))
+    return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0), calls)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import pyarrow as pa
 from attrs import frozen
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.credentials import Credentials
 from tests.bench.bench_decode import (
     RECORDS_PER_CPU_S,
     SCHEMA,
@@ -31,9 +32,10 @@ from tests.bench.bench_decode import (
 from tests.bench.harness import Row, measure, show
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.boto_api import BotoStreamApi, take_body
+from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
 from kinesis_core.cuts import TrimHorizon
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.fan_out.boto_api import BotoSubscribeApi, take_connection
 from kinesis_core.fan_out.frames import read_frames
 from kinesis_core.pages import decode_event, decode_page
@@ -78,8 +80,9 @@ def _decoding(records: int, size_bytes: int) -> Row:
 def _against_polling(records: int, size_bytes: int) -> Row:
     body = page_body(random_payloads(records, size_bytes))
     subscribed, builder, client = _subscribed(body), BatchBuilder(SCHEMA.names), _client(_pieces(body))
-    take_body(client)
-    api = BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0))
+    hand_bodies_through(client)
+    calls = DirectCalls(client, Credentials("invented", "invented"))
+    api = BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0), calls)
 
     def polled() -> list[pa.RecordBatch]:
         pages = [api.get_records("iterator", records) for _ in range(EVENTS)]

@@ -9,12 +9,14 @@ from typing import Any
 
 import attrs
 import pytest
+from botocore.credentials import Credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.boto_api import BotoStreamApi, give_body, send_milliseconds, take_body
+from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.connections import make_client
 from kinesis_core.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.errors import KinesisError, MalformedAnswerError
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.lease_table import LeaseTable
@@ -90,10 +92,10 @@ def _serve(service: str) -> Any:
 
 
 CLIENT = _serve("kinesis")
-for prepare in (take_body, send_milliseconds, give_body, take_connection):
-    prepare(CLIENT)
+hand_bodies_through(CLIENT)
+take_connection(CLIENT)
 REST = (RetryPolicy(0), FakeClock(), random.Random(0))
-API = BotoStreamApi(CLIENT, "orders", ARN, *REST)
+API = BotoStreamApi(CLIENT, "orders", ARN, *REST, DirectCalls(CLIENT, Credentials("AKIAEXAMPLE", SECRET)))
 CONSUMERS = BotoConsumerApi(CLIENT, "orders", ARN, *REST)
 SUBSCRIPTIONS = BotoSubscribeApi(CLIENT, "orders", ARN, *REST, f"{ARN}/consumer/me:1")
 LEASES = LeaseTable("leases", _serve("dynamodb"), *REST)

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
+from botocore.credentials import Credentials
 
-from kinesis_core.boto_api import BotoStreamApi, send_milliseconds, take_body
+from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.connections import make_client
 from kinesis_core.cuts import After, At, EndCut, TrimHorizon
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.fan_out.http2 import use_http2
 from kinesis_core.fan_out.ranges import FanOutRanges
@@ -59,8 +61,8 @@ def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None
     """
     connection = ConnectionOptions((StreamRef(STREAM),), REGION, url, KEYS)
     client = make_client(connection, "kinesis", url, read_timeout_s)
-    for prepare in (take_body, send_milliseconds, take_connection):
-        prepare(client)
+    hand_bodies_through(client)
+    take_connection(client)
     if certificate is not None:
         use_http2(client, str(certificate))
     return client
@@ -75,12 +77,13 @@ class Doors:
     arn: str | None = None
     clock: Clock = field(factory=SystemClock)
 
-    def _open(self, kind: Callable[..., Any], *more: str) -> Any:
+    def _open(self, kind: Callable[..., Any], *more: object) -> Any:
         policy = RetryPolicy(max_retries=0)  # whoever reads tries again by himself
         return kind(self.client, self.stream, self.arn, policy, self.clock, random.Random(0), *more)
 
     def reading(self) -> BotoStreamApi:
-        made: BotoStreamApi = self._open(BotoStreamApi)
+        keys = Credentials(KEYS.access_key_id, KEYS.secret_key)
+        made: BotoStreamApi = self._open(BotoStreamApi, DirectCalls(self.client, keys))
         return made
 
     def consumers(self) -> BotoConsumerApi:

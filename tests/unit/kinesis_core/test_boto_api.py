@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -10,6 +9,7 @@ from typing import Any
 
 import botocore.exceptions as boto
 import pytest
+from attrs import evolve
 
 from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.connections import open_stream
@@ -73,9 +73,9 @@ def make_api(canned: Canned, clock: FakeClock, arn: str | None = None) -> BotoSt
     connection = ConnectionOptions(
         (ref,), "eu-west-1", f"http://127.0.0.1:9/{id(canned)}", StaticKeys("AKIAEXAMPLE", SECRET)
     )
-    client = open_stream(connection, ref).client
-    canned.serve(client)
-    return BotoStreamApi(client, "orders", arn, RetryPolicy(RETRIES), clock, random.Random(0))
+    opened = open_stream(connection, ref)
+    canned.serve(opened.client)
+    return evolve(opened, policy=RetryPolicy(RETRIES), clock=clock, rng=random.Random(0))
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Ca
 def test_wrong_parameters_are_an_invalid_request(api: BotoStreamApi) -> None:
     """What botocore itself refuses to send is an invalid request, raised without a retry."""
     with pytest.raises(InvalidRequestError, match="ParamValidationError"):
-        api.get_records(json, 10)  # type: ignore[arg-type]
+        evolve(api, name="").get_iterator("shardId-1", TrimHorizon())
 
 
 def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canned) -> None:

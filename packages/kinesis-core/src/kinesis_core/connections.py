@@ -12,9 +12,11 @@ from typing import Any
 
 import botocore
 from botocore.config import Config
+from botocore.credentials import Credentials
 
-from kinesis_core.boto_api import BotoStreamApi, give_body, send_milliseconds, take_body
+from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy
 from kinesis_credentials import cached_session, check, get_credentials, renew_expired
@@ -44,17 +46,16 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamA
 def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> BotoStreamApi:
     policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    client = _client(connection, connection.region_of(stream), os.getpid())
-    return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng)
+    client, credentials = _client(connection, connection.region_of(stream), os.getpid())
+    calls = DirectCalls(client, credentials)
+    return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
-def _client(connection: ConnectionOptions, region: str, _process: int) -> Any:
-    client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
-    take_body(client)
-    send_milliseconds(client)
-    give_body(client)
-    return client
+def _client(connection: ConnectionOptions, region: str, _process: int) -> tuple[Any, Credentials]:
+    client, credentials = _make_client(connection, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
+    hand_bodies_through(client)
+    return client, credentials
 
 
 def make_client(
@@ -73,6 +74,17 @@ def make_client(
     Raises:
         CredentialsError: There are no credentials.
     """
+    return _make_client(connection, service, endpoint_url, read_timeout_s, region)[0]
+
+
+def _make_client(
+    connection: ConnectionOptions,
+    service: str,
+    endpoint_url: str | None,
+    read_timeout_s: float,
+    region: str | None,
+) -> tuple[Any, Credentials]:
+    """Return a new client and what it signs with."""
     session = cached_session(connection.credentials, connection.region, connection.proxy_url)
     check(session)
     config = Config(
@@ -87,8 +99,9 @@ def make_client(
         client = session.create_client(
             service, region_name=region or connection.region, endpoint_url=endpoint_url, config=config
         )
-    renew_expired(client, get_credentials(session))
-    return client
+    credentials = get_credentials(session)
+    renew_expired(client, credentials)
+    return client, credentials
 
 
 @lru_cache(maxsize=1)

@@ -81,6 +81,11 @@ def is_retryable(code: str) -> bool:
     return _BY_CODE.get(code, UnavailableError).retryable
 
 
+def is_verdict(code: str) -> bool:
+    """Return whether *code* is about the stream or what was asked of it, so that other keys would change nothing."""
+    return _BY_CODE.get(code.rpartition("#")[2], AccessDeniedError) is not AccessDeniedError
+
+
 def translate(action: str, where: str, error: Exception, service: str = "Kinesis") -> ServiceError:
     """
     Return the error of ours for one of `CALL_ERRORS`, raised while calling *action* of *service*, Kinesis or DynamoDB.

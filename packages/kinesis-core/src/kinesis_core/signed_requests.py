@@ -1,0 +1,127 @@
+"""Requests like one that botocore has signed, with other bodies: a few microseconds each instead of half a millisecond."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from attrs import define, field
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.credentials import ReadOnlyCredentials
+
+_ALGORITHM = "AWS4-HMAC-SHA256"
+_TIME = "%Y%m%dT%H%M%SZ"
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_DATE_HEADER = "x-amz-date"
+
+
+@define(repr=False)
+class RequestTemplate:
+    """
+    What stays the same from one request of an action on a stream to the next, as long as the keys do.
+
+    Nothing of it shows in its repr: the headers may hold a session token.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+    """
+
+    keys: ReadOnlyCredentials
+    _request: AWSPreparedRequest
+    _headers: dict[str, bytes]
+    _signed_names: str
+    _scope: str
+    """Region, service and what ends every scope; the day before them is the request's."""
+    _canonical: tuple[str, str]
+    """The canonical request up to its time, and from there to the hash of its body."""
+    _day_key: tuple[str, bytes] = field(default=("", b""), init=False)
+
+    def make(self, body: bytes, now: datetime) -> AWSPreparedRequest:
+        """Return a request with *body*, signed at *now*, which is in UTC."""
+        time = now.strftime(_TIME)
+        before, after = self._canonical
+        canonical = f"{before}{time}{after}{sha256(body).hexdigest()}"
+        scope = f"{time[:8]}/{self._scope}"
+        to_sign = f"{_ALGORITHM}\n{time}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(self._signing_key(time[:8]), to_sign.encode(), "sha256").hex()
+        authorization = (
+            f"{_ALGORITHM} Credential={self.keys.access_key}/{scope}, "
+            f"SignedHeaders={self._signed_names}, Signature={signature}"
+        )
+        headers: dict[str, Any] = {
+            **self._headers,
+            "X-Amz-Date": time.encode(),
+            "Authorization": authorization.encode(),
+            "amz-sdk-invocation-id": str(uuid4()).encode(),
+            "Content-Length": str(len(body)),
+        }
+        method, url = self._request.method, self._request.url
+        return AWSPreparedRequest(method, url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
+
+    def _signing_key(self, day: str) -> bytes:
+        """Return the key of *day*; a thread that finds another day's makes its own."""
+        known, key = self._day_key
+        if known != day:
+            key = f"AWS4{self.keys.secret_key}".encode()
+            for part in (day, *self._scope.split("/")):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._day_key = (day, key)
+        return key
+
+
+def find_template(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> RequestTemplate | None:
+    """
+    Return what makes requests like *request*, or None when botocore signed it in a way that is not ours.
+
+    Whether it is ours is tried out: signed again at the same time, the request must get the same signature. So
+    whatever botocore comes to do differently (another algorithm, more headers, unsigned bodies, other keys) ends here.
+    """
+    headers = {str(name): _as_text(value) for name, value in request.headers.items()}
+    try:
+        template = _read_template(request, headers, keys)
+        again = template.make(_as_bytes(request.body), datetime.strptime(headers["X-Amz-Date"], _TIME))
+    except (KeyError, ValueError, TypeError):
+        return None
+    same = _as_text(again.headers["Authorization"]) == headers["Authorization"]
+    return template if same and again.headers.keys() == headers.keys() else None
+
+
+def _read_template(
+    request: AWSPreparedRequest, headers: Mapping[str, str], keys: ReadOnlyCredentials
+) -> RequestTemplate:
+    credential, names, _ = headers["Authorization"].removeprefix(f"{_ALGORITHM} ").split(", ")
+    signed_names = names.removeprefix("SignedHeaders=")
+    url = urlsplit(request.url)
+    values = {name.lower(): " ".join(value.split()) for name, value in headers.items()}
+    values["host"] = url.netloc.removesuffix(_DEFAULT_PORTS[url.scheme])
+    before, after = "", ""
+    for name in signed_names.split(";"):
+        if name == _DATE_HEADER:
+            before, after = f"{after}{name}:", "\n"
+        else:
+            after += f"{name}:{values[name]}\n"
+    return RequestTemplate(
+        keys=keys,
+        request=request,
+        headers={name: value.encode() for name, value in headers.items()},
+        signed_names=signed_names,
+        scope=credential.split("/", 2)[2],
+        canonical=(
+            f"{request.method}\n{url.path or '/'}\n{url.query}\n{before}",
+            f"{after}\n{signed_names}\n",
+        ),
+    )
+
+
+def _as_text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode()
+
+
+def _as_bytes(body: Any) -> bytes:
+    if not isinstance(body, bytes):
+        raise TypeError("the body is not of bytes")
+    return body

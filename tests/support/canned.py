@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, field
-from botocore.awsrequest import AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
 REQUEST_ID = "0f1e2d3c-request"
@@ -20,6 +20,7 @@ class Canned:
     answers: list[AWSResponse | Exception] = field(factory=list)
     asked: list[tuple[str, dict[str, Any]]] = field(factory=list)
     """Action and parameters of each request, as they went over the wire."""
+    requests: list[AWSPreparedRequest] = field(factory=list)
 
     def serve(self, client: Any, service: str = "kinesis") -> None:
         client.meta.events.register(f"before-send.{service}", self._answer)
@@ -40,13 +41,20 @@ class Canned:
         """Let the way to the service fail with botocore's *error*."""
         self.answers.append(error)
 
-    def _answer(self, request: Any, **_: Any) -> AWSResponse:
-        action = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
-        self.asked.append((action, json.loads(request.body)))
+    def _answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        action = header(request, "X-Amz-Target").rpartition(".")[2]
+        self.requests.append(request)
+        self.asked.append((action, json.loads(cast(bytes, request.body))))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+def header(request: AWSPreparedRequest, name: str) -> str:
+    """Return what *request* has in the header called *name*."""
+    value: Any = request.headers[name]
+    return value if isinstance(value, str) else str(value.decode())
 
 
 @define

@@ -2,181 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Sequence
-from itertools import chain
-from typing import Any
 
-from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.cuts import TrimHorizon
-from kinesis_core.offsets import Offset
-from kinesis_core.options.positions import Latest, StartingPosition
-from kinesis_core.planner import Planner
-from kinesis_core.reader import RangeReader, ReadSettings
+from kinesis_core.options.positions import Latest
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
-
-LONGEST_SILENCE_S = 60
-"""Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""
-
-History = Sequence[tuple[Any, ...]]
-"""What happens, step by step: the kind of step and its arguments."""
-Read = list[tuple[str, str]]
-"""Shard and sequence number of each record, in the order of reading."""
-
-moods = st.builds(
-    Mood,
-    throttles=st.sampled_from([0, 0, 20]),
-    empty_pages=st.sampled_from([0, 0, 40]),
-    short_pages=st.sampled_from([0, 30]),
-    expiries=st.sampled_from([0, 10]),
-    end_page_of_its_own=st.booleans(),
-    jitter_ms=st.sampled_from([0, 0, 50, 3000]),
+from support.histories import (
+    History,
+    Query,
+    assert_children_after_parents,
+    assert_everything_once,
+    everything,
+    limits,
+    moods,
+    play,
+    put,
+    reshard,
+    steps,
 )
-limits = st.builds(
-    Limits,
-    max_records=st.sampled_from([1, 3, 10, 100, None]),
-    max_bytes=st.sampled_from([None, None, 50, 2000]),
-)
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("put"), st.integers(0, 99), st.integers(1, 20)),
-        st.tuples(st.just("burst"), st.integers(0, 99), st.integers(20, 60)),
-        st.tuples(st.just("wait"), st.sampled_from([0.001, 0.3, 2.0, 40.0, 4000.0])),
-        st.tuples(st.just("split"), st.integers(0, 99)),
-        st.tuples(st.just("merge"), st.integers(0, 99)),
-        st.tuples(st.just("batch")),
-        st.tuples(st.just("batch")),
-        st.tuples(st.just("crash before commit")),
-        st.tuples(st.just("restart")),
-    ),
-    max_size=25,
-)
-
-
-@define
-class Query:
-    """What Spark does with a source: an offset log, a commit log, and readers that come and go."""
-
-    stream: FakeStream
-    settings: PlanSettings
-    position: StartingPosition
-    planner: Planner = field(init=False)
-    log: list[str] = field(factory=list)
-    batches: list[Read] = field(factory=list)
-    start: Offset = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.restart()
-        self.start = self.planner.initial_offset(self.position)
-
-    def restart(self) -> None:
-        apis = {self.stream.name: self.stream}
-        self.planner = Planner(apis, self.settings, threads=1, clock=self.stream.clock, rng=random.Random(1))
-
-    def plan(self, *, bounded: bool = True) -> Offset | None:
-        end = self.planner.next_offset(self.start, bounded=bounded)
-        return None if end.to_json() == self.start.to_json() else end
-
-    def read(self, start: Offset, end: Offset) -> Read:
-        """Read a batch through offsets that went through text, as Spark hands them over."""
-        begun, ended = (Offset.from_json(json.loads(json.dumps(o.to_json()))) for o in (start, end))
-        read: Read = []
-        for shard_range in chain.from_iterable(self.planner.chains(begun, ended)):
-            reader = RangeReader(
-                self.stream, shard_range, ReadSettings(), self.stream.clock, random.Random(2)
-            )
-            read += [
-                (shard_range.shard_id, r.sequence_number) for page in reader.pages() for r in page.records
-            ]
-        return read
-
-    def run_batch(self, *, crash: bool = False, bounded: bool = True) -> bool:
-        end = self.plan(bounded=bounded)
-        if end is None:
-            return False
-        read = self.read(self.start, end)
-        if crash:
-            self.restart()
-            anew = self.planner.initial_offset(self.position) if not self.batches else self.start
-            assert sorted(self.read(anew, end)) == sorted(read), "a replay gave other records"
-        assert sorted(self.read(self.start, end)) == sorted(read), "a second reading gave other records"
-        self.batches.append(read)
-        self.start = end
-        return True
-
-    def drain(self) -> None:
-        """Run until nothing is new any more, however unhelpful the service is."""
-        quiet_since = self.stream.clock.now
-        for _ in range(10_000):
-            if self.run_batch():
-                quiet_since = self.stream.clock.now
-            if self.stream.clock.now - quiet_since > LONGEST_SILENCE_S:
-                return
-        raise AssertionError("the query never came to rest")
-
-
-def play(stream: FakeStream, query: Query, history: History) -> None:
-    for step in history:
-        match step:
-            case ("put" | "burst" as kind, where, count):
-                put(stream, where, count, 0.0 if kind == "burst" else 0.01)
-            case ("wait", seconds):
-                stream.clock.sleep(seconds)
-            case ("split" | "merge" as kind, where):
-                reshard(stream, kind, where)
-            case ("batch",):
-                query.run_batch()
-            case ("crash before commit",):
-                query.run_batch(crash=True)
-            case ("restart",):
-                query.restart()
-
-
-def put(stream: FakeStream, where: int, count: int, every_s: float) -> None:
-    shards = stream.open_shards()
-    for i in range(count):
-        stream.put(shards[where % len(shards)], b"x" * (i % 50))
-        stream.clock.sleep(every_s)
-
-
-def reshard(stream: FakeStream, kind: str, where: int) -> None:
-    shards = stream.open_shards()
-    if kind == "split" and len(shards) < 8:
-        stream.split(shards[where % len(shards)])
-    elif kind == "merge" and len(shards) > 1:
-        stream.merge(shards[where % len(shards)], shards[(where + 1) % len(shards)])
-
-
-def assert_everything_once(stream: FakeStream, batches: list[Read], expected: set[str]) -> None:
-    read = [number for batch in batches for _, number in batch]
-    assert len(read) == len(set(read)), "a record came twice"
-    assert set(read) == expected, "records are missing, or came though they were put before the start"
-    for shard_id, shard in stream.shards.items():
-        mine = [number for batch in batches for s, number in batch if s == shard_id]
-        assert mine == [r.sequence_number for r in shard.records if r.sequence_number in expected], (
-            "out of order"
-        )
-
-
-def assert_children_after_parents(stream: FakeStream, batches: list[Read]) -> None:
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for i, (shard_id, _) in enumerate(pair for batch in batches for pair in batch):
-        first.setdefault(shard_id, i)
-        last[shard_id] = i
-    for shard_id, begun in first.items():
-        for parent in stream.shards[shard_id].parents:
-            assert last.get(parent, -1) < begun, "a child was read before its parent was finished"
-
-
-def everything(stream: FakeStream) -> set[str]:
-    return {r.sequence_number for shard in stream.shards.values() for r in shard.records}
 
 
 @settings(max_examples=1000, deadline=None)

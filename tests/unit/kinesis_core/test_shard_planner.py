@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.cuts import AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Record
@@ -95,6 +95,41 @@ def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: fl
         lag_ms = (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0)
         assert left >= 0
         assert lag_ms <= 250
+
+
+def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
+    """Once a plan has seen that more lies behind its end, the next one only looks for a record near the tip."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, START, MANY)
+    costs = []
+    for _ in range(50):
+        one.put(2000, 0.001)
+        one.calls()
+        begun, end = end, plan_end(one.view, end, MANY)
+        costs.append(one.calls().count("GetRecords"))
+        assert one.between(begun.cut, end)[0].number == end.first
+        assert (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0) <= 250
+    assert costs.count(1) > 40
+    assert max(costs) == 2, "now and then a sample tells whether it is busy still"
+
+
+def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
+    """When nothing more comes, the next plan of a shard that was busy ends behind its last record."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, plan_end(one.view, START, MANY), MANY)
+    one.stream.clock.sleep(5)
+    while (following := plan_end(one.view, end, MANY)) is not end:
+        end = following
+    assert end.cut == After(one.records[-1].number)
+
+
+def test_a_busy_shard_far_behind_is_planned_in_bounded_batches(one: OneShard) -> None:
+    """That more was seen to lie behind an end does not lead beyond what a batch may hold."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, START, MANY)
+    one.put(5000, 0.001)
+    begun, end = end, plan_end(one.view, end, Limits(max_records=500))
+    assert 1 <= len(one.between(begun.cut, end)) <= 500
 
 
 def test_a_burst_since_the_last_look_is_read_on(one: OneShard) -> None:

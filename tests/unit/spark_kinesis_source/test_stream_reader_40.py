@@ -24,6 +24,8 @@ def at(number: int) -> Offset:
 class ScriptedPlanner:
     """Begins at 0; every plan ends ten records further, and is noted."""
 
+    planning_s = 0.0
+
     def __init__(self) -> None:
         self.plans: list[tuple[Offset, bool]] = []
         self.closed = False
@@ -39,6 +41,9 @@ class ScriptedPlanner:
 
     def chains(self, start: Offset, end: Offset) -> list[Chain]:  # noqa: ARG002 - the planner's signature
         return []
+
+    def lag_ms(self) -> dict[str, dict[str, int]]:
+        return {}
 
     def close(self) -> None:
         self.closed = True

@@ -26,7 +26,10 @@ class Planner:
     Plans batches over one or several streams.
 
     The offsets it returns hold everything: a planner made anew goes on from them, on another machine as well.
-    Not thread-safe; it uses up to *threads* threads itself.
+    Not thread-safe; it uses up to *threads* threads itself. Only `chains` may be asked for meanwhile.
+
+    Attributes:
+        planning_s: How long the last plan took, without waiting for when it was due.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Planner:
         }
         self._targets: Mapping[str, Targets] | None = None
         self._targets_wanted = False
+        self.planning_s = 0.0
 
     def initial_offset(self, position: StartingPosition) -> Offset:
         """
@@ -75,7 +79,9 @@ class Planner:
         limits = self._settings.limits if bounded else None
         while True:
             self._clock.sleep(self._due_s(start))
+            begun_s = self._clock.now_s()
             planned = {name: self._next(name, start, limits) for name in self._streams}
+            self.planning_s = self._clock.now_s() - begun_s
             if any(planned[name] is not start.streams[name] for name in planned):
                 return Offset(planned)
             if self._targets is None or self._has_reached(start, self._targets):

@@ -63,13 +63,16 @@ def is_tip(page: Page, limit: int) -> bool:
 
 def end_at(view: ShardView, found: Found, at_ms: int) -> Position | None:
     """Return the end behind the first record that arrived at *at_ms* or later, if there is one behind the found."""
-    page = view.page_at(AtTimestamp(at_ms), 1, GAP_CALLS)
+    page = view.page_at(AtTimestamp(at_ms), 2, GAP_CALLS)
     if not page.records:
         return found.up_to_shard_end() if page.is_shard_end else None
-    record = page.records[0]
+    record, *later = page.records
     if record.number <= found.last.number:
         return None
-    view.keep(After(record.number), page.next_iterator)
+    cut = After(record.number)
+    view.keep(cut, None if later else page.next_iterator)
+    for behind in later[:1]:
+        view.keep_next(cut, behind)
     return found.up_to(record)
 
 

@@ -23,6 +23,8 @@ SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
 """A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
 PASSING: tuple[type[ServiceError], ...] = (ThrottledError, IteratorExpiredError)
 """Errors that end a plan with what it knows: the next one comes soon, and this shard holds up no other."""
+SAMPLED = 0.1
+"""The share of plans that look at a busy shard as if nothing was known of it."""
 WIDEST = 32
 """How many times the span that can never overflow a batch is stretched where records are sparse."""
 
@@ -46,10 +48,14 @@ def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
     """
     Return where the next batch ends in this shard; *start* itself when nothing is there yet.
 
-    A quiet shard costs one call. A busy one costs two more, whatever lies between. A throttle ends the plan with
-    what is known by then; before anything is known it is raised. `view.is_ended` tells whether the shard is closed
-    and nothing lies behind *start*.
+    A quiet shard costs one call. A busy one costs two more, whatever lies between; and those two alone, with a record
+    each, once a plan has seen that records lie behind its end. A throttle ends the plan with what is known by then;
+    before anything is known it is raised. `view.is_ended` tells whether the shard is closed and nothing lies behind
+    *start*.
     """
+    ahead = _still_busy(view, start, limits)
+    if ahead is not None:
+        return ahead
     found = look(view, start, _sample_records(view, limits), GAP_CALLS)
     if not found.records:
         return start
@@ -65,6 +71,21 @@ def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
         return _beyond(view, found, limits)
     except PASSING:
         return found.up_to(found.last)
+
+
+def _still_busy(view: ShardView, start: Position, limits: Limits) -> Position | None:
+    """
+    Return an end near the tip of a shard that the last plan left busy; None when it has to be looked at as any other.
+
+    That is so now and then by chance as well: whether a shard is busy still, only a sample of it tells.
+    """
+    following = view.next_record(start.cut)
+    if following is None or view.rng.random() < SAMPLED:
+        return None
+    first_ms, tip_ms = following.arrived_ms, view.now_ms() - TIP_LAG_MS
+    if first_ms is None or not first_ms < tip_ms < first_ms + limits.span_ms:
+        return None
+    return end_at(view, Found([following], at_tip=False, ended=False, iterator=None), tip_ms)
 
 
 def _sample_records(view: ShardView, limits: Limits) -> int:

@@ -10,7 +10,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.cuts import Cut, TrimHorizon, is_behind
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.pace import Pace
-from kinesis_core.pages import Page
+from kinesis_core.pages import Page, Record
 from kinesis_core.stream_api import StreamApi
 
 MAX_PAGE_RECORDS = 10_000
@@ -42,6 +42,8 @@ class ShardView:
     """A cut behind which nothing was, and when."""
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
+    _next: tuple[Cut, Record] | None = field(default=None, init=False)
+    """A cut, and the first record behind it."""
     _no_progress: int = field(default=0, init=False)
     _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
 
@@ -78,6 +80,13 @@ class ShardView:
         """Remember an iterator for *cut*, so that the next plan from there saves a call."""
         self._cut, self._iterator = cut, iterator
 
+    def keep_next(self, cut: Cut, record: Record) -> None:
+        """Remember the first record behind *cut*: the next plan from there knows that the shard has more."""
+        self._next = cut, record
+
+    def next_record(self, cut: Cut) -> Record | None:
+        return self._next[1] if self._next is not None and self._next[0] == cut else None
+
     def iterator_at(self, cut: Cut) -> str:
         """Return a new iterator; its calls are bounded by those of GetRecords, which follow each of them."""
         return self.api.get_iterator(self.shard_id, cut)
@@ -93,7 +102,7 @@ class ShardView:
             page = self.read(kept or self.iterator_at(cut), limit)
         except IteratorExpiredError:
             page = self.read(self.iterator_at(cut), limit)
-        page.records = [record for record in page.records if is_behind(record.number, cut)]
+        _leave_out_before(page, cut)
         self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
         if not page.records and page.millis_behind == 0:
@@ -142,3 +151,12 @@ class ShardView:
             average = sum(len(record.data) for record in page.records) / len(page.records)
             self._record_bytes = max(1.0, average)
         return page
+
+
+def _leave_out_before(page: Page, cut: Cut) -> None:
+    """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
+    before = 0
+    while before < len(page.records) and not is_behind(page.records[before].number, cut):
+        before += 1
+    if before:
+        page.records = page.records[before:]

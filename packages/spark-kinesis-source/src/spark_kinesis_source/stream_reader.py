@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import plain_errors
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.offsets import Offset
+from kinesis_core.plan_ahead import PlanAhead
 from kinesis_core.planner import Planner
 from spark_kinesis_source.fan_out import Consumers
 from spark_kinesis_source.options import SourceOptions
@@ -35,6 +37,7 @@ class StreamReader(DataSourceStreamReader):
         self.options = options
         self._task = ReadTask.of(options, columns)
         self._opened: Planner | None = None
+        self._ahead: PlanAhead | None = None
         self._publisher: LeasePublisher | None = None
         self._consumers: Consumers | None = None
         self._initial: Offset | None = None
@@ -48,6 +51,13 @@ class StreamReader(DataSourceStreamReader):
                 self._consumers = Consumers(self.options.connection, self.options.fan_out)
             self._opened = planner
         return self._opened
+
+    @property
+    def plans(self) -> PlanAhead:
+        """Batch after batch; while Spark processes one, this process has nothing else to do than to plan the next."""
+        if self._ahead is None:
+            self._ahead = PlanAhead(self.planner, SystemClock())
+        return self._ahead
 
     def resolve_initial_offset(self) -> Offset:
         # Spark asks twice in a query's first run, and LATEST must mean the same place both times.
@@ -84,6 +94,8 @@ class StreamReader(DataSourceStreamReader):
             self._publisher.publish(reached)
 
     def stop(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
         if self._opened is not None:
             self._opened.close()
         if self._publisher is not None:

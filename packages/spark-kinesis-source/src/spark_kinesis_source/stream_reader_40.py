@@ -27,12 +27,12 @@ class StreamReader40(StreamReader):
 
     @plain_errors()
     def latestOffset(self) -> Json:  # type: ignore[override] # newer versions hand more over
-        planner = self.planner
+        plans = self.plans
         start = self._reached or self.resolve_initial_offset()
         self.publish(start)
         # AvailableNow and Once are one batch here and cannot be told from other triggers, so that without a limit
         # of the user's own a batch holds all there is, as it does in Spark's Kafka source.
-        end = planner.next_offset(start, bounded=self.options.has_explicit_limit)
+        end = plans.next_offset(start, bounded=self.options.has_explicit_limit)
         self._planned = (start, end)
         return end.to_json()
 

@@ -29,9 +29,9 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
     @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
         begun = Offset.from_json(start)
-        planner = self.planner
+        plans = self.plans
         self.publish(begun)
-        return planner.next_offset(begun, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
+        return plans.next_offset(begun, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
 
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:
@@ -39,4 +39,4 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> Json | None:
         """Return how far the query is behind: it ends up as `latestOffset` in the query's progress."""
-        return describe_lag(self.planner.lag_ms())
+        return describe_lag(self.plans.lag_ms())

@@ -1,0 +1,90 @@
+"""The generated histories again, by a query whose every batch was planned before the one in front of it was read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from attrs import define, field
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.offsets import Offset
+from kinesis_core.plan_ahead import PlanAhead, Timer
+from kinesis_core.planner import Planner
+from kinesis_core.shard_planner import Limits
+from kinesis_core.stream_planner import PlanSettings
+from support.fake_stream import FakeClock, FakeStream, Mood
+from support.histories import (
+    History,
+    Query,
+    assert_children_after_parents,
+    assert_everything_once,
+    everything,
+    limits,
+    moods,
+    play,
+    steps,
+)
+
+
+@define
+class AlwaysSlow:
+    """Calls its planner slow, so that every plan is worth making ahead, and none ever becomes old."""
+
+    planner: Planner
+    planning_s: float = 1e9
+
+    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
+        return self.planner.next_offset(start, bounded=bounded)
+
+    def lag_ms(self) -> dict[str, dict[str, int]]:
+        return self.planner.lag_ms()
+
+
+@define
+class AtOnce:
+    """A timer that does not wait."""
+
+    call: Callable[[], None]
+
+    def start(self) -> None:
+        self.call()
+
+    def cancel(self) -> None:
+        pass
+
+    def join(self) -> None:
+        pass
+
+
+def at_once(_after_s: float, call: Callable[[], None]) -> Timer:
+    return AtOnce(call)
+
+
+@define
+class QueryAhead(Query):
+    plans: PlanAhead = field(init=False)
+
+    def restart(self) -> None:
+        Query.restart(self)
+        self.plans = PlanAhead(AlwaysSlow(self.planner), self.stream.clock, at_once)
+
+    def plan(self, *, bounded: bool = True) -> Offset | None:
+        end = self.plans.next_offset(self.start, bounded=bounded)
+        return None if end.to_json() == self.start.to_json() else end
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 3), moods, limits, steps, st.integers())
+def test_planned_ahead_every_record_is_read_exactly_once(
+    shards: int, mood: Mood, bounds: Limits, history: History, seed: int
+) -> None:
+    """Whatever happens between a plan and the batch it is for, each record comes once and in order."""
+    stream = FakeStream(FakeClock(), random.Random(seed), mood).create(shards)
+    query = QueryAhead(stream, PlanSettings(bounds), TrimHorizon())
+    play(stream, query, history)
+    query.drain()
+    assert_everything_once(stream, query.batches, everything(stream))
+    assert_children_after_parents(stream, query.batches)

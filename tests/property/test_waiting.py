@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
+from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.pace import Pace
-from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.retry import BUDGET, TOKEN_S, RetryBudget, RetryPolicy, call_with_retries
 from support.fake_stream import FakeClock
 
 policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.floats(0, 120))
@@ -25,11 +26,12 @@ class CountingClock(FakeClock):
         super().sleep(seconds)
 
 
-@given(policies, st.lists(st.sampled_from([UnavailableError, ThrottledError]), max_size=30), st.integers())
-def test_attempts_and_waits_stay_within_the_policy(
-    policy: RetryPolicy, errors: list[type[ServiceError]], seed: int
-) -> None:
-    """There is one attempt more than retries at most, and the n-th wait is at most interval * 2**n and the longest."""
+@given(policies, st.integers(0, 60), st.integers())
+def test_attempts_and_waits_stay_within_the_policy(policy: RetryPolicy, failures: int, seed: int) -> None:
+    """
+    Before the first answer there is one attempt more than retries at most, and the n-th wait is at most interval * 2**n
+    and the longest.
+    """
     clock = CountingClock()
     clock.slept = []
     calls = 0
@@ -37,17 +39,62 @@ def test_attempts_and_waits_stay_within_the_policy(
     def call() -> bool:
         nonlocal calls
         calls += 1
-        if calls <= len(errors):
-            raise errors[calls - 1]("no")
+        if calls <= failures:
+            raise UnavailableError("no")
         return True
 
     try:
-        assert call_with_retries("Test", call, policy, clock, random.Random(seed))
+        assert call_with_retries("Test", call, policy, clock, random.Random(seed), RetryBudget())
     except ServiceError:
-        assert len(errors) > policy.max_retries
-    assert calls == min(len(errors), policy.max_retries) + 1
+        assert failures > policy.max_retries
+    assert calls == min(failures, policy.max_retries) + 1
     for attempt, waited_s in enumerate(clock.slept):
         assert 0 <= waited_s <= min(policy.max_interval_s, policy.interval_s * 2**attempt)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["take", "succeed", "fail", "answer"]), st.floats(-5, 20))))
+def test_a_budget_is_never_overdrawn(steps: list[tuple[str, float]]) -> None:
+    """There are never more retries than the budget, successes and seconds together, also where the clock is set back."""
+    budget, now_s, passed_s, retries, successes = RetryBudget(), 0.0, 0.0, 0, 0
+    for step, pause_s in steps:
+        now_s += pause_s
+        passed_s += max(0.0, pause_s)
+        if step == "take":
+            retries += budget.take(now_s)
+        elif step == "succeed":
+            budget.succeeded()
+            successes += 1
+        elif step == "fail":
+            budget.failed(now_s)
+        else:
+            budget.answered()
+        assert 0 <= budget.tokens <= BUDGET
+        assert retries <= BUDGET + successes + passed_s / TOKEN_S + 1e-6
+
+
+@settings(deadline=None)
+@given(policies, st.integers(1, 60), st.integers())
+def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: int) -> None:
+    """
+    However many calls are made while nothing is answered: they end, in bounded time, with no more retries than the budget
+    and the seconds that passed, and with no more than the policy's.
+    """
+    clock, rng, budget = FakeClock(0.0), random.Random(seed), RetryBudget()
+    budget.succeeded()
+    attempts = 0
+
+    def call() -> None:
+        nonlocal attempts
+        attempts += 1
+        raise UnavailableError("down")
+
+    for made in range(1, calls + 1):
+        begun_s = clock.now
+        with contextlib.suppress(UnavailableError):
+            call_with_retries("Test", call, policy, clock, rng, budget)
+        assert attempts - made <= BUDGET + clock.now / TOKEN_S + 1e-6
+        retries_s = policy.max_retries * (policy.max_interval_s + TOKEN_S)
+        assert clock.now - begun_s <= retries_s + policy.patience_s + policy.max_interval_s + TOKEN_S + 1e-6
 
 
 @given(st.floats(0.01, 10), st.integers(1, 5), st.lists(st.floats(0, 30), max_size=60))

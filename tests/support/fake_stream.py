@@ -131,7 +131,7 @@ class FakeStream:
         shard = self.shards[shard_id]
         return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut)))
 
-    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         self._count("GetRecords")
         shard_id, index = self._iterators[int(iterator)]
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1

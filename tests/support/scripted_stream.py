@@ -83,7 +83,7 @@ class ScriptedStream(FakeStream):
             self._stuck.add(iterator)
         return iterator
 
-    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         shard_id, index = self._iterators[int(iterator)]
         self.log.append(Call(self.clock.now, "GetRecords", shard_id))
         self._maybe_fail("GetRecords", shard_id)

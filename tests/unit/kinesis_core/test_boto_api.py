@@ -25,7 +25,7 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.retry import RetryPolicy
+from kinesis_core.retry import RetryBudget, RetryPolicy
 from kinesis_core.shards import Shard
 from kinesis_credentials import StaticKeys
 from support.canned import REQUEST_ID, Canned
@@ -47,6 +47,8 @@ SUMMARY = {
     }
 }
 RETRIES = 2
+AT_ONCE = RetryPolicy(RETRIES, 0.0, 0.0)
+"""Without waits, and so without patience."""
 
 
 def shard_json(shard_id: str, **more: Any) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def make_api(canned: Canned, clock: FakeClock, arn: str | None = None) -> BotoSt
     )
     opened = open_stream(connection, ref)
     canned.serve(opened.client)
-    return evolve(opened, policy=RetryPolicy(RETRIES), clock=clock, rng=random.Random(0))
+    return evolve(opened, policy=AT_ONCE, clock=clock, rng=random.Random(0), budget=RetryBudget())
 
 
 @pytest.fixture
@@ -248,7 +250,7 @@ def test_each_code_has_its_class(
     assert "  " not in text
     assert ".." not in text
     assert SECRET not in text
-    assert len(canned.asked) == (RETRIES + 1 if kind.retryable else 1)
+    assert len(canned.asked) == (RETRIES + 1 if kind is UnavailableError else 1)
 
 
 UNREACHABLE = [
@@ -278,12 +280,41 @@ def test_a_broken_way_is_tried_again(
     assert caught.value.code == type(broken).__name__
 
 
-def test_throttles_of_get_records_are_left_to_the_reader(api: BotoStreamApi, canned: Canned) -> None:
-    """A throttle of GetRecords is raised at once: who reads a shard paces itself."""
+@pytest.mark.parametrize("action", ["GetRecords", "GetShardIterator"])
+def test_throttles_of_a_shard_are_left_to_the_reader(action: str, api: BotoStreamApi, canned: Canned) -> None:
+    """A throttle of a call on a shard is raised at once: who reads a shard paces itself."""
     canned.refuse("ProvisionedThroughputExceededException")
     with pytest.raises(ThrottledError):
-        api.get_records("iterator", 10)
+        CALLS[action][0](api)
     assert len(canned.asked) == 1
+
+
+@pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
+def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, canned: Canned) -> None:
+    """Throttles of other calls, any number of them, only take time."""
+    ask, good = CALLS[action]
+    for _ in range(100):
+        canned.refuse("LimitExceededException")
+    canned.answer(good)
+    ask(api)
+    assert len(canned.asked) == 101
+
+
+@every_call
+def test_each_retry_is_a_line(
+    action: str, api: BotoStreamApi, canned: Canned, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log tells the call, the reason and the stream of each, and the shard where it is known."""
+    caplog.set_level("INFO", "kinesis_core")
+    ask, good = CALLS[action]
+    canned.refuse("InternalFailure", status=500)
+    canned.answer(good)
+    ask(api)
+    [line] = caplog.messages
+    shard = " shard=shardId-1" if action == "GetShardIterator" else ""
+    assert line == (
+        f"call.retried call={action} reason=InternalFailure attempt=1 wait_s=0.0 stream=orders{shard}"
+    )
 
 
 NONSENSE = [

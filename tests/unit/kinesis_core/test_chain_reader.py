@@ -96,8 +96,8 @@ class Gate:
         self.barrier.wait(DEADLINE_S)
         return self.stream.get_iterator(shard_id, cut)
 
-    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
-        return self.stream.get_records(iterator, limit, with_data)
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        return self.stream.get_records(iterator, limit, with_data, shard_id)
 
 
 def test_chains_are_read_side_by_side() -> None:

@@ -19,7 +19,7 @@ from kinesis_core.direct_calls import BODY, DirectCalls
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.pages import Page, decode_page
 from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer, encode_put
-from kinesis_core.retry import call_with_retries
+from kinesis_core.retry import Throttles, log_retry
 from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
 
@@ -58,10 +58,11 @@ class BotoStreamApi(BotoCaller):
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         try:
             return self._get_iterator(shard_id, cut)
-        except InvalidRequestError:
+        except InvalidRequestError as error:
             now_ms = self.now_ms()  # the refusal said what time it is, should our own clock have been moved
             if not isinstance(cut, AtTimestamp) or cut.epoch_ms <= now_ms:
                 raise
+            log_retry("GetShardIterator", error.code, 1, 0.0, stream=self.arn or self.name, shard=shard_id)
             return self._get_iterator(shard_id, AtTimestamp(now_ms))
 
     def _get_iterator(self, shard_id: str, cut: Cut) -> str:
@@ -70,23 +71,27 @@ class BotoStreamApi(BotoCaller):
             "GetShardIterator",
             lambda: self.calls.call("GetShardIterator", self._stream, body),
             lambda answer: read_text(json.loads(answer[BODY]), "ShardIterator"),
-            f"shard={shard_id}",
+            Throttles.RAISED,
+            shard=shard_id,
         )
 
-    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         arn = {"StreamARN": self.arn} if self.arn else {}
         body = _encode({"ShardIterator": iterator, "Limit": limit, **arn})
+        where = {"shard": shard_id} if shard_id else {}
 
         def call() -> Page:
-            answer = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body))
+            answer = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
             return decode_page(answer[BODY], with_data)
 
-        return call_with_retries("GetRecords", call, self.policy, self.clock, self.rng, retry_throttles=False)
+        return self._repeat("GetRecords", call, Throttles.RAISED, **where)
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
         body = encode_put(entries, self.name, self.arn)
         answer = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
-        return decode_put_answer(answer[BODY], len(entries), with_results)
+        taken = decode_put_answer(answer[BODY], len(entries), with_results)
+        self.budget.succeeded()
+        return taken
 
 
 def _iterator_request(cut: Cut) -> dict[str, Any]:

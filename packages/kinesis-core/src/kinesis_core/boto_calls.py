@@ -10,7 +10,7 @@ import botocore.exceptions
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.service_clock import ServiceClock
 from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 
@@ -39,6 +39,7 @@ class BotoCaller:
     policy: RetryPolicy
     clock: Clock
     rng: random.Random
+    budget: RetryBudget = field(factory=RetryBudget, kw_only=True)
     _service: ServiceClock = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -57,20 +58,34 @@ class BotoCaller:
         action: str,
         call: Callable[[], dict[str, Any]],
         parse: Callable[[dict[str, Any]], T],
-        where: str = "",
+        throttles: Throttles = Throttles.WAITED_OUT,
+        **where: str,
     ) -> T:
         """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
 
         def attempt() -> T:
-            answer = self._call(action, call, where)
+            answer = self._call(action, call, **where)
             try:
                 return parse(answer)
             except GARBLED as error:
                 raise garbled(action, self._place(where), error) from error
 
-        return call_with_retries(action, attempt, self.policy, self.clock, self.rng)
+        return self._repeat(action, attempt, throttles, **where)
 
-    def _call(self, action: str, call: Callable[[], dict[str, Any]], where: str = "") -> dict[str, Any]:
+    def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
+        return call_with_retries(
+            action,
+            call,
+            self.policy,
+            self.clock,
+            self.rng,
+            self.budget,
+            throttles=throttles,
+            stream=self.arn or self.name,
+            **where,
+        )
+
+    def _call(self, action: str, call: Callable[[], dict[str, Any]], **where: str) -> dict[str, Any]:
         try:
             answer = call()
         except CALL_ERRORS as error:
@@ -82,8 +97,10 @@ class BotoCaller:
         self._note_time(answer)
         return answer
 
-    def _place(self, where: str) -> str:
-        return f"stream={self.arn or self.name} {where}".rstrip()
+    def _place(self, where: Mapping[str, str]) -> str:
+        return " ".join(
+            f"{name}={value}" for name, value in {"stream": self.arn or self.name, **where}.items()
+        )
 
     def _note_time(self, answer: Mapping[str, Any]) -> None:
         self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from kinesis_core.boto_calls import read_text
 from kinesis_core.clock import Clock, SystemClock
@@ -15,7 +15,7 @@ from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundErr
 from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
 from kinesis_core.options import ConnectionOptions
-from kinesis_core.retry import RetryPolicy, call_with_retries
+from kinesis_core.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 
 READ_TIMEOUT_S = 5.0
@@ -51,6 +51,7 @@ class LeaseTable:
     policy: RetryPolicy
     clock: Clock
     rng: random.Random
+    _budget: RetryBudget = field(factory=RetryBudget, init=False)
 
     def prepare(self, patience_s: float = CREATION_S) -> None:
         """
@@ -147,7 +148,14 @@ class LeaseTable:
 
     def _ask(self, operation: str, call: Callable[[], T]) -> T:
         return call_with_retries(
-            operation, lambda: self._call(operation, call), self.policy, self.clock, self.rng
+            operation,
+            lambda: self._call(operation, call),
+            self.policy,
+            self.clock,
+            self.rng,
+            self._budget,
+            throttles=Throttles.COUNTED,  # a query waits meanwhile, and can do without
+            table=self.name,
         )
 
     def _call(self, operation: str, call: Callable[[], T], where: str = "") -> T:

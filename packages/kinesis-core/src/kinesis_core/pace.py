@@ -24,7 +24,8 @@ class Pace:
     burst: int = 1
     _due_s: float = field(default=0.0, init=False)
     _asked_s: float = field(default=0.0, init=False)
-    _throttles: int = field(default=0, init=False)
+    throttles: int = field(default=0, init=False)
+    """In a row."""
 
     def wait_s(self, now_s: float) -> float:
         """Return how long to wait before the next call; 0 when it is due, to the millisecond."""
@@ -44,10 +45,11 @@ class Pace:
         self._due_s = max(self._due_s, until_s)
 
     def succeeded(self) -> None:
-        self._throttles = 0
+        self.throttles = 0
 
     def throttled(self, now_s: float, rng: random.Random, longest_s: float = 5.0) -> None:
         """Back off with jitter, twice as long after each throttle in a row, *longest_s* at most."""
-        self._throttles = min(self._throttles + 1, MAX_DOUBLINGS)
-        longest = min(longest_s, max(self.period_s, LEAST_BACKOFF_S) * 2**self._throttles)
+        self.throttles += 1
+        doublings = min(self.throttles, MAX_DOUBLINGS)
+        longest = min(longest_s, max(self.period_s, LEAST_BACKOFF_S) * 2**doublings)
         self.rest(now_s + rng.uniform(longest / 2, longest))

@@ -9,15 +9,13 @@ from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import TrimHorizon
-from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.logs import get_logger
+from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page
 from kinesis_core.range_progress import RangeProgress
 from kinesis_core.ranges import ShardRange
+from kinesis_core.retry import log_retry
 from kinesis_core.stream_api import StreamApi
-
-log = get_logger("kinesis_core")
 
 
 @frozen
@@ -74,19 +72,14 @@ class RangeReader:
             self.clock.sleep(self._pace.wait_s(self.clock.now_s()))
             self._pace.spend(self.clock.now_s())
             try:
-                cut = TrimHorizon() if self._progress.is_lost else self._progress.reached
-                self._iterator = self._iterator or self.api.get_iterator(self.range.shard_id, cut)
-                page = self.api.get_records(
-                    self._iterator, self.settings.max_records_per_fetch, self.with_data
-                )
-            except IteratorExpiredError:
-                log.info("iterator.renewed", stream=self.range.stream, shard=self.range.shard_id)
+                page = self._ask()
+            except IteratorExpiredError as error:
                 self._iterator = None
+                self._log_retry("GetRecords", error, 1)
             except ThrottledError as error:
-                log.info(
-                    "call.retried", stream=self.range.stream, shard=self.range.shard_id, reason=error.code
-                )
                 self._pace.throttled(self.clock.now_s(), self.rng)
+                call = "GetShardIterator" if self._iterator is None else "GetRecords"
+                self._log_retry(call, error, self._pace.throttles)
             except StreamNotFoundError as error:
                 self._progress.lose(f"Kinesis no longer knows the shard ({error})")
                 return Page([], 0, None)
@@ -97,6 +90,18 @@ class RangeReader:
                 )
                 self._iterator = page.next_iterator
                 return page
+
+    def _ask(self) -> Page:
+        shard_id = self.range.shard_id
+        if self._iterator is None:
+            cut = TrimHorizon() if self._progress.is_lost else self._progress.reached
+            self._iterator = self.api.get_iterator(shard_id, cut)
+        limit = self.settings.max_records_per_fetch
+        return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
+
+    def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
+        wait_s = self._pace.wait_s(self.clock.now_s())
+        log_retry(call, error.code, attempt, wait_s, stream=self.range.stream, shard=self.range.shard_id)
 
     def _size_bytes(self, page: Page) -> int:
         """Return what counts against the shard's rate: the data, or about as much where it was left undecoded."""

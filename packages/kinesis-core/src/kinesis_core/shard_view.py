@@ -8,9 +8,10 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import Cut, TrimHorizon, is_behind
-from kinesis_core.errors import IteratorExpiredError, ThrottledError
+from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page, Record
+from kinesis_core.retry import log_retry
 from kinesis_core.stream_api import StreamApi
 
 MAX_PAGE_RECORDS = 10_000
@@ -34,6 +35,8 @@ class ShardView:
     clock: Clock
     pace: Pace
     rng: random.Random
+    stream: str = ""
+    """What logs call it."""
     millis_behind: int | None = None
     lost_behind: Cut | None = None
     """A cut from which there is no way on but the oldest record."""
@@ -88,8 +91,17 @@ class ShardView:
         return self._next[1] if self._next is not None and self._next[0] == cut else None
 
     def iterator_at(self, cut: Cut) -> str:
-        """Return a new iterator; its calls are bounded by those of GetRecords, which follow each of them."""
-        return self.api.get_iterator(self.shard_id, cut)
+        """
+        Return a new iterator; its calls are bounded by those of GetRecords, which follow each of them.
+
+        Raises:
+            ThrottledError: The quota is used up; the pace now waits longer.
+        """
+        try:
+            return self.api.get_iterator(self.shard_id, cut)
+        except ThrottledError as error:
+            self._back_off("GetShardIterator", error)
+            raise
 
     def next_page(self, cut: Cut, limit: int) -> Page:
         """
@@ -135,13 +147,17 @@ class ShardView:
 
         Raises:
             ThrottledError: The quota is used up; the pace now waits longer.
+            IteratorExpiredError: The caller goes on with a new one.
         """
         self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
         self.pace.spend(self.clock.now_s())
         try:
-            page = self.api.get_records(iterator, limit)
-        except ThrottledError:
-            self.pace.throttled(self.clock.now_s(), self.rng)
+            page = self.api.get_records(iterator, limit, shard_id=self.shard_id)
+        except ThrottledError as error:
+            self._back_off("GetRecords", error)
+            raise
+        except IteratorExpiredError as error:
+            self._log_retry("GetRecords", error, 1)
             raise
         self.pace.succeeded()
         self.millis_behind = (
@@ -151,6 +167,14 @@ class ShardView:
             average = sum(len(record.data) for record in page.records) / len(page.records)
             self._record_bytes = max(1.0, average)
         return page
+
+    def _back_off(self, call: str, error: ThrottledError) -> None:
+        self.pace.throttled(self.clock.now_s(), self.rng)
+        self._log_retry(call, error, self.pace.throttles)
+
+    def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
+        wait_s = self.pace.wait_s(self.clock.now_s())
+        log_retry(call, error.code, attempt, wait_s, stream=self.stream, shard=self.shard_id)
 
 
 def _leave_out_before(page: Page, cut: Cut) -> None:

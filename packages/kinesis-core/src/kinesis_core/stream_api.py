@@ -27,7 +27,11 @@ class StreamSummary:
 
 
 class StreamApi(Protocol):
-    """The calls on one stream. Every one raises `ServiceError`s only."""
+    """
+    The calls on one stream. Every one raises `ServiceError`s only, when making it again has not helped.
+
+    Throttles of calls on one shard are raised at once: whoever makes them keeps the shard's pace.
+    """
 
     def now_ms(self) -> int:
         """Return the service's clock as far as its answers showed it: behind it, never ahead."""
@@ -51,11 +55,12 @@ class StreamApi(Protocol):
         """
         ...
 
-    def get_records(self, iterator: str, limit: int, with_data: bool = True) -> Page:
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         """
         Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard.
 
-        Without *with_data* the records' data is left b"", which saves its decoding.
+        Without *with_data* the records' data is left b"", which saves its decoding. *shard_id* is for logs and errors: an
+        iterator does not tell it.
         """
         ...
 

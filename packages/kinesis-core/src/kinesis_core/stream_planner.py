@@ -100,7 +100,7 @@ class StreamPlanner:
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
             pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
-            self._views[shard_id] = ShardView(self.api, shard_id, self.clock, pace, self.rng)
+            self._views[shard_id] = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name)
         return self._views[shard_id]
 
     def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
@@ -131,8 +131,8 @@ class StreamPlanner:
             while True:
                 try:
                     return plan_shard(view, self.loss.check(view, begun))
-                except PASSING as error:
-                    log.info("call.retried", stream=self.name, shard=view.shard_id, reason=error.code)
+                except PASSING:
+                    continue  # the view's pace makes the next attempt wait
 
         return self._plan(start, plan, lambda _: True, chained=True)
 

@@ -19,7 +19,7 @@ from spark_kinesis_source.options import SourceOptions
 
 log = logging.getLogger("spark_kinesis_source")
 
-CHECK_RETRIES = 1
+CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S = 0.2, 1.0
 """Whoever starts a query waits for its first error; once it runs, patience costs nobody's time."""
 
 
@@ -69,7 +69,12 @@ def open_publisher(options: SourceOptions) -> LeasePublisher | None:
 
 
 def _hasten(connection: ConnectionOptions) -> ConnectionOptions:
-    return evolve(connection, max_retries=min(connection.max_retries, CHECK_RETRIES))
+    """Let calls be tried again as often as ever, which overcomes what passes, but quickly."""
+    return evolve(
+        connection,
+        retry_interval_s=min(connection.retry_interval_s, CHECK_INTERVAL_S),
+        max_retry_interval_s=min(connection.max_retry_interval_s, LONGEST_CHECK_INTERVAL_S),
+    )
 
 
 def _open_streams(connection: ConnectionOptions) -> dict[str, StreamApi]:

@@ -25,6 +25,7 @@ from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.fan_out.api import Consumer
 from kinesis_core.fan_out.frames import Frame, read_frames
 from kinesis_core.pages import SubscribedPage, decode_event
+from kinesis_core.retry import Throttles
 from kinesis_core.service_errors import translate
 
 _CONNECTION = "KinesisCoreConnection"
@@ -68,15 +69,16 @@ class BotoSubscribeApi(BotoCaller):
     def subscribe(
         self, shard_id: str, cut: Cut, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
-        where = f"shard={shard_id} consumer={self.consumer}"
+        where = {"shard": shard_id, "consumer": self.consumer}
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
         connection, metadata = self._ask(
             _ACTION,
-            lambda: self._open(request, where),
+            lambda: self._open(request, self._place(where)),
             lambda answer: (answer[_CONNECTION], answer["ResponseMetadata"]),
-            where,
+            Throttles.RAISED,
+            **where,
         )
-        events = _events(connection, f"stream={self.arn or self.name} {where}", metadata, with_data)
+        events = _events(connection, self._place(where), metadata, with_data)
         next(events)  # closing a generator that has not begun would leave the connection open
         return events
 
@@ -158,7 +160,8 @@ class BotoConsumerApi(BotoCaller):
             "DescribeStreamConsumer",
             lambda: self.client.describe_stream_consumer(**request),
             lambda answer: _consumer(answer["ConsumerDescription"]),
-            f"consumer={name_or_arn}",
+            Throttles.COUNTED,
+            consumer=name_or_arn,
         )
 
     def register_consumer(self, name: str) -> Consumer:
@@ -166,7 +169,8 @@ class BotoConsumerApi(BotoCaller):
             "RegisterStreamConsumer",
             lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name),
             lambda answer: _consumer(answer["Consumer"]),
-            f"consumer={name}",
+            Throttles.COUNTED,
+            consumer=name,
         )
 
     def deregister_consumer(self, arn: str) -> None:
@@ -174,7 +178,8 @@ class BotoConsumerApi(BotoCaller):
             "DeregisterStreamConsumer",
             lambda: self.client.deregister_stream_consumer(ConsumerARN=arn),
             lambda _: None,
-            f"consumer={arn}",
+            Throttles.COUNTED,
+            consumer=arn,
         )
 
 

@@ -12,7 +12,11 @@ from kinesis_core.connections import make_client, open_stream
 from kinesis_core.errors import OptionError
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.retry import RetryPolicy
 from kinesis_credentials import cached_session
+
+ONE_ATTEMPT = RetryPolicy(max_retries=0)
+"""Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
 
 
 def open_subscriptions(
@@ -30,7 +34,9 @@ def open_subscriptions(
     if over_http2:
         client = _http2_client(connection, connection.region_of(stream), os.getpid())
     take_connection(client)
-    return BotoSubscribeApi(client, api.name, api.arn, api.policy, api.clock, api.rng, consumer)
+    return BotoSubscribeApi(
+        client, api.name, api.arn, ONE_ATTEMPT, api.clock, api.rng, consumer, budget=api.budget
+    )
 
 
 @lru_cache(maxsize=16)
@@ -69,4 +75,4 @@ def open_consumers(connection: ConnectionOptions, stream: StreamRef) -> BotoCons
     """
     api = open_stream(connection, stream)
     arn = api.arn or api.describe().arn
-    return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng)
+    return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng, budget=api.budget)

@@ -13,12 +13,10 @@ from kinesis_core.cuts import At, Cut, TrimHorizon, is_before
 from kinesis_core.errors import ResourceInUseError, ServiceError, UnavailableError
 from kinesis_core.fan_out.api import SubscribeApi
 from kinesis_core.fan_out.settings import FanOutSettings
-from kinesis_core.logs import get_logger
 from kinesis_core.pages import Page, SubscribedPage
 from kinesis_core.range_progress import RangeProgress
 from kinesis_core.ranges import ShardRange
-
-log = get_logger("kinesis_core")
+from kinesis_core.retry import log_retry
 
 PATIENCE = 6
 """Events in a row that bring a range no further before its missing end is called data loss; one comes every 5 s."""
@@ -72,10 +70,13 @@ class FanOutReader:
             except ServiceError as error:
                 if not self._may_try_again(error):
                     raise
-                log.info(
-                    "fan_out.resumed", stream=self.range.stream, shard=self.range.shard_id, reason=error.code
-                )
                 self._free_s = max(self._free_s, self.clock.now_s() + self.rng.uniform(*_WAITS_S))
+                self._log_retry(error)
+
+    def _log_retry(self, error: ServiceError) -> None:
+        wait_s = self._free_s - self.clock.now_s()
+        place = {"stream": self.range.stream, "shard": self.range.shard_id, "consumer": self.api.consumer}
+        log_retry("SubscribeToShard", error.code, max(1, self._in_vain), wait_s, **place)
 
     def _subscribe(self) -> Generator[SubscribedPage, None, None]:
         self.clock.sleep(self._free_s - self.clock.now_s())

@@ -72,7 +72,11 @@ ENDPOINT_URL = Option[str | None](
 )
 MAX_RETRIES = Option[int](
     name="maxRetries",
-    meaning="How often a failed call is tried again; 0 means one attempt.",
+    meaning=(
+        "How often a failed call is tried again, at least: it is given up when, besides, nothing has been answered for six "
+        "times `maxRetryInterval`. 0 means one attempt. Throttles do not count: they are waited out. What the sink "
+        "writes is tried again until `recordTtlMs`."
+    ),
     parser=integer(0, 100, "retries"),
     default=5,
     default_text="5",
@@ -93,7 +97,9 @@ RETRY_INTERVAL = Option[float](
 )
 MAX_RETRY_INTERVAL = Option[float](
     name="maxRetryInterval",
-    meaning="The longest wait before a retry.",
+    meaning=(
+        "The longest wait before a retry. An outage of six times as long, a minute by default, is got over without a failure."
+    ),
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=10.0,
     default_text="10 s",

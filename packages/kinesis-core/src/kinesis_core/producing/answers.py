@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from attrs import define
@@ -12,6 +13,7 @@ from kinesis_core.producing.fates import fates
 from kinesis_core.producing.outbox import Outbox
 from kinesis_core.producing.parcels import Parcel
 from kinesis_core.puts import PutAnswer
+from kinesis_core.retry import log_retry
 from kinesis_core.service_errors import is_retryable
 
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
@@ -42,7 +44,7 @@ class Answers:
             if fate.refused is not None:
                 refused.append(fate.refused)
         self._pace(request, refused, now_s)
-        self._send_again(refused)
+        self._send_again(refused, now_s)
         return landings
 
     def bounce(self, request: Sequence[Parcel], error: ServiceError, now_s: float) -> None:
@@ -53,7 +55,7 @@ class Answers:
             self.outbox.router.lane(parcel.shard_id).landed(parcel)
             parcel.label = parcel.label.again(error.code, str(error), is_unsure=is_unsure)
         self._pace(request, request, now_s, is_throttled=is_throttled)
-        self._send_again(request, is_hopeless=not error.retryable)
+        self._send_again(request, now_s, is_hopeless=not error.retryable)
 
     def _pace(
         self,
@@ -79,15 +81,31 @@ class Answers:
         for parcel in refused:
             tally["throttled" if parcel.shard_id in throttled else "failed"] += len(parcel.entries)
 
-    def _send_again(self, refused: Sequence[Parcel], *, is_hopeless: bool = False) -> None:
-        if self.outbox.failure is not None:
+    def _send_again(self, refused: Sequence[Parcel], now_s: float, *, is_hopeless: bool = False) -> None:
+        if self.outbox.failure is not None or not refused:
             return
         lost = [parcel for parcel in refused if is_hopeless or not is_retryable(parcel.label.reason)]
         if lost:
             self.outbox.give_up_parcels(lost, "Kinesis refused them")
             return
+        lanes = (self.outbox.router.lane(parcel.shard_id) for parcel in refused)
+        self._log_retry(refused, min(lane.pace.rests_until_s for lane in lanes) - now_s)
         for parcel in reversed(refused):  # those that waited longest stay in front
             self.outbox.put_back(parcel)
+
+    def _log_retry(self, refused: Sequence[Parcel], wait_s: float) -> None:
+        """Log in one line that these, of one request, are sent again, the first of them after *wait_s*."""
+        shards = {parcel.shard_id for parcel in refused}
+        reason, _ = Counter(parcel.label.reason for parcel in refused).most_common(1)[0]
+        log_retry(
+            "PutRecords",
+            reason,
+            max(parcel.label.attempts for parcel in refused),
+            wait_s,
+            stream=self.outbox.stream,
+            shard=shards.pop() if len(shards) == 1 else f"{len(shards)} shards",
+            records=sum(len(parcel.entries) for parcel in refused),
+        )
 
     # When the stream is resharded
 
@@ -105,7 +123,7 @@ class Answers:
 
         If one does not, all are sent again: the KCL drops the whole of such an aggregate.
         """
-        outbox = self.outbox
+        outbox, misplaced = self.outbox, []
         for parcel, shard_id in landings:
             if outbox.failure is not None or not outbox.router.misplaced(parcel.rows(), shard_id):
                 outbox.note_written(parcel)
@@ -113,6 +131,9 @@ class Answers:
                 outbox.ledger.tally["misplaced"] += parcel.user_records
                 parcel.label = parcel.label.again("Misplaced", "", is_unsure=False)
                 outbox.scatter(parcel)
+                misplaced.append(parcel)
+        if misplaced:
+            self._log_retry(misplaced, 0.0)
 
     def lose(self, landings: Sequence[Landing], error: ServiceError) -> None:
         """Give up: where these aggregates belong cannot be found out."""

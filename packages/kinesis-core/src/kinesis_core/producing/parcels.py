@@ -30,10 +30,13 @@ class Label:
     detail: str = ""
     is_unsure: bool = False
     """Whether they were sent and nobody knows what became of them."""
+    attempts: int = 0
+    """How often they were sent in vain."""
 
     def again(self, reason: str, detail: str, *, is_unsure: bool) -> Label:
         """Return the label for sending it once more, as soon as its shard may be asked again."""
-        return evolve(self, due_s=0.0, reason=reason, detail=detail, is_unsure=is_unsure)
+        attempts = self.attempts + 1
+        return evolve(self, due_s=0.0, reason=reason, detail=detail, is_unsure=is_unsure, attempts=attempts)
 
 
 @define(eq=False)

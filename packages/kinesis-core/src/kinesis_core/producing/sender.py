@@ -199,7 +199,6 @@ class Sender:
         try:
             answer = self.api.put_records(entries, with_results=needs_shards)
         except ServiceError as error:
-            log.info("call.retried", call="PutRecords", reason=error.code, records=len(entries))
             with self._lock:
                 self.answers.bounce(request, error, self.clock.now_s())
         else:

@@ -204,6 +204,18 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
 
 
+@nox.session
+def soak(session: nox.Session) -> None:
+    """A query at constant load for half an hour, or for `-- --minutes N`: what grows; writes docs/reliability.md's section."""
+    _require_java(session)
+    _install(session, "test")
+    session.run(
+        *("python", "-m", "support.soak", "--restarts", "50", "--batches", "1000", "--minutes", "30"),
+        *("--page", "docs/reliability.md", *session.posargs),
+        env={"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))},
+    )
+
+
 # How ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,125 @@
+"""The verdict on a soak finds what grows, and is not taken in by noise."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.soak.processes import DRIVER, EMULATOR, JVM, TASKS, Holding, holding, look
+from support.soak.verdict import Look, leaks, trends
+
+Series = Callable[[int], float]
+
+
+def flat(_: int) -> float:
+    return 0
+
+
+def looks(
+    memory: Series = flat, files: Series = flat, threads: Series = flat, kind: str = TASKS, count: int = 200
+) -> list[Look]:
+    """Return a look every 5 batches at one process that holds so much more than at first."""
+    found = []
+    for step in range(0, 5 * count, 5):
+        held = Holding(1, 90_000 + round(memory(step)), 20 + round(files(step)), 10, 8 + round(threads(step)))
+        found.append(Look(step, {kind: held}))
+    return found
+
+
+def noisy(seed: int) -> Series:
+    """Return what a process does that keeps nothing: it warms up, and arenas come and go."""
+    rng = random.Random(seed)
+    return lambda step: min(step, 60) * 100 + rng.choice([0, 0, 0, 0, 0, 0, 256, 512, 4096])
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("count", [24, 200, 800])
+def test_noise_is_no_leak(seed: int, count: int) -> None:
+    """Warming up, arenas that come and go, and a connection now and then do not fail the soak."""
+    rng = random.Random(seed)
+    found = looks(noisy(seed), files=lambda _: rng.choice([0, 0, 0, 0, 1, 2, 9]), count=count)
+    assert leaks(found) == []
+
+
+@pytest.mark.parametrize(("kib_per_batch", "count"), [(8, 200), (3, 800), (100, 24), (120, 24)])
+def test_memory_that_is_kept_of_each_batch_is_a_leak(kib_per_batch: float, count: int) -> None:
+    """8 KiB a batch in 1,000 batches, or the records of a round in 120, fail the soak in spite of noise."""
+    noise = noisy(7)
+    [found] = leaks(looks(lambda step: noise(step) + kib_per_batch * step, count=count))
+    assert (found.kind, found.quantity) == (TASKS, "memory_kib")
+    assert found.growth_per_1000 == pytest.approx(1000 * kib_per_batch, rel=0.6)
+    assert str(found).startswith(f"{TASKS}: memory_kib grew from ")
+
+
+@pytest.mark.parametrize("quantity", ["files", "threads"])
+def test_what_is_left_open_now_and_then_is_a_leak(quantity: str) -> None:
+    """One file, or one thread, in 50 batches fails the soak."""
+
+    def left(step: int) -> float:
+        return step // 50
+
+    [found] = leaks(looks(files=left) if quantity == "files" else looks(threads=left))
+    assert found.quantity == quantity
+    assert found.growth == pytest.approx(6.5, abs=1)
+
+
+def test_a_file_of_each_restart_is_a_leak() -> None:
+    """In 50 restarts one file each fails the soak."""
+    restarts = [Look(step, {TASKS: Holding(1, 90_000, 20 + step, 10, 8)}) for step in range(50)]
+    [found] = leaks(restarts)
+    assert found.growth == 17
+
+
+def test_processes_that_pile_up_are_a_leak() -> None:
+    """Readers of stopped queries that live on fail the soak."""
+    piled = [Look(step, {TASKS: Holding(1 + step, 90_000, 20, 10, 8)}) for step in range(9)]
+    assert [leak.quantity for leak in leaks(piled)] == ["processes"]
+
+
+def test_the_jvm_is_measured_and_not_judged() -> None:
+    """The JVM's heap grows and shrinks as Spark likes."""
+    found = looks(lambda step: 1000 * step, kind=JVM)
+    assert leaks(found) == []
+    assert max(trend.growth_per_1000 for trend in trends(found)) == 1_000_000
+
+
+def test_too_few_looks_are_no_verdict() -> None:
+    """Where a third has less than three looks, a median is no protection against noise."""
+    with pytest.raises(ValueError, match="8 looks are too few"):
+        trends(looks(count=8))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
+def test_looking_counts_what_a_process_opens(tmp_path: Path) -> None:
+    """Files, threads and memory that this process takes are seen, and gone when it gives them back."""
+    before, done = look()[DRIVER], threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    with (tmp_path / "file").open("w"):
+        taken = b"x" * 20_000_000
+        between = look()[DRIVER]
+        assert between.memory_kib > before.memory_kib + len(taken) // 1024 - 1000
+    done.set()
+    thread.join()
+    after = look()[DRIVER]
+    assert (between.files - before.files, between.threads - before.threads) == (1, 1)
+    assert (after.files, after.threads) == (before.files, before.threads)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
+def test_looking_finds_children() -> None:
+    """A child is seen by its command, and no more once it has ended, waited for or not."""
+    command = [sys.executable, "-c", "input()", "kinesis_emulator"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+        assert look()[EMULATOR].processes == holding(child.pid).processes == 1
+        assert child.stdin is not None
+        child.stdin.close()
+        while (Path("/proc") / str(child.pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            pass
+        assert EMULATOR not in look()

@@ -1,0 +1,148 @@
+"""A query at constant load: records from one stream into another, a round of them at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, frozen
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kinesis_core.producing import Producer
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import EmulatorProcess
+from support.soak.processes import look
+from support.soak.verdict import Look
+from support.streams import KEY_ID, REGION, SECRET
+
+SHARDS = 3
+ROUND_RECORDS, RECORD_BYTES = 120, 1000
+"""So much that whatever keeps a round's records, or a page of them, shows within tens of batches."""
+CAPACITY_RECORDS = 8
+"""Aggregates that a shard of the emulator holds: those of some rounds, and the query is never two rounds behind."""
+LOOK_EVERY = 5
+_IMPATIENCE = "Python worker failed to connect back"
+"""Spark's words when a query's new Python process was not there within 10 s, which no setting changes."""
+
+
+@define
+class Load:
+    """A query from the stream `orders` to the stream `copies`, and its producer, in this process."""
+
+    spark: SparkSession
+    emulator: EmulatorProcess
+    checkpoint: Path
+    records: int = field(default=0, init=False)
+    """How many were put."""
+    rows: int = field(default=0, init=False)
+    """How many the query has read."""
+    _producer: Producer = field(init=False)
+    _query: StreamingQuery | None = field(default=None, init=False)
+    _last_batch: int = field(default=-1, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._producer = Producer.open(
+            "orders",
+            region=REGION,
+            endpoint_url=self.emulator.endpoint_url,
+            credentials=StaticKeys(KEY_ID, SECRET),
+        )
+
+    @property
+    def batches(self) -> int:
+        return self._last_batch + 1
+
+    def start(self) -> None:
+        reader = self.spark.readStream.format("kinesis").options(**self._options("orders"))
+        writer = reader.load().writeStream.format("kinesis").options(**self._options("copies"))
+        self._query = writer.option("checkpointLocation", str(self.checkpoint)).start()
+
+    def _options(self, stream: str) -> dict[str, Any]:
+        shared = {
+            "streamName": stream,
+            "endpointUrl": self.emulator.endpoint_url,
+            "region": REGION,
+            "awsAccessKeyId": KEY_ID,
+            "awsSecretKey": SECRET,
+        }
+        reading = {"startingPosition": "TRIM_HORIZON", "minFetchPeriod": "20 ms"}
+        return shared | (reading if stream == "orders" else {})
+
+    def run_round(self) -> None:
+        """Put a round of records, and wait until the query has copied it."""
+        numbers = range(self.records, self.records + ROUND_RECORDS)
+        self._producer.put_columns([b"%0*d" % (RECORD_BYTES, number) for number in numbers])
+        self._producer.flush()
+        self.records += ROUND_RECORDS
+        for progress in self._process_all().recentProgress:
+            if progress.batchId > self._last_batch:
+                self._last_batch = progress.batchId
+                self.rows += progress.numInputRows
+
+    def _process_all(self) -> StreamingQuery:
+        """Wait until everything has been copied; start anew when Spark had no patience with a busy machine."""
+        while True:
+            assert self._query is not None, "start() comes first"
+            try:
+                self._query.processAllAvailable()
+            except StreamingQueryException as error:
+                if _IMPATIENCE not in str(error):
+                    raise
+                self.start()
+            else:
+                return self._query
+
+    def stop(self) -> None:
+        if self._query is not None:
+            self._query.stop()
+
+    def close(self) -> None:
+        self.stop()
+        self._producer.close()
+
+
+@frozen
+class Measured:
+    """What was seen."""
+
+    restarts: list[Look]
+    batches: list[Look]
+    records: int
+    rows: int
+    hours: float
+
+
+def run(load: Load, restarts: int, batches: int, minutes: float) -> Measured:
+    """Restart the query so often, then let it run for so many batches, spread over what is left of so many minutes."""
+    begun_s = time.monotonic()
+    restarted = [*_restart(load, restarts)]
+    load.start()
+    left_s = max(0.0, begun_s + 60 * minutes - time.monotonic())
+    went_on = [*_go_on(load, batches, left_s / batches)]
+    load.close()
+    return Measured(restarted, went_on, load.records, load.rows, (time.monotonic() - begun_s) / 3600)
+
+
+def _restart(load: Load, restarts: int) -> Iterator[Look]:
+    for restart in range(restarts):
+        load.start()
+        load.run_round()
+        load.run_round()
+        yield Look(restart, look())
+        load.stop()
+
+
+def _go_on(load: Load, batches: int, period_s: float) -> Iterator[Look]:
+    begun_s = time.monotonic()
+    first = seen = load.batches
+    while load.batches - first < batches:
+        due_s = begun_s + period_s * (load.batches - first)
+        time.sleep(max(0.0, due_s - time.monotonic()))  # the rate is to be steady
+        load.run_round()
+        if load.batches - seen >= LOOK_EVERY:
+            seen = load.batches
+            yield Look(seen - first, look())

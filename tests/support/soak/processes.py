@@ -1,0 +1,123 @@
+"""What the processes of a query hold, as Linux tells it in /proc."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+PROC = Path("/proc")
+DRIVER = "driver"
+JVM = "JVM"
+EMULATOR = "emulator"
+READER = "streaming reader"
+DAEMON = "daemon of workers"
+TASKS = "workers: tasks"
+PLANNING = "workers: planning"
+_ANONYMOUS = re.compile(r"^RssAnon:\s*(\d+) kB$", re.MULTILINE)
+_THREADS = re.compile(r"^Threads:\s*(\d+)$", re.MULTILINE)
+
+
+@frozen
+class Holding:
+    """What a process holds, or, of several of one kind, the most that one of them does."""
+
+    processes: int
+    memory_kib: int
+    """Memory of its own: no libraries, no mapped files."""
+    files: int
+    sockets: int
+    """Those of the files that are sockets."""
+    threads: int
+
+
+@frozen
+class _Process:
+    pid: int
+    parent: int
+    command: str
+
+
+def look(driver: int | None = None) -> dict[str, Holding]:
+    """Return what the process *driver*, by default this one, and its descendants hold, by kind."""
+    found: dict[str, list[Holding]] = {}
+    for kind, pid in _kinds(driver or os.getpid()):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            held = holding(pid)
+            found.setdefault(kind, []).append(held)
+    return {kind: _most(holdings) for kind, holdings in found.items()}
+
+
+def holding(pid: int) -> Holding:
+    """Return what one process holds."""
+    status = (PROC / str(pid) / "status").read_text()
+    memory, threads = _ANONYMOUS.search(status), _THREADS.search(status)
+    if memory is None or threads is None:  # a process that has ended and was not waited for has no memory
+        raise ProcessLookupError(f"Process {pid} has ended.")
+    files = [*_files(pid)]
+    return Holding(
+        1, int(memory[1]), len(files), sum(file.startswith("socket:") for file in files), int(threads[1])
+    )
+
+
+def _files(pid: int) -> Iterator[str]:
+    for link in (PROC / str(pid) / "fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile, as is the folder that is being read
+            yield str(link.readlink())
+
+
+def _most(holdings: list[Holding]) -> Holding:
+    return Holding(
+        len(holdings),
+        max(held.memory_kib for held in holdings),
+        max(held.files for held in holdings),
+        max(held.sockets for held in holdings),
+        max(held.threads for held in holdings),
+    )
+
+
+def _kinds(driver: int) -> Iterator[tuple[str, int]]:
+    every = {process.pid: process for process in _processes()}
+    for process in every.values():
+        if driver in _line_of(process, every):
+            yield _kind(process, driver, every), process.pid
+
+
+def _kind(process: _Process, driver: int, every: Mapping[int, _Process]) -> str:
+    """Return which part of Spark a process is; a worker is forked, so it has its daemon's command line."""
+    command = process.command
+    if process.pid == driver:
+        return DRIVER
+    if "kinesis_emulator" in command:
+        return EMULATOR
+    if "python_streaming_source_runner" in command:
+        return READER
+    if "pyspark.daemon" not in command:
+        return JVM if "java" in command.split(" ")[0] else command
+    parent = every.get(process.parent)
+    if parent is None or "pyspark.daemon" not in parent.command:
+        return DAEMON
+    return TASKS if command.endswith("pyspark.worker") else PLANNING
+
+
+def _line_of(process: _Process, every: Mapping[int, _Process]) -> Iterator[int]:
+    """Yield the process's own id and those of its ancestors."""
+    while True:
+        yield process.pid
+        if process.parent not in every:
+            return
+        process = every[process.parent]
+
+
+def _processes() -> Iterator[_Process]:
+    for folder in PROC.iterdir():
+        if folder.name.isdigit():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                # The command's name, in parentheses, may hold anything.
+                parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                command = (folder / "cmdline").read_text().replace("\0", " ").strip()
+                yield _Process(int(folder.name), int(parent), command)

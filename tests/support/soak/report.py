@@ -1,0 +1,63 @@
+"""What a soak has measured, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from support.soak.load import LOOK_EVERY, RECORD_BYTES, ROUND_RECORDS, SHARDS, Measured
+from support.soak.verdict import Look, Trend, leaks, trends
+
+COLUMNS = (
+    ("files", "open files"),
+    ("sockets", "sockets"),
+    ("threads", "threads"),
+    ("processes", "processes"),
+)
+
+
+def complaints(measured: Measured) -> list[str]:
+    """Return what is not as it should be: what grows, and records that were not read exactly once."""
+    found = [f"over batches, {leak}" for leak in leaks(measured.batches)]
+    found += [f"over restarts, {leak}" for leak in leaks(measured.restarts)]
+    if measured.rows != measured.records:
+        found.append(f"{measured.records} records were put, but {measured.rows} read")
+    return found
+
+
+def describe(measured: Measured, day: str) -> str:
+    """Return the section of the page."""
+    batches, restarts = measured.batches[-1].step, measured.restarts[-1].step + 1
+    lines = [
+        f"{day}: {measured.hours:.2f} hours, {restarts} restarts of a query from its checkpoint, then {batches:,} batches "
+        f"of one run, all in one session; {measured.records:,} records of {RECORD_BYTES:,} bytes in {SHARDS} shards, {ROUND_RECORDS} at a time, "
+        f"each read exactly once and written to a second stream. Looked at every {LOOK_EVERY} batches and at every restart; "
+        "medians of the second third of the looks → of the last third. Memory is a process's own, of the largest of its "
+        "kind. The JVM's memory is its heap, which is Spark's.",
+        "",
+        "### Over batches",
+        "",
+        *_table(measured.batches, "1,000 batches"),
+        "",
+        "### Over restarts",
+        "",
+        *_table(measured.restarts, "1,000 restarts"),
+    ]
+    found = complaints(measured)
+    return "\n".join([*lines, "", *(f"**{text}**" for text in found or ["Nothing grows."])])
+
+
+def _table(looks: Sequence[Look], steps: str) -> Iterator[str]:
+    yield f"| process | memory, KiB | growth per {steps}, KiB | {' | '.join(name for _, name in COLUMNS)} |"
+    yield "| --- |" + " ---: |" * (2 + len(COLUMNS))
+    found: dict[str, dict[str, Trend]] = {}
+    for trend in trends(looks):
+        found.setdefault(trend.kind, {})[trend.quantity] = trend
+    for kind, by_quantity in sorted(found.items()):
+        memory = by_quantity.get("memory_kib")
+        cells = [_cell(memory), f"{memory.growth_per_1000:+,.0f}"] if memory else ["-", "-"]
+        cells += [_cell(by_quantity[quantity]) for quantity, _ in COLUMNS]
+        yield f"| {kind} | {' | '.join(cells)} |"
+
+
+def _cell(trend: Trend) -> str:
+    return f"{trend.before:,.0f} → {trend.after:,.0f}"

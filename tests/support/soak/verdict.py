@@ -1,0 +1,99 @@
+"""Whether what was measured at constant load grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from attrs import fields, frozen
+
+from support.soak.processes import JVM, Holding
+
+NOISE = Holding(processes=1, memory_kib=2048, files=3, sockets=3, threads=2)
+"""What may differ between two looks at a process in which nothing grows: arenas that threads of Python and of C
+take from the system as they meet, and a request under way."""
+MEMORY_KIB_PER_1000 = 1024
+"""How much memory may grow in 1,000 steps. Anything that is kept of each step takes more: 1 KiB is a small dict."""
+NOT_JUDGED = {JVM}
+"""Its heap is Spark's, and so are pools of threads that grow on demand and what it leaves of each start of a query."""
+QUANTITIES = tuple(field.name for field in fields(Holding))
+
+
+@frozen
+class Look:
+    """What was seen after so many steps: batches, or restarts."""
+
+    step: int
+    held: Mapping[str, Holding]
+
+
+@frozen
+class Trend:
+    """How one quantity of one kind of process went: medians of the second and of the last third of all looks."""
+
+    kind: str
+    quantity: str
+    before: float
+    after: float
+    steps: float
+    """How many steps lie between the medians."""
+
+    @property
+    def growth(self) -> float:
+        return self.after - self.before
+
+    @property
+    def growth_per_1000(self) -> float:
+        return 1000 * self.growth / self.steps
+
+    @property
+    def allowed(self) -> float:
+        noise = _quantity(NOISE, self.quantity)
+        if self.quantity != "memory_kib":
+            return noise
+        return max(noise, MEMORY_KIB_PER_1000 * self.steps / 1000)
+
+    @property
+    def is_leak(self) -> bool:
+        return self.kind not in NOT_JUDGED and self.growth > self.allowed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind}: {self.quantity} grew from {self.before:.0f} to {self.after:.0f} in {self.steps:.0f} steps; "
+            f"{self.allowed:.0f} more would be noise"
+        )
+
+
+def trends(looks: Sequence[Look]) -> list[Trend]:
+    """Return how each quantity went once the first third of *looks* has warmed everything up."""
+    third = len(looks) // 3
+    if third < 3:
+        raise ValueError(f"{len(looks)} looks are too few to tell growth from noise; 9 are needed.")
+    before, after = looks[third : 2 * third], looks[2 * third :]
+    return [
+        _trend(kind, quantity, before, after)
+        for kind in _kinds(before) & _kinds(after)
+        for quantity in QUANTITIES
+    ]
+
+
+def leaks(looks: Sequence[Look]) -> list[Trend]:
+    """Return what has grown by more than noise can explain."""
+    return sorted((trend for trend in trends(looks) if trend.is_leak), key=str)
+
+
+def _kinds(looks: Sequence[Look]) -> set[str]:
+    return {kind for look in looks for kind in look.held}
+
+
+def _trend(kind: str, quantity: str, before: Sequence[Look], after: Sequence[Look]) -> Trend:
+    steps = median(look.step for look in after) - median(look.step for look in before)
+    return Trend(kind, quantity, _median(kind, quantity, before), _median(kind, quantity, after), steps)
+
+
+def _median(kind: str, quantity: str, looks: Sequence[Look]) -> float:
+    return median(_quantity(look.held[kind], quantity) for look in looks if kind in look.held)
+
+
+def _quantity(held: Holding, name: str) -> float:
+    return float(getattr(held, name))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core.connections import open_stream
+from kinesis_core.cuts import TrimHorizon
 from kinesis_core.errors import AccessDeniedError, UnavailableError
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.stream_api import StreamApi
@@ -21,6 +22,7 @@ from support.key_services import KeyServices
 ORDERS = StreamRef("orders")
 BASE = StaticKeys("AKIABASE", "secret")
 THREADS = 8
+SHARD = "shardId-000000000000"
 
 
 @pytest.fixture
@@ -62,6 +64,18 @@ def test_other_keys(emulator: Emulator, callers: Callers, over: set[str], role: 
     over.add("ASIA1")
     api.describe()
     assert [call.access_key for call in callers.calls] == ["ASIA1", "ASIA1", "ASIA2"]
+
+
+def test_other_keys_of_repeated_calls(
+    emulator: Emulator, callers: Callers, over: set[str], role: AssumeRole
+) -> None:
+    """Calls that go past the client get other keys as well: it is asked when AWS no longer takes those in use."""
+    api = open_orders(emulator, role)
+    for ended in (set[str](), {"ASIA1"}):
+        over |= ended
+        for _ in range(3):
+            api.get_iterator(SHARD, TrimHorizon())
+    assert [call.access_key for call in callers.calls] == ["ASIA1"] * 5 + ["ASIA2"] * 3
 
 
 def test_threads(emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole) -> None:

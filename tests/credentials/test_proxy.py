@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core.connections import open_stream
+from kinesis_core.cuts import TrimHorizon
 from kinesis_core.errors import UnavailableError
 from kinesis_core.options import ConnectionOptions, OptionTable
 from kinesis_core.options.catalog import COMMON_OPTIONS
@@ -52,6 +53,16 @@ def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: Ke
         ("POST", f"{emulator.endpoint_url}/"),
     ]
     assert {asked.authorization for asked in proxy.asked} == {LOGIN}
+
+
+def test_repeated_calls(proxy: RecordingProxy, emulator: Emulator) -> None:
+    """Calls that go past botocore's client go through the proxy all the same, with user and password."""
+    connection = connect(proxy.port, endpointUrl=emulator.endpoint_url)
+    api = open_stream(connection, connection.streams[0])
+    for _ in range(3):
+        api.get_iterator("shardId-000000000000", TrimHorizon())
+    passed = [(asked.target, asked.authorization) for asked in proxy.asked]
+    assert passed == [(f"{emulator.endpoint_url}/", LOGIN)] * 3
 
 
 def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:

@@ -66,5 +66,8 @@ class _Raw:
     def stream(self, **_: Any) -> Iterator[bytes]:
         yield self.body
 
+    def read(self, **_: Any) -> bytes:
+        return self.body
+
     def close(self) -> None:
         pass

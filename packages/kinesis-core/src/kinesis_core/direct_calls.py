@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
+import urllib3.exceptions
 from attrs import define, field
 from botocore import xform_name
-from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.client import BaseClient
 from botocore.credentials import Credentials, ReadOnlyCredentials
-from botocore.endpoint import convert_to_response_dict
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionClosedError, HTTPClientError, ReadTimeoutError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
@@ -131,14 +131,35 @@ class DirectCalls:
         """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
         answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
         response = first_non_none_response(answers) or self._http_session.send(request)
+        body = _read_body(response)
         if response.status_code < 300:
-            return {BODY: response.content, "ResponseMetadata": {"HTTPHeaders": response.headers}}
-        model = self.client.meta.service_model.operation_model(action)
-        parser = create_parser(model.metadata["protocol"])
-        refusal = ClientError(
-            parser.parse(convert_to_response_dict(response, model), model.output_shape), action
-        )
+            return {BODY: body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
+        refusal = self._parse_refusal(action, response, body)
         # No other refusal did anything, so that the call may be made again.
         if response.status_code >= 500 or is_verdict(refusal.response.get("Error", {}).get("Code", "")):
             raise refusal
         return None
+
+    def _parse_refusal(self, action: str, response: AWSResponse, body: bytes) -> ClientError:
+        model = self.client.meta.service_model.operation_model(action)
+        answer = {"status_code": response.status_code, "headers": response.headers, "body": body}
+        parser = create_parser(model.metadata["protocol"])
+        return ClientError(parser.parse(answer, model.output_shape), action)
+
+
+def _read_body(response: AWSResponse) -> bytes:
+    """
+    Return the body, read at once: botocore reads it in pieces and joins them, which takes a third longer.
+
+    Raises:
+        botocore.exceptions.HTTPClientError: As botocore's session does while it reads.
+    """
+    try:
+        body: bytes = response.raw.read(decode_content=False)
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise ReadTimeoutError(endpoint_url=response.url, error=error) from error
+    except urllib3.exceptions.ProtocolError as error:
+        raise ConnectionClosedError(endpoint_url=response.url, error=error) from error
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise HTTPClientError(error=error) from error
+    return body

@@ -41,7 +41,7 @@ class RequestTemplate:
     _day_key: tuple[str, bytes] = field(default=("", b""), init=False)
 
     def make(self, body: bytes, now: datetime) -> AWSPreparedRequest:
-        """Return a request with *body*, signed at *now*, which is in UTC."""
+        """Return a request with *body*, signed at *now*, which is in UTC. Its answer is the caller's to read."""
         time = now.strftime(_TIME)
         before, after = self._canonical
         canonical = f"{before}{time}{after}{sha256(body).hexdigest()}"
@@ -60,7 +60,7 @@ class RequestTemplate:
             "Content-Length": str(len(body)),
         }
         method, url = self._request.method, self._request.url
-        return AWSPreparedRequest(method, url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
+        return AWSPreparedRequest(method, url, headers, body, stream_output=True)  # type: ignore[arg-type] # any mapping does
 
     def _signing_key(self, day: str) -> bytes:
         """Return the key of *day*; a thread that finds another day's makes its own."""

@@ -185,6 +185,14 @@ def docs(session: nox.Session) -> None:
     _pytest(session, "tests/docs")
 
 
+@nox.session
+def chaos(session: nox.Session) -> None:
+    """Kill parts of a Spark cluster and of a Kinesis a hundred times each, and write what came of it to docs/reliability.md."""
+    _require_java(session)
+    _install(session, "test")
+    session.run("python", "-m", "chaos", *session.posargs, env={"PYTHONPATH": f"tests{os.pathsep}{ROOT}"})
+
+
 # Things to look at -------------------------------------------------------------------------------------------
 
 

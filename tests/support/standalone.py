@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,15 +30,15 @@ def has_two_hosts() -> bool:
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[str]:
+def standalone(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
     """Yield the URL of a master with two workers of one core each; they log into *folder*."""
     port = _free_port()
     url = f"spark://{HOSTS[0]}:{port}"
-    running = [_start(folder, "master", "Master", "--host", HOSTS[0], "--port", str(port))]
+    running = [_start(folder, environment, "master", "Master", "--host", HOSTS[0], "--port", str(port))]
     try:
         for host in HOSTS:
             worker = ("--host", host, "--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
-            running.append(_start(folder, host, "Worker", *worker, url))
+            running.append(_start(folder, environment, host, "Worker", *worker, url))
         for host in HOSTS:
             _wait_for(folder / host, "Successfully registered with master")
         yield url
@@ -49,8 +49,10 @@ def standalone(folder: Path) -> Iterator[str]:
             process.wait()
 
 
-def _start(folder: Path, log: str, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0], "PYSPARK_PYTHON": sys.executable}
+def _start(
+    folder: Path, environment: Mapping[str, str], log: str, name: str, *arguments: str
+) -> subprocess.Popen[bytes]:
+    environment = {**environment, "SPARK_LOCAL_IP": HOSTS[0], "PYSPARK_PYTHON": sys.executable}
     with (folder / log).open("wb") as output:
         return subprocess.Popen(
             [

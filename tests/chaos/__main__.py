@@ -1,0 +1,83 @@
+"""
+Kills parts of a Spark cluster and of a Kinesis while two queries run, and judges what came of it.
+
+    python -m chaos                         one seed after the other, until 100 of each kind were killed
+    python -m chaos --seeds 7 --rounds 5    these seeds only, as to replay one; writes nothing
+
+The first goes on after the seeds in docs/reliability.md, where it adds each as soon as it is done; `--afresh` begins with seed 1.
+
+Exits with 1 when a promise was broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from docs.sections import write_section
+
+from chaos.outcome import Outcome, kills_of, read_table, table
+from chaos.run import run
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+_ABOUT = """\
+Each round kills two executors, two Python workers, the driver twice and the local Kinesis twice, with `kill -9` and each in the
+middle of a micro-batch; splits or merges a shard; and has another share of all calls, up to a fifth, fail: in an order and at times that
+the seed gives. Speculation is on. A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`. Restarts are
+of drivers that ended by themselves, when a query failed, and were started again from their checkpoint."""
+
+
+def main(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    # Whoever stops this by force wants the cluster to be gone as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    outcomes = [_run(seed, options.rounds) for seed in options.seeds] or _run_all(options)
+    sys.stdout.write(f"{table(outcomes)}\n")
+    return int(any(outcome.problems for outcome in outcomes))
+
+
+def _run_all(options: argparse.Namespace) -> list[Outcome]:
+    """Run seeds until enough was survived, and keep the page up to date."""
+    outcomes = [] if options.afresh else read_table(PAGE.read_text())
+    while min(kills_of(outcomes).values()) < options.kills:
+        outcomes.append(_run(max((one.seed for one in outcomes), default=0) + 1, options.rounds))
+        write_section(PAGE, "chaos", f"{_ABOUT}\n\n{table(outcomes)}")
+    return outcomes
+
+
+def _run(seed: int, rounds: int) -> Outcome:
+    """Run in a folder that stays when something is wrong."""
+    folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
+    begun = time.monotonic()
+
+    def say(text: str) -> None:
+        sys.stdout.write(f"{time.monotonic() - begun:5.0f} s, seed {seed}: {text}\n")
+        sys.stdout.flush()
+
+    outcome = run(seed, rounds, folder, say)
+    if outcome.problems:
+        say(f"see {folder}")
+    else:
+        shutil.rmtree(folder)
+    return outcome
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="chaos", description="Kill what runs, and see what comes of it.")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[], metavar="N", help="play only these")
+    parser.add_argument(
+        "--rounds", type=int, default=10, metavar="N", help="rounds of each seed; default: 10"
+    )
+    parser.add_argument(
+        "--kills", type=int, default=100, metavar="N", help="of each kind before it ends; default: 100"
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""The driver of a run, which is killed and started again, and how far its queries are, as their checkpoints say."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import define, frozen
+
+from chaos.job import STARTED, TO_FILES, TO_STREAM
+
+_WIDTH = 400
+_EXCEPTION = re.compile(r"(Caused by: )?[\w.]+(Exception|Error): ")
+
+
+@define
+class Driver:
+    """`chaos.job` in a process group of its own, with a log for each of its lives."""
+
+    master_url: str
+    endpoint_url: str
+    folder: Path
+    environment: Mapping[str, str]
+    _lives: int = 0
+    _child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._lives += 1
+        (self.folder / STARTED).unlink(missing_ok=True)
+        with self._log.open("wb") as output:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "chaos.job", self.master_url, self.endpoint_url, str(self.folder)],
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def kill(self) -> bool:
+        """Kill -9 the program and its JVM; False when it was not running."""
+        child = self._child
+        if child is None or child.poll() is not None:
+            return False
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return True
+
+    def restart(self) -> bool:
+        """Kill -9 it and start it again; False when it was not running."""
+        if not self.kill():
+            return False
+        self.start()
+        return True
+
+    @property
+    def has_started(self) -> bool:
+        """Whether its queries have, in this life."""
+        return (self.folder / STARTED).exists()
+
+    def exit_code(self) -> int | None:
+        """Return how it ended by itself; None while it runs."""
+        return None if self._child is None else self._child.poll()
+
+    def last_words(self) -> str:
+        """Return the last exception that it named in this life, or else its last line."""
+        said = self._log.read_text(errors="replace").strip().splitlines() or [""]
+        named = [line for line in said if _EXCEPTION.match(line)]
+        return (named or said)[-1][:_WIDTH]
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"driver-{self._lives}.log"
+
+
+@frozen
+class Progress:
+    """The last micro-batch that each query has planned, and the last it has finished; -1 before the first."""
+
+    planned: tuple[int, ...] = (-1, -1)
+    finished: tuple[int, ...] = (-1, -1)
+
+    @staticmethod
+    def of(folder: Path) -> Progress:
+        names = (TO_FILES, TO_STREAM)
+        # What is planned comes first: a batch that ends in between does not look as if it ran.
+        planned = tuple(_last_id(folder / name / "offsets") for name in names)
+        return Progress(planned, tuple(_last_id(folder / name / "commits") for name in names))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch of some query is planned and not finished."""
+        return any(last < planned for last, planned in zip(self.finished, self.planned, strict=True))
+
+    @property
+    def batches(self) -> int:
+        """How many are finished."""
+        return sum(self.finished) + len(self.finished)
+
+
+def _last_id(folder: Path) -> int:
+    return max((int(file.name) for file in folder.glob("[0-9]*") if file.name.isdigit()), default=-1)

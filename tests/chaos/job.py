@@ -1,0 +1,102 @@
+"""
+Two queries over one stream: into Parquet files by Spark's file sink, and into a second stream by ours.
+
+    python -m chaos.job MASTER_URL ENDPOINT_URL FOLDER
+
+It says that both have started by a file `started`. When there is a file `drain`, it processes all that is in the
+stream, and ends.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from support.streams import KEY_ID, REGION, SECRET
+
+SOURCE, COPY = "orders", "copies"
+FILES, TO_FILES, TO_STREAM = "files", "to-files", "to-stream"
+"""Folders: of the Parquet files, and of the queries' checkpoints."""
+STARTED, DRAIN = "started", "drain"
+QUICK = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+CONFIG = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.executor.memory": "512m",
+    "spark.scheduler.mode": "FAIR",
+    # Executors and workers die more often here than anywhere else.
+    "spark.task.maxFailures": "100",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "100ms",
+    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.quantile": "0.3",
+    "spark.speculation.task.duration.threshold": "1s",
+    # One file of the log for each batch, so that the log says which batch a file is from.
+    "spark.sql.streaming.fileSink.log.compactInterval": "1000000",
+    # Short lives: quick starts count for more than quick loops.
+    "spark.driver.extraJavaOptions": QUICK,
+    "spark.executor.extraJavaOptions": QUICK,
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def main(master: str, endpoint_url: str, folder: Path) -> None:
+    builder = SparkSession.builder.master(master).appName("chaos")
+    for key, value in CONFIG.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    common = {
+        "endpointUrl": endpoint_url,
+        "region": REGION,
+        "awsAccessKeyId": KEY_ID,
+        "awsSecretKey": SECRET,
+        "retryInterval": "200 ms",
+        "maxRetries": "10",
+    }
+    queries = [_to_files(spark, common, folder), _to_stream(spark, common, folder)]
+    (folder / STARTED).touch()
+    while not (folder / DRAIN).exists():
+        for query in queries:
+            query.awaitTermination(0.1)  # type: ignore[arg-type] # raises the query's error, if it has failed
+    for query in queries:
+        query.processAllAvailable()
+        query.stop()
+    spark.stop()
+
+
+def _to_files(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+    columns = "data binary, partitionKey string, sequenceNumber string, shardId string"
+    reader = spark.readStream.format("kinesis").schema(columns).options(**common, **_reading())
+    writer = reader.load().writeStream.format("parquet").option("path", str(folder / FILES))
+    return writer.option("checkpointLocation", str(folder / TO_FILES)).start()
+
+
+def _to_stream(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+    reader = spark.readStream.format("kinesis").options(**common, **_reading())
+    writer = reader.load().writeStream.format("kinesis").options(**common, streamName=COPY)
+    # No batch fails because the machine is slow.
+    writer = writer.option("recordTtlMs", "10 m")
+    return writer.option("checkpointLocation", str(folder / TO_STREAM)).start()
+
+
+def _reading() -> dict[str, str]:
+    return {
+        "streamName": SOURCE,
+        "startingPosition": "TRIM_HORIZON",
+        "shardsPerTask": "3",
+        "minFetchPeriod": "20 ms",
+        "shardDiscoveryInterval": "200 ms",
+    }
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

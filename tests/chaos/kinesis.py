@@ -1,0 +1,157 @@
+"""The Kinesis of a run: killed and started again on the same port, resharded, and read to its end."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import botocore.exceptions
+from attrs import define, field
+
+from chaos.server import COUNT, READY
+from chaos.verdict import Stored
+from support.streams import make_client
+
+PORTS = range(21_000, 31_000)
+"""Below those that systems give to outgoing connections: nobody else has it while the server is down."""
+
+
+@define
+class Kinesis:
+    """A server on one port, with streams that outlive it."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    port: int = field(factory=lambda: next(_free_ports()), init=False)
+    _child: subprocess.Popen[str] | None = field(default=None, init=False)
+    _faults: str = field(default="0 0", init=False)
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Return when it listens; it has the faults that it had before."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "chaos.server", str(self.port), str(self.folder)],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self._child.stdout is not None
+        assert self._child.stdout.readline().strip() == READY
+        self._tell()
+
+    def set_faults(self, share: float, seed: int) -> None:
+        self._faults = f"{share} {seed}"
+        self._tell()
+
+    def kill(self) -> bool:
+        """Kill -9 it; False when it was not running."""
+        child = self._child
+        if child is None or child.poll() is not None:
+            return False
+        child.kill()
+        child.wait()
+        self._close(child)
+        return True
+
+    def restart(self) -> bool:
+        """Kill -9 it and start it again; False when it was not running."""
+        if not self.kill():
+            return False
+        self.start()
+        return True
+
+    @property
+    def faults(self) -> int:
+        """How many calls have suffered a fault, in all its lives."""
+        count = self.folder / COUNT
+        return count.stat().st_size if count.exists() else 0
+
+    def create(self, stream: str, shards: int) -> None:
+        with closing(make_client(self.endpoint_url)) as client:
+            client.create_stream(StreamName=stream, ShardCount=shards)
+
+    def reshard(self, stream: str, pick: float, *, splits: bool) -> bool:
+        """Split an open shard in the middle, or merge it with its neighbour; False when the call failed."""
+        with closing(make_client(self.endpoint_url)) as client:
+            try:
+                _reshard(client, stream, pick, splits=splits)
+            except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError, KeyError):
+                # A fault befell it: botocore makes an empty answer of one that is garbled. It may be done all the same.
+                return False
+            return True
+
+    def read_all(self, stream: str) -> list[Stored]:
+        """Return all records of *stream*, each shard's in order, by plain GetRecords."""
+        with closing(make_client(self.endpoint_url)) as client:
+            shards = client.list_shards(StreamName=stream)["Shards"]
+            return [record for shard in shards for record in _read_shard(client, stream, shard["ShardId"])]
+
+    def count_reshards(self, stream: str) -> int:
+        """Return how often shards were split or merged, whether or not an answer said so."""
+        with closing(make_client(self.endpoint_url)) as client:
+            shards = client.list_shards(StreamName=stream)["Shards"]
+        parents = {(shard.get("ParentShardId"), shard.get("AdjacentParentShardId")) for shard in shards}
+        return len(parents - {(None, None)})
+
+    def _tell(self) -> None:
+        assert self._child is not None
+        assert self._child.stdin is not None
+        self._child.stdin.write(f"{self._faults}\n")
+        self._child.stdin.flush()
+
+    @staticmethod
+    def _close(child: subprocess.Popen[str]) -> None:
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _free_ports() -> Iterator[int]:
+    for port in PORTS:
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        yield port
+
+
+def _reshard(client: Any, stream: str, pick: float, *, splits: bool) -> None:
+    listed = client.list_shards(StreamName=stream)["Shards"]
+    ranges = {shard["ShardId"]: shard["HashKeyRange"] for shard in listed if _is_open(shard)}
+    by_hash = sorted(ranges, key=lambda shard_id: int(ranges[shard_id]["StartingHashKey"]))
+    if splits:
+        shard_id = by_hash[int(pick * len(by_hash))]
+        low, high = (int(ranges[shard_id][end]) for end in ("StartingHashKey", "EndingHashKey"))
+        middle = str((low + high) // 2 + 1)
+        client.split_shard(StreamName=stream, ShardToSplit=shard_id, NewStartingHashKey=middle)
+    else:
+        place = int(pick * (len(by_hash) - 1))
+        first, second = by_hash[place : place + 2]
+        client.merge_shards(StreamName=stream, ShardToMerge=first, AdjacentShardToMerge=second)
+
+
+def _is_open(shard: Mapping[str, Any]) -> bool:
+    return "EndingSequenceNumber" not in shard["SequenceNumberRange"]
+
+
+def _read_shard(client: Any, stream: str, shard_id: str) -> Iterator[Stored]:
+    given = {"StreamName": stream, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = client.get_shard_iterator(**given)["ShardIterator"]
+    while iterator is not None:
+        page = client.get_records(ShardIterator=iterator)
+        for record in page["Records"]:
+            number = record["SequenceNumber"]
+            yield Stored(shard_id, int(number), record["PartitionKey"], record["Data"])
+        at_tip = not page["Records"] and not page["MillisBehindLatest"]
+        iterator = None if at_tip else page.get("NextShardIterator")

@@ -1,0 +1,143 @@
+"""Carries a script out: waits for the right moment, kills, and keeps the driver running."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, field
+
+from chaos.driver import Driver, Progress
+from chaos.job import DRAIN, SOURCE
+from chaos.kinesis import Kinesis
+from chaos.processes import Process, executors, marked, python_workers
+from chaos.producing import STOP
+from chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
+
+DEADLINE_S = 300.0
+"""Without progress for so long a run has failed, however slow the machine is."""
+MOST_RESTARTS = 5
+"""How often in a row the driver may end by itself without having finished a batch."""
+
+
+@define
+class Play:
+    """A run under way."""
+
+    folder: Path
+    mark: str
+    kinesis: Kinesis
+    driver: Driver
+    producer: subprocess.Popen[bytes]
+    say: Callable[[str], None]
+    kills: Counter[Kind] = field(factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
+    restarts: int = 0
+    """How often the driver ended by itself."""
+    _restarts_in_a_row: int = 0
+
+    # A run, from start to end ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the driver, and wait until a batch is finished."""
+        self.driver.start()
+        self._wait_progress()
+
+    def round(self, steps: Round) -> None:
+        """Take all *steps*; then wait until a batch is finished, so that nobody kills what never gets anywhere."""
+        for step in steps:
+            self._pause(step.pause_s)
+            match step.action:
+                case Kill(kind, pick):
+                    self._kill(kind, pick)
+                case Split(pick):
+                    self.kinesis.reshard(SOURCE, pick, splits=True)
+                case Merge(pick):
+                    self.kinesis.reshard(SOURCE, pick, splits=False)
+                case Faults(share, seed):
+                    self.kinesis.set_faults(share, seed)
+        self._wait_progress()
+
+    def drain(self) -> None:
+        """No more faults, no more records: wait until everything has been processed, and the driver has ended."""
+        self.kinesis.set_faults(0, 0)
+        (self.folder / STOP).touch()
+        assert self.producer.wait(DEADLINE_S) == 0, (self.folder / "producer.log").read_text()
+        (self.folder / DRAIN).touch()
+        self._wait(lambda: self.driver.exit_code() == 0, "end of the driver")
+
+    def left_behind(self) -> list[str]:
+        """Return what outlives the driver for long, a line each; executors and their Python workers must not."""
+        deadline = time.monotonic() + DEADLINE_S
+        while found := _of_executors(self.mark):
+            if time.monotonic() > deadline:
+                return [f"left behind: {process.command}" for process in found]
+            time.sleep(0.1)
+        return []
+
+    def progress(self) -> Progress:
+        return Progress.of(self.folder)
+
+    def describe(self) -> str:
+        killed = ", ".join(f"{kind} {self.kills[kind]}" for kind in KINDS)
+        facts = f"{self.kinesis.faults} faults, {self.restarts} restarts, {self.progress().batches} batches"
+        return f"killed {killed}; {facts}"
+
+    # Killing ---------------------------------------------------------------------------------------------------
+
+    def _kill(self, kind: Kind, pick: float) -> None:
+        """Kill one of *kind* as soon as there is one and a batch runs, so that it happens in the middle of that."""
+        self._wait(lambda: self._is_busy() and self._try_kill(kind, pick), f"{kind} to kill in a batch")
+        self.kills[kind] += 1
+
+    def _try_kill(self, kind: Kind, pick: float) -> bool:
+        if kind == "driver":
+            return self.driver.restart()
+        if kind == "emulator":
+            return self.kinesis.restart()
+        find = executors if kind == "executor" else python_workers
+        victims = find(marked(self.mark))
+        return bool(victims) and victims[int(pick * len(victims))].kill()
+
+    def _is_busy(self) -> bool:
+        """Whether the queries have started and a batch of theirs runs: one of this driver, or one that it does again."""
+        return self.driver.has_started and self.progress().is_busy
+
+    # Waiting ---------------------------------------------------------------------------------------------------
+
+    def _wait_progress(self) -> None:
+        before = self.progress().finished
+        self._wait(lambda: self.progress().finished != before, "batch that is finished")
+        self._restarts_in_a_row = 0
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        self._wait(lambda: time.monotonic() >= until, "end of a pause")
+
+    def _wait(self, is_so: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while not is_so():
+            self._keep_driver()
+            assert time.monotonic() < deadline, (
+                f"no {what} in {DEADLINE_S:.0f} s:\n{self.driver.last_words()}"
+            )
+            time.sleep(0.02)
+
+    def _keep_driver(self) -> None:
+        """Start the driver again when it ended by itself, as those who operate it do."""
+        if not self.driver.exit_code():
+            return
+        words = self.driver.last_words()
+        self.say(f"the driver ended by itself: {words}")
+        self.restarts += 1
+        self._restarts_in_a_row += 1
+        assert self._restarts_in_a_row <= MOST_RESTARTS, f"it ends again and again:\n{words}"
+        self.driver.start()
+
+
+def _of_executors(mark: str) -> list[Process]:
+    """Executors, and Python processes that Spark started."""
+    found = marked(mark)
+    return [*executors(found), *(process for process in found if " -m pyspark." in process.command)]

@@ -1,0 +1,108 @@
+"""One run: a cluster, a stream and a producer, and a script that breaks them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+
+from chaos.driver import Driver
+from chaos.job import COPY, FILES, SOURCE
+from chaos.kinesis import Kinesis
+from chaos.outcome import Outcome
+from chaos.play import Play
+from chaos.processes import MARK, marked
+from chaos.producing import ACKNOWLEDGED
+from chaos.results import read_files, unpack
+from chaos.script import SHARDS, rounds
+from chaos.verdict import judge
+from support.standalone import standalone
+
+COPY_SHARDS = 2
+_TESTS = Path(__file__).parents[1]
+
+
+def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outcome:
+    """Play *count* rounds of the script that *seed* stands for, in *folder*, and judge what came of it."""
+    begun = time.monotonic()
+    with _started(folder, say) as play:
+        for number, steps in enumerate(islice(rounds(seed), count), start=1):
+            play.round(steps)
+            say(f"round {number} of {count}, {play.describe()}")
+        play.drain()
+        return _outcome(play, seed, count, begun)
+
+
+@contextmanager
+def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
+    """Yield what plays, once the first batch is finished; nothing that was started outlives the block."""
+    mark = uuid.uuid4().hex
+    environment = _environment(mark)
+    with ExitStack() as stack:
+        stack.callback(_kill_all, mark)
+        kinesis = Kinesis(folder / "kinesis", environment)
+        kinesis.start()
+        stack.callback(kinesis.kill)
+        kinesis.create(SOURCE, SHARDS)
+        kinesis.create(COPY, COPY_SHARDS)
+        master_url = stack.enter_context(standalone(folder, environment))
+        driver = Driver(master_url, kinesis.endpoint_url, folder, environment)
+        stack.callback(driver.kill)
+        producer = _start_producer(kinesis, folder, environment)
+        stack.callback(producer.kill)
+        play = Play(folder, mark, kinesis, driver, producer, say)
+        play.start()
+        yield play
+
+
+def _environment(mark: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        MARK: mark,
+        "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")]),
+        "PYSPARK_PYTHON": sys.executable,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        # The master gives an application up whose executors fail ten times.
+        "SPARK_MASTER_OPTS": "-Dspark.deploy.maxExecutorRetries=-1",
+    }
+
+
+def _start_producer(
+    kinesis: Kinesis, folder: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "chaos.producing", kinesis.endpoint_url, SOURCE, str(folder)]
+    with (folder / "producer.log").open("wb") as log:
+        return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
+
+
+def _kill_all(mark: str) -> None:
+    while processes := marked(mark):
+        for process in processes:
+            process.kill()
+        time.sleep(0.05)
+
+
+def _outcome(play: Play, seed: int, count: int, begun: float) -> Outcome:
+    kinesis = play.kinesis
+    stored = kinesis.read_all(SOURCE)
+    acknowledged = (play.folder / ACKNOWLEDGED).read_bytes().splitlines()
+    copied = unpack(kinesis.read_all(COPY))
+    problems = judge(acknowledged, stored, read_files(play.folder / FILES), copied)
+    return Outcome(
+        seed=seed,
+        rounds=count,
+        kills=play.kills,
+        reshards=kinesis.count_reshards(SOURCE),
+        faults=kinesis.faults,
+        restarts=play.restarts,
+        batches=play.progress().batches,
+        records=len(stored),
+        seconds=time.monotonic() - begun,
+        problems=(*problems, *play.left_behind()),
+    )

@@ -1,0 +1,29 @@
+"""A short run of what `nox -s chaos` does for long."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from chaos.run import run
+from support.standalone import has_two_hosts
+
+SEED = 1
+
+
+@pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
+@pytest.mark.skipif(sys.platform != "linux", reason="it finds its victims in /proc")
+@pytest.mark.timeout(1800)
+def test_everything_is_killed(tmp_path: Path) -> None:
+    """
+    Whatever is killed in the middle of a micro-batch, executors, Python workers, the driver, Kinesis: the files hold each
+    record once and in order, and the second stream holds each at least once.
+    """
+    outcome = run(SEED, 1, tmp_path, print)
+    assert outcome.problems == ()
+    assert min(outcome.kills.values()) >= 1
+    assert outcome.records

@@ -77,6 +77,10 @@ class Consumers:
         self._by_name[name] = consumer
         return consumer
 
+    def every(self) -> list[Consumer]:
+        """Return all of which anything is known."""
+        return list(self._by_name.values())
+
     def restore(self, consumer: Consumer) -> None:
         """Have a consumer again that was registered before a restart."""
         self._last_created_s = max(self._last_created_s, consumer.created_s)

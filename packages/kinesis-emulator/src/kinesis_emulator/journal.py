@@ -2,14 +2,15 @@
 Everything that changes streams, line by line in a file: what was acknowledged outlives a `kill -9`.
 
 Each line is written before its change is made and before anybody hears of it. A line is handed to the operating
-system at once but not forced to the disk, so it outlives the process and not a power failure. The file only grows.
+system at once but not forced to the disk, so it outlives the process and not a power failure. When much of the file
+is of records that are gone, it is written anew, as `snapshot` has it.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,23 @@ if TYPE_CHECKING:
 
 FILE = "streams.journal"
 _HEAD = b"kinesis-emulator 1\n"
+_LEAST_BYTES = 8 * 1024 * 1024
+Write = Callable[[bytes], object]
+"""Takes a line."""
 
 
 class Journal:
     """
     The file in *folder*, both made when they are not there.
 
+    Args:
+        least_bytes: How much it may grow beyond twice what it held when it was last written anew.
+
     Raises:
         ValueError: The file is not a journal, or one of another version.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, least_bytes: int = _LEAST_BYTES) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
         self._lock = threading.Lock()
@@ -39,7 +46,15 @@ class Journal:
         self._file = self.path.open("ab", buffering=0)
         if is_new:
             self._file.write(_HEAD)
+        self._least_bytes = least_bytes
+        self._bytes = self.path.stat().st_size
+        self._bytes_anew = 0
         self._last_stream = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it has grown so much that it pays to write it anew."""
+        return self._bytes > self._least_bytes + 2 * self._bytes_anew
 
     def _check_head(self) -> None:
         with self.path.open("rb") as written:
@@ -61,12 +76,29 @@ class Journal:
         with self._lock:
             number = self._last_stream + 1 if stream_id is None else stream_id
             self._last_stream = max(self._last_stream, number)
-        return StreamLog(self, number)
+        return StreamLog(self.write, number)
 
     def write(self, line: bytes) -> None:
         with self._lock:
             if self._file.write(line) != len(line):
                 raise OSError(f"{self.path} took only a part of a line; is the disk full?")
+            self._bytes += len(line)
+
+    def write_anew(self, fill: Callable[[Write, int], object]) -> None:
+        """
+        Replace all lines by those that *fill* writes, given the highest id of a stream. A kill leaves the old or the new.
+
+        The caller sees to it that meanwhile nothing is written that is to stay.
+        """
+        fresh = self.path.with_suffix(".anew")
+        with fresh.open("wb") as file:
+            file.write(_HEAD)
+            fill(file.write, self._last_stream)
+        with self._lock:
+            self._file.close()
+            fresh.replace(self.path)
+            self._file = self.path.open("ab", buffering=0)
+            self._bytes = self._bytes_anew = self.path.stat().st_size
 
     def close(self) -> None:
         self._file.close()
@@ -75,9 +107,9 @@ class Journal:
 class StreamLog:
     """Writes what happens to one stream; the caller holds the stream's lock."""
 
-    def __init__(self, journal: Journal, stream_id: int) -> None:
-        self._journal = journal
-        self._id = stream_id
+    def __init__(self, write: Write, stream_id: int) -> None:
+        self._write_line = write
+        self.stream_id = stream_id
 
     def created(self, stream: Stream, shards: int, opened_s: int) -> None:
         facts = {
@@ -97,7 +129,7 @@ class StreamLog:
 
     def put(self, shard_index: int, size: int, arrived_ms: int, fragment: bytes) -> None:
         """The one line that is not JSON as a whole: there are many of it."""
-        self._journal.write(b"P %d %d %d %d %b\n" % (self._id, shard_index, size, arrived_ms, fragment))
+        self._write_line(b"P %d %d %d %d %b\n" % (self.stream_id, shard_index, size, arrived_ms, fragment))
 
     def resharded(
         self, hash_ranges: Sequence[tuple[int, int]], parents: list[int], opened_s: int, now_ms: int
@@ -111,6 +143,14 @@ class StreamLog:
     def trimmed(self, shard_index: int, place: int) -> None:
         self._write("trimmed", shard=shard_index, place=place)
 
+    def freed(self, shard_index: int, place: int, peak_ms: int) -> None:
+        """All records before *place* are gone, of which the last to arrive did so at *peak_ms*."""
+        self._write("freed", shard=shard_index, place=place, peak_ms=peak_ms)
+
+    def history(self, opened_s: int) -> None:
+        """What has been used up by streams that are gone: ids of streams, and seconds that shards were opened in."""
+        self._write("history", opened_s=opened_s)
+
     def sized(self, max_record_kib: int) -> None:
         self._write("sized", max_record_kib=max_record_kib)
 
@@ -123,5 +163,5 @@ class StreamLog:
         self._write("deregistered", name=name, gone_ms=gone_ms)
 
     def _write(self, what: str, **facts: Any) -> None:
-        entry = {"stream": self._id, "what": what, **facts}
-        self._journal.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+        entry = {"stream": self.stream_id, "what": what, **facts}
+        self._write_line(json.dumps(entry, separators=(",", ":")).encode() + b"\n")

@@ -48,6 +48,11 @@ class RecordLog:
         """Begin at *place*, as if records up to the arrival time *peak_ms* had been there and were freed."""
         self.first, self._last_peak = place, peak_ms
 
+    @property
+    def freed_peak_ms(self) -> int:
+        """The highest arrival time of the records that were freed, or, for lack of a better one, of the oldest that was not."""
+        return self._peaks[0] if self._peaks else self._last_peak
+
     def fragments(self, start: int, stop: int) -> list[bytes]:
         """Return the records in places *start* to *stop*, none of which was freed."""
         return self._fragments[start - self.first : stop - self.first]

@@ -43,8 +43,8 @@ class _Replay:
     def change(self, entry: dict[str, Any]) -> None:
         stream_id = entry["stream"]
         self.last_opened_s = max(self.last_opened_s, entry.get("opened_s", 0))
+        self.last_stream_id = max(self.last_stream_id, stream_id)
         if entry["what"] == "created":
-            self.last_stream_id = stream_id
             stream = self.streams[stream_id] = Stream(**entry["facts"])
             stream.open_shards_in(even_ranges(entry["shards"]), (), entry["opened_s"], stream.created_ms)
         elif entry["what"] == "deleted":
@@ -61,6 +61,8 @@ class _Replay:
                 stream.open_shards_in(hash_ranges, closed, entry["opened_s"], entry["now_ms"])
             case {"what": "retained", "hours": hours, "now_ms": now_ms}:
                 stream.retain(hours, now_ms, keep=self._keep_trimmed)
+            case {"what": "freed", "shard": index, "place": place, "peak_ms": peak_ms}:
+                stream.shards[index].start_at(place, peak_ms)
             case {"what": "trimmed", "shard": index, "place": place}:
                 stream.shards[index].trim_to(place, keep=self._keep_trimmed)
             case {"what": "sized", "max_record_kib": size}:

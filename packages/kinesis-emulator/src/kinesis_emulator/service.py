@@ -151,7 +151,9 @@ class Service:
         self.calls.add(request.action, request.stream_name, request.shard_id)
         try:
             fault = self.settings.fault(request) if self.settings.fault else None
-            return _answer(self._result(request)) if fault is None else self._suffer(fault, request)
+            answer = _answer(self._result(request)) if fault is None else self._suffer(fault, request)
+            self.store.tidy_journal()
+            return answer
         except AwsError as error:
             return error_answer(error)
         except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would

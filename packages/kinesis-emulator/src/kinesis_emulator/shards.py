@@ -109,6 +109,11 @@ class Shard:
         if not keep:
             self.records.free(self.trimmed)
 
+    def start_at(self, place: int, peak_ms: int) -> None:
+        """Be as if the records before *place* had been there, up to the arrival time *peak_ms*, and were gone."""
+        self.trimmed = place
+        self.records.start_at(place, peak_ms)
+
     def stored_records(self) -> list[StoredRecord]:
         """Return the records in their order, trimmed ones that were not freed too."""
         return [self._stored(fragment) for fragment, _, _ in self.records.entries()]

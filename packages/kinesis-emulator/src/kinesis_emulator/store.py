@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +13,7 @@ from kinesis_emulator.consumers import Consumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
 from kinesis_emulator.journal import Journal, StreamLog
 from kinesis_emulator.shards import Shard
+from kinesis_emulator.snapshot import write_snapshot
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
@@ -127,6 +129,8 @@ class Store:
     def __init__(
         self, journal: Journal | None = None, streams: Iterable[Stream] = (), last_opened_s: int = 0
     ) -> None:
+        self._registry = threading.Lock()
+        """Held while streams come and go, and while the journal is written anew; taken before any other lock."""
         self._lock = threading.Lock()
         self._journal = journal
         self._streams = {stream.arn: stream for stream in streams}
@@ -135,6 +139,22 @@ class Store:
     def close(self) -> None:
         if self._journal is not None:
             self._journal.close()
+
+    def tidy_journal(self) -> None:
+        """Write the journal anew when much of it is history; the caller holds no lock."""
+        if self._journal is None or not self._journal.is_due:
+            return
+        with self._registry:
+            if not self._journal.is_due:
+                return  # another thread has been here
+            with self._lock:
+                streams, last_opened_s = list(self._streams.values()), self._last_opened_s
+            with ExitStack() as locks:
+                for stream in streams:
+                    locks.enter_context(stream.lock)
+                self._journal.write_anew(
+                    lambda write, last_id: write_snapshot(write, streams, last_id, last_opened_s)
+                )
 
     def next_opened_s(self, now_ms: int) -> int:
         """
@@ -151,7 +171,7 @@ class Store:
         """Add *stream* with *shard_count* shards that share the hash keys evenly."""
         opened_s = self.next_opened_s(stream.created_ms)
         stream.open_shards_in(even_ranges(shard_count), (), opened_s, stream.created_ms)
-        with self._lock:
+        with self._registry, self._lock:
             if stream.arn in self._streams:
                 raise AwsError(
                     "ResourceInUseException",
@@ -163,7 +183,7 @@ class Store:
             self._streams[stream.arn] = stream
 
     def delete(self, stream: Stream) -> None:
-        with self._lock:
+        with self._registry, self._lock:
             if self._streams.pop(stream.arn, None) is not None and stream.log is not None:
                 stream.log.deleted()
         stream.is_deleted = True

@@ -70,9 +70,8 @@ def _run(seed: int, rounds: int) -> Outcome:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="chaos", description="Kill what runs, and see what comes of it.")
     parser.add_argument("--seeds", type=int, nargs="+", default=[], metavar="N", help="play only these")
-    parser.add_argument(
-        "--rounds", type=int, default=10, metavar="N", help="rounds of each seed; default: 10"
-    )
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds of each seed; default: 5")
+    parser.add_argument("--afresh", action="store_true", help="begin with seed 1")
     parser.add_argument(
         "--kills", type=int, default=100, metavar="N", help="of each kind before it ends; default: 100"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
@@ -45,4 +47,8 @@ def unpack(records: list[Stored]) -> list[bytes]:
         }
         for r in records
     ]
-    return [bytes(found["kinesis"]["data"]) for found in iter_deaggregate_records(raw, data_format="Boto3")]
+    return [_data(found["kinesis"]) for found in iter_deaggregate_records(raw, data_format="Boto3")]
+
+
+def _data(found: dict[str, Any]) -> bytes:
+    return base64.b64decode(found["data"]) if found.get("aggregated") else bytes(found["data"])

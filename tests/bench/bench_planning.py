@@ -1,0 +1,190 @@
+"""
+What planning a micro-batch takes: calls, CPU time and time, by the number of shards, over HTTPS with 10 ms per call.
+
+    python -m tests.bench.bench_planning
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from os import environ
+from pathlib import Path
+
+from attrs import define, frozen
+from tests.bench.harness import Finding, Plot, Row, show
+from tests.support.certificates import make_certificate
+
+from kinesis_core.clock import SystemClock
+from kinesis_core.connections import open_stream
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.offsets import Offset
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.plan_ahead import PlanAhead
+from kinesis_core.planner import Planner
+from kinesis_core.shard_planner import Limits
+from kinesis_core.stream_planner import PlanSettings
+from kinesis_credentials import StaticKeys
+from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+
+GROUP = "Planning"
+SHARDS = (1, 10, 100, 1000, 10_000)
+LATENCY_S = 0.01
+RECORDS_PER_S = 1000.0
+"""As many as a shard takes; in 2 seconds more of them come than a plan reads to see whether a shard is quiet."""
+PERIOD_S = 2.0
+"""From plan to plan, unless planning itself takes longer."""
+LASTS_S = 400
+"""As long as records come; longer than any measurement takes."""
+ONE_RECORD_PER_S = 1e-6
+PLANS = 3
+WARM_UP = 2
+"""The first plan knows of no shard whether it is busy, and an idle one still has its only record."""
+QUOTA_CALLS = 5.0
+MANY = 1000
+MANY_CPU_S = 1.5
+BATCH_S = 5.0
+"""What Spark takes at the least for the records that come to a thousand busy shards in as many seconds."""
+THREADS = 8
+"""The default of `planningThreads`."""
+
+
+@frozen
+class Cost:
+    """What planning one batch took, in the median; calls of GetRecords per shard."""
+
+    calls: float
+    calls_per_s: float
+    cpu_s: float
+    time_s: float
+
+
+def run() -> list[Finding]:
+    """Return the rows by number of shards, and how CPU time and time grow with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificates = make_certificate(Path(folder))
+        busy = {shards: _cost(certificates, shards, RECORDS_PER_S) for shards in SHARDS}
+        idle = {shards: _cost(certificates, shards, ONE_RECORD_PER_S) for shards in SHARDS}
+        waited = _waited(certificates)
+    rows = [
+        row
+        for name, costs in (("busy", busy), ("idle", idle))
+        for n in SHARDS
+        for row in _rows(n, name, costs[n])
+    ]
+    return [*rows, waited, _plot(busy, idle)]
+
+
+def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:
+    case = f"{shards:,} {name} shard{'' if shards == 1 else 's'}"
+    share_s = MANY_CPU_S * shards / MANY
+    target = 1.0 if shards == MANY and name == "busy" else None
+    quota = cost.calls_per_s / QUOTA_CALLS
+    yield Row(
+        GROUP,
+        f"{case}: calls",
+        "GetRecords/s and shard, vs. the quota",
+        cost.calls_per_s,
+        QUOTA_CALLS,
+        quota,
+        1.0,
+        is_cost=True,
+    )
+    yield Row(
+        GROUP,
+        f"{case}: CPU",
+        "s a batch, vs. 1.5 ms a shard",
+        cost.cpu_s,
+        share_s,
+        cost.cpu_s / share_s,
+        target,
+        is_cost=True,
+    )
+    yield Row(
+        GROUP,
+        f"{case}: time",
+        "s a batch, vs. one of 2 s",
+        cost.time_s,
+        PERIOD_S,
+        cost.time_s / PERIOD_S,
+        None,
+    )
+
+
+def _cost(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Cost:
+    with _planner(certificates, shards, records_per_s) as query:
+        plans = [query.batch() for _ in range(WARM_UP + (PLANS if shards <= MANY else 1))][WARM_UP:]
+    return Cost(*(statistics.median(values) for values in zip(*plans, strict=True)))
+
+
+def _waited(certificates: tuple[Path, Path]) -> Row:
+    """Return how long a query waits for its plans, beside what it takes to make one."""
+    with _planner(certificates, MANY, RECORDS_PER_S) as query:
+        plans, waited_s = PlanAhead(query.planner, SystemClock()), []
+        with closing(plans):
+            for _ in range(WARM_UP + 1 + PLANS):
+                begun_s = time.monotonic()
+                query.start = plans.next_offset(query.start)
+                waited_s.append(time.monotonic() - begun_s)
+                time.sleep(BATCH_S)
+    ours_s, planning_s = statistics.median(waited_s[-PLANS:]), query.planner.planning_s
+    case = f"{MANY:,} busy shards, batches of {BATCH_S:g} s: waited for"
+    return Row(
+        GROUP, case, "s a batch, vs. planning", ours_s, planning_s, ours_s / planning_s, 0.1, is_cost=True
+    )
+
+
+@define
+class Query:
+    """Plans batch after batch of a stream in another process."""
+
+    kinesis: PreparedKinesis
+    planner: Planner
+    shards: int
+    start: Offset
+
+    def batch(self) -> tuple[float, float, float, float]:
+        """Plan a batch, and wait until the next one is due; return what it took as `Cost` has it."""
+        before = self.kinesis.calls().get("GetRecords", 0)
+        begun_s, cpu_s = time.monotonic(), time.process_time()
+        self.start = self.planner.next_offset(self.start)
+        time_s, cpu_s = self.planner.planning_s, time.process_time() - cpu_s
+        calls = (self.kinesis.calls()["GetRecords"] - before) / self.shards
+        time.sleep(max(0.0, PERIOD_S - (time.monotonic() - begun_s)))
+        return calls, calls / (time.monotonic() - begun_s), cpu_s, time_s
+
+
+@contextmanager
+def _planner(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Iterator[Query]:
+    pages = max(1, int(LASTS_S * records_per_s / 1000))
+    stream = PreparedStream(
+        shards=shards, pages=pages, records=1000, record_bytes=100, records_per_s=records_per_s
+    )
+    environ["AWS_CA_BUNDLE"] = str(certificates[0])
+    with PreparedKinesis(stream, latency_s=LATENCY_S, tls=certificates) as kinesis:
+        ref = StreamRef(stream.name)
+        keys = StaticKeys("invented", "invented")
+        connection = ConnectionOptions((ref,), stream.region, kinesis.endpoint_url, keys)
+        settings = PlanSettings(Limits(max_records=100_000))
+        with closing(
+            Planner({stream.name: open_stream(connection, ref)}, settings, threads=THREADS)
+        ) as planner:
+            yield Query(kinesis, planner, shards, planner.initial_offset(TrimHorizon()))
+    del environ["AWS_CA_BUNDLE"]
+
+
+def _plot(busy: Mapping[int, Cost], idle: Mapping[int, Cost]) -> Plot:
+    lines = {
+        "busy, time": [(n, cost.time_s) for n, cost in busy.items()],
+        "busy, CPU": [(n, cost.cpu_s) for n, cost in busy.items()],
+        "idle, time": [(n, cost.time_s) for n, cost in idle.items()],
+        "idle, CPU": [(n, cost.cpu_s) for n, cost in idle.items()],
+    }
+    return Plot("planning", "What planning a micro-batch takes", "shards", "seconds a batch", lines, log="xy")
+
+
+if __name__ == "__main__":
+    show(run())

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from pyspark import TaskContext
 
-from kinesis_core.arrow import BatchBuilder
 from kinesis_core.chain_reader import read_chains
 from kinesis_core.clock import SystemClock
 from kinesis_core.connections import open_stream
@@ -54,6 +53,9 @@ class ReadTask:
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
         """Yield one record batch for each page, those of related shards in order."""
+        # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
+        from kinesis_core.arrow import BatchBuilder
+
         if self.freezes_heap:
             freeze_heap()
         names = {ref.label: ref.name for ref in self.connection.streams}

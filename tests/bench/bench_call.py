@@ -49,9 +49,9 @@ def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         certificate, key = make_certificate(Path(folder))
         return [
-            _call(10_000, 100, certificate, key, target=9),
-            _call(1_000, 1_000, certificate, key, target=4),
-            _call(1_000, 10_000, certificate, key, target=None),
+            _call(10_000, 100, certificate, key, target=11),
+            _call(1_000, 1_000, certificate, key, target=5),
+            _call(1_000, 10_000, certificate, key, target=3),
         ]
 
 

@@ -1,0 +1,198 @@
+"""
+Reading in Spark to `noop`, over HTTPS: ours against what a user writes by hand, and against the floor.
+
+    python -m tests.bench.bench_read
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.process_tree import cpu_s
+from tests.bench.raw_reader import RawReader
+from tests.support.by_hand import ByHandSource
+from tests.support.certificates import make_certificate
+from tests.support.ready_source import ReadySource
+from tests.support.spark_harness import start_session
+
+from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+
+TURNS = 5
+SHARDS = 16
+SHARDS_BY_HAND = 2
+"""A share of the shards takes it as long as all of them take us: both queries' fixed costs weigh the same."""
+US = "us of CPU per record"
+SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
+"""Undoes what makes sessions start fast in tests."""
+
+
+@frozen
+class Case:
+    """What is read, and how much cheaper it must be than by hand."""
+
+    name: str
+    stream: PreparedStream
+    target: float | None
+
+
+CASES = (
+    Case("100 B", PreparedStream(shards=SHARDS, pages=10, records=10_000, record_bytes=100), 12),
+    Case("1 KB", PreparedStream(shards=SHARDS, pages=20, records=1000, record_bytes=1000), 4),
+    Case("10 KB", PreparedStream(shards=SHARDS, pages=3, records=1000, record_bytes=10_000), 2),
+    Case(
+        "100 B, aggregated",
+        PreparedStream(shards=SHARDS, pages=10, records=20, record_bytes=100, user_records=500),
+        3.5,
+    ),
+    Case(
+        "1 KB, aggregated",
+        PreparedStream(shards=SHARDS, pages=20, records=20, record_bytes=1000, user_records=50),
+        None,
+    ),
+)
+
+
+@frozen
+class Spent:
+    """Microseconds of CPU per record, of one turn."""
+
+    ours: float
+    by_hand: float
+    ready: float
+    raw: float
+
+    @property
+    def floor(self) -> float:
+        """Prepared batches through Spark, and their bytes through a socket and a decoder."""
+        return self.ready + self.raw
+
+
+def run() -> list[Finding]:
+    with tempfile.TemporaryDirectory() as folder:
+        tls = make_certificate(Path(folder))
+        os.environ["AWS_CA_BUNDLE"] = str(tls[0])  # the workers inherit it
+        spark = start_session(Path(folder), config=SESSION)
+        try:
+            for source in (ByHandSource, ReadySource):
+                spark.dataSource.register(source)
+            measured = {case: _measure(spark, case, tls) for case in CASES}
+        finally:
+            spark.stop()
+    return [*_rows(measured), _plot(measured)]
+
+
+def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> list[Spent]:
+    with PreparedKinesis(case.stream, tls=tls) as kinesis:
+        contenders = _Contenders(spark, case.stream, kinesis, tls[0])
+        contenders.check()
+        return [contenders.turn() for _ in range(TURNS)]
+
+
+@frozen
+class _Contenders:
+    """All that read one stream; a turn has each of them once."""
+
+    spark: SparkSession
+    stream: PreparedStream
+    kinesis: PreparedKinesis
+    certificate: Path
+
+    def check(self) -> None:
+        """See that all of them read what there is; it warms them up, too."""
+        rows = self.stream.total_rows
+        counts = [frame.count() for frame in (self._ours(), self._ready(), self._by_hand())]
+        if counts != [rows, rows, rows * SHARDS_BY_HAND // SHARDS]:
+            raise AssertionError(f"of {rows} rows they read {counts}")
+
+    def turn(self) -> Spent:
+        rows = self.stream.total_rows
+        return Spent(
+            ours=self._us(self._ours(), rows),
+            by_hand=self._us(self._by_hand(), rows * SHARDS_BY_HAND // SHARDS),
+            ready=self._us(self._ready(), rows),
+            raw=self._raw_us(),
+        )
+
+    def _us(self, frame: DataFrame, rows: int) -> float:
+        def write() -> None:
+            frame.write.format("noop").mode("overwrite").save()
+
+        return cpu_s(write, [self.kinesis.pid]) / rows * 1e6
+
+    def _ours(self) -> DataFrame:
+        # Kinesis' rates would only make it wait.
+        rates = {"minFetchPeriod": "0", "maxFetchRate": "1000"}
+        reader = self.spark.read.format("kinesis").options(**self._options(), **rates)
+        return reader.option("startingPosition", "TRIM_HORIZON").load()
+
+    def _by_hand(self) -> DataFrame:
+        aggregated = str(self.stream.user_records > 0).lower()
+        reader = self.spark.read.format("by-hand").options(**self._options(), aggregated=aggregated)
+        return reader.option("shards", SHARDS_BY_HAND).load()
+
+    def _ready(self) -> DataFrame:
+        stream = self.stream
+        sizes = {
+            "tasks": 1,
+            "batches": stream.shards * stream.pages,
+            "rows": stream.records * max(1, stream.user_records),
+            "bytes": stream.record_bytes,
+        }
+        return self.spark.read.format("ready").options(**sizes).load()
+
+    def _raw_us(self) -> float:
+        with RawReader(self.kinesis.port, self.certificate) as raw:
+            spent_s = raw.read_shards(self.stream.shards)
+        return spent_s / self.stream.total_rows * 1e6
+
+    def _options(self) -> dict[str, str]:
+        return {
+            "streamName": self.stream.name,
+            "region": self.stream.region,
+            "endpointUrl": self.kinesis.endpoint_url,
+            "awsAccessKeyId": "AKIAEXAMPLE",
+            "awsSecretKey": "example-secret",
+        }
+
+
+def _rows(measured: dict[Case, list[Spent]]) -> Iterator[Row]:
+    for case, turns in measured.items():
+        ratio = statistics.median(spent.by_hand / spent.ours for spent in turns)
+        yield Row(
+            "read in Spark, against by hand", case.name, US, *_medians(turns, "by_hand"), ratio, case.target
+        )
+    for case, turns in measured.items():
+        ratio = statistics.median(spent.ours / spent.floor for spent in turns)
+        target = None if case.stream.user_records else 1.5  # the floor does not unpack aggregates
+        yield Row(
+            "read in Spark, against the floor", case.name, US, *_medians(turns, "floor"), ratio, target, True
+        )
+
+
+def _medians(turns: list[Spent], other: str) -> tuple[float, float]:
+    ours = statistics.median(spent.ours for spent in turns)
+    return ours, statistics.median(getattr(spent, other) for spent in turns)
+
+
+def _plot(measured: dict[Case, list[Spent]]) -> Plot:
+    plain = {
+        case.stream.record_bytes: turns for case, turns in measured.items() if not case.stream.user_records
+    }
+    lines = {
+        name: [
+            (size, statistics.median(getattr(spent, key) for spent in turns)) for size, turns in plain.items()
+        ]
+        for name, key in (("by hand", "by_hand"), ("ours", "ours"), ("floor", "floor"))
+    }
+    return Plot("read", "Reading in Spark", "bytes of a record", "us of CPU per record", lines, "xy")
+
+
+if __name__ == "__main__":
+    show(run())

@@ -1,0 +1,75 @@
+"""The least that a reader in Python can do: a TLS socket, and a decoder of JSON and base64; no checks, no signing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import time
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+from tests.support.certificates import HOST
+
+_LARGEST = 16 * 1024 * 1024
+
+
+class _Record(msgspec.Struct, gc=False):
+    SequenceNumber: str
+    ApproximateArrivalTimestamp: float
+    Data: bytes
+    PartitionKey: str
+
+
+class _Answer(msgspec.Struct):
+    Records: list[_Record]
+    NextShardIterator: str
+    MillisBehindLatest: int
+
+
+class RawReader:
+    """Reads shards one after the other on one connection; a context manager."""
+
+    def __init__(self, port: int, certificate: Path) -> None:
+        trust = ssl.create_default_context(cafile=certificate)
+        self._socket = trust.wrap_socket(socket.create_connection((HOST, port)), server_hostname=HOST)
+        self._room = memoryview(bytearray(_LARGEST))
+        self._decoder = msgspec.json.Decoder(_Answer)
+
+    def read_shards(self, count: int) -> float:
+        """Return the CPU seconds of reading so many shards to their tips."""
+        begun_s = time.process_time()
+        for index in range(count):
+            self._read_shard(f"shardId-{index:012}")
+        return time.process_time() - begun_s
+
+    def _read_shard(self, shard_id: str) -> None:
+        start = {"StreamName": "orders", "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
+        iterator, behind_ms = msgspec.json.decode(self._call("GetShardIterator", start))["ShardIterator"], 1
+        while behind_ms:
+            page = self._decoder.decode(self._call("GetRecords", {"ShardIterator": iterator}))
+            iterator, behind_ms = page.NextShardIterator, page.MillisBehindLatest
+
+    def _call(self, action: str, request: dict[str, str]) -> memoryview:
+        body = json.dumps(request).encode()
+        head = f"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.{action}\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._socket.sendall(head.encode() + body)
+        received = self._socket.recv_into(self._room)
+        start = bytes(self._room[:1024]).index(b"\r\n\r\n") + 4  # the head comes in one piece, and is short
+        length = bytes(self._room[:start]).lower().partition(b"content-length: ")[2]
+        stop = start + int(length.partition(b"\r\n")[0])
+        while received < stop:
+            received += self._socket.recv_into(self._room[received:])
+        return self._room[start:stop]
+
+    def __enter__(self) -> RawReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._socket.close()

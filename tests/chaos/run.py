@@ -43,7 +43,7 @@ def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outc
 def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
     """Yield what plays, once the first batch is finished; nothing that was started outlives the block."""
     mark = uuid.uuid4().hex
-    environment = _environment(mark)
+    environment = _environment(mark, folder)
     with ExitStack() as stack:
         stack.callback(_kill_all, mark)
         kinesis = Kinesis(folder / "kinesis", environment)
@@ -61,11 +61,14 @@ def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
         yield play
 
 
-def _environment(mark: str) -> dict[str, str]:
+def _environment(mark: str, folder: Path) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **inherited,
         MARK: mark,
         "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")]),
+        # Hundreds of Python processes are started: what they import is compiled once.
+        "PYTHONPYCACHEPREFIX": str(folder / "pycache"),
         "PYSPARK_PYTHON": sys.executable,
         "AWS_EC2_METADATA_DISABLED": "true",
         # The master gives an application up whose executors fail ten times.

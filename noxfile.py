@@ -185,14 +185,6 @@ def docs(session: nox.Session) -> None:
     _pytest(session, "tests/docs")
 
 
-@nox.session
-def chaos(session: nox.Session) -> None:
-    """Kill parts of a Spark cluster and of a Kinesis a hundred times each, and write what came of it to docs/reliability.md."""
-    _require_java(session)
-    _install(session, "test")
-    session.run("python", "-m", "chaos", *session.posargs, env={"PYTHONPATH": f"tests{os.pathsep}{ROOT}"})
-
-
 # Things to look at -------------------------------------------------------------------------------------------
 
 
@@ -222,6 +214,15 @@ def soak(session: nox.Session) -> None:
         *("--page", "docs/reliability.md", *session.posargs),
         env={"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))},
     )
+
+
+@nox.session
+def chaos(session: nox.Session) -> None:
+    """Kill parts of a Spark cluster and of a Kinesis a hundred times each: what is lost; writes docs/reliability.md's section."""
+    _require_java(session)
+    _install(session, "test")
+    paths = os.pathsep.join((str(ROOT / "tests"), str(ROOT)))
+    session.run("python", "-m", "support.chaos", *session.posargs, env={"PYTHONPATH": paths})
 
 
 # How ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from chaos.run import run
+from support.chaos.run import run
 from support.standalone import has_two_hosts
 
 SEED = 1

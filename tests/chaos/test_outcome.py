@@ -6,8 +6,8 @@ from collections import Counter
 
 from attrs import evolve
 
-from chaos.outcome import Outcome, kills_of, read_table, table
-from chaos.script import KINDS
+from support.chaos.outcome import Outcome, kills_of, read_table, table
+from support.chaos.script import KINDS
 
 RUN = Outcome(
     seed=7,

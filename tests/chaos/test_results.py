@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaos.results import unpack
-from chaos.verdict import Stored
 from support.aggregates import aggregate
+from support.chaos.results import unpack
+from support.chaos.verdict import Stored
 
 
 def test_unpack() -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.script import (
+from support.chaos.script import (
     FEWEST_SHARDS,
     KILLS,
     KINDS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaos.verdict import Row, Stored, judge
+from support.chaos.verdict import Row, Stored, judge
 
 ONE = Stored("shard-0", 1, "a", b"a 1")
 TWO = Stored("shard-0", 2, "a", b"a 2")

@@ -12,20 +12,20 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 
-from chaos.driver import Driver
-from chaos.job import COPY, FILES, SOURCE
-from chaos.kinesis import Kinesis
-from chaos.outcome import Outcome
-from chaos.play import Play
-from chaos.processes import MARK, marked
-from chaos.producing import ACKNOWLEDGED
-from chaos.results import read_files, unpack
-from chaos.script import SHARDS, rounds
-from chaos.verdict import judge
+from support.chaos.driver import Driver
+from support.chaos.job import COPY, FILES, SOURCE
+from support.chaos.kinesis import Kinesis
+from support.chaos.outcome import Outcome
+from support.chaos.play import Play
+from support.chaos.processes import MARK, marked
+from support.chaos.producing import ACKNOWLEDGED
+from support.chaos.results import read_files, unpack
+from support.chaos.script import SHARDS, rounds
+from support.chaos.verdict import judge
 from support.standalone import standalone
 
 COPY_SHARDS = 2
-_TESTS = Path(__file__).parents[1]
+_TESTS = Path(__file__).parents[2]
 
 
 def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outcome:
@@ -79,7 +79,7 @@ def _environment(mark: str, folder: Path) -> dict[str, str]:
 def _start_producer(
     kinesis: Kinesis, folder: Path, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "chaos.producing", kinesis.endpoint_url, SOURCE, str(folder)]
+    command = [sys.executable, "-m", "support.chaos.producing", kinesis.endpoint_url, SOURCE, str(folder)]
     with (folder / "producer.log").open("wb") as log:
         return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
 

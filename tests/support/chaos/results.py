@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
 
-from chaos.verdict import Row, Stored
+from support.chaos.verdict import Row, Stored
 
 
 def read_files(folder: Path) -> list[Row]:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from attrs import define, field
 
-from chaos.driver import Driver, Progress
-from chaos.job import DRAIN, SOURCE
-from chaos.kinesis import Kinesis
-from chaos.processes import Process, executors, marked, python_workers
-from chaos.producing import STOP
-from chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
+from support.chaos.driver import Driver, Progress
+from support.chaos.job import DRAIN, SOURCE
+from support.chaos.kinesis import Kinesis
+from support.chaos.processes import Process, executors, marked, python_workers
+from support.chaos.producing import STOP
+from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
 
 DEADLINE_S = 300.0
 """Without progress for so long a run has failed, however slow the machine is."""

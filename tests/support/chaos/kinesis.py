@@ -13,8 +13,8 @@ from typing import Any
 import botocore.exceptions
 from attrs import define, field
 
-from chaos.server import COUNT, READY
-from chaos.verdict import Stored
+from support.chaos.server import COUNT, READY
+from support.chaos.verdict import Stored
 from support.streams import make_client
 
 PORTS = range(21_000, 31_000)
@@ -39,7 +39,7 @@ class Kinesis:
         """Return when it listens; it has the faults that it had before."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "chaos.server", str(self.port), str(self.folder)],
+            [sys.executable, "-m", "support.chaos.server", str(self.port), str(self.folder)],
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,8 +1,8 @@
 """
 Kills parts of a Spark cluster and of a Kinesis while two queries run, and judges what came of it.
 
-    python -m chaos                         one seed after the other, until 100 of each kind were killed
-    python -m chaos --seeds 7 --rounds 5    these seeds only, as to replay one; writes nothing
+    python -m support.chaos                         one seed after the other, until 100 of each kind were killed
+    python -m support.chaos --seeds 7 --rounds 5    these seeds only, as to replay one; writes nothing
 
 The first goes on after the seeds in docs/reliability.md, where it adds each as soon as it is done; `--afresh` begins with seed 1.
 
@@ -21,15 +21,20 @@ from pathlib import Path
 
 from docs.sections import write_section
 
-from chaos.outcome import Outcome, kills_of, read_table, table
-from chaos.run import run
+from support.chaos.outcome import Outcome, kills_of, read_table, table
+from support.chaos.run import run
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
 _ABOUT = """\
-Each round kills two executors, two Python workers, the driver twice and the local Kinesis twice, with `kill -9` and each in the
-middle of a micro-batch; splits or merges a shard; and has another share of all calls, up to a fifth, fail: in an order and at times that
-the seed gives. Speculation is on. A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`. Restarts are
-of drivers that ended by themselves, when a query failed, and were started again from their checkpoint."""
+A standalone Spark cluster with two workers reads a stream of eight shards, with speculation on, and writes it to Parquet files by
+Spark's file sink and to a second stream by ours, while a producer goes on. Each round kills two executors, two
+Python workers, the driver twice and the local Kinesis twice, with `kill -9` and each in the middle of a micro-batch; it splits
+or merges a shard, and makes another share of all calls fail, up to a fifth; in an order and at times that the seed
+gives. A driver that ended by itself, when a query failed, was started again as well (restarts). In the end the files must hold
+each record exactly once and in order per key, and the second stream each at least once.
+
+A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`; `tests/chaos/test_chaos.py` plays a round of
+one."""
 
 
 def main(arguments: list[str]) -> int:

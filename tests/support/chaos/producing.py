@@ -1,7 +1,7 @@
 """
 Puts records until a file says stop; a line of another file for each that was acknowledged.
 
-    python -m chaos.producing ENDPOINT_URL STREAM FOLDER
+    python -m support.chaos.producing ENDPOINT_URL STREAM FOLDER
 
 Record by record a key's numbers go up: the next is put when the one before has been acknowledged.
 """

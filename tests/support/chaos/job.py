@@ -1,7 +1,7 @@
 """
 Two queries over one stream: into Parquet files by Spark's file sink, and into a second stream by ours.
 
-    python -m chaos.job MASTER_URL ENDPOINT_URL FOLDER
+    python -m support.chaos.job MASTER_URL ENDPOINT_URL FOLDER
 
 It says that both have started by a file `started`. When there is a file `drain`, it processes all that is in the
 stream, and ends.

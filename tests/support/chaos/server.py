@@ -1,7 +1,7 @@
 """
 A Kinesis with its data on disk, in a process of its own that can be killed.
 
-    python -m chaos.server PORT FOLDER
+    python -m support.chaos.server PORT FOLDER
 
 Lines on its standard input change the faults: `SHARE SEED`. It ends with that input, and so with its parent. A file
 beside the data grows by a byte with each fault, so that their count outlives it as well.

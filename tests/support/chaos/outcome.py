@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from chaos.script import KINDS, Kind
+from support.chaos.script import KINDS, Kind
 
 _HEAD = """\
 | seed | rounds | executors | Python workers | drivers | Kinesis | reshards | faulty calls | restarts | batches | records | minutes | verdict |

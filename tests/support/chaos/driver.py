@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import define, frozen
 
-from chaos.job import STARTED, TO_FILES, TO_STREAM
+from support.chaos.job import STARTED, TO_FILES, TO_STREAM
 
 _WIDTH = 400
 _EXCEPTION = re.compile(r"(Caused by: )?[\w.]+(Exception|Error): ")
@@ -20,7 +20,7 @@ _EXCEPTION = re.compile(r"(Caused by: )?[\w.]+(Exception|Error): ")
 
 @define
 class Driver:
-    """`chaos.job` in a process group of its own, with a log for each of its lives."""
+    """`support.chaos.job` in a process group of its own, with a log for each of its lives."""
 
     master_url: str
     endpoint_url: str
@@ -34,7 +34,14 @@ class Driver:
         (self.folder / STARTED).unlink(missing_ok=True)
         with self._log.open("wb") as output:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "chaos.job", self.master_url, self.endpoint_url, str(self.folder)],
+                [
+                    sys.executable,
+                    "-m",
+                    "support.chaos.job",
+                    self.master_url,
+                    self.endpoint_url,
+                    str(self.folder),
+                ],
                 env=self.environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -57,13 +57,22 @@ def open_orders(emulator: Emulator, spec: CredentialSpec) -> StreamApi:
     return open_stream(connection, ORDERS)
 
 
-def test_other_keys(emulator: Emulator, callers: Callers, over: set[str], role: AssumeRole) -> None:
-    """The role is assumed again and the call made again, without one of the retries that the user allows."""
+def test_other_keys(
+    emulator: Emulator,
+    callers: Callers,
+    over: set[str],
+    role: AssumeRole,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The role is assumed again and the call made again, without one of the retries that the user allows; the log says so."""
+    caplog.set_level("INFO", "kinesis_core")
     api = open_orders(emulator, role)
     api.describe()
     over.add("ASIA1")
     api.describe()
     assert [call.access_key for call in callers.calls] == ["ASIA1", "ASIA1", "ASIA2"]
+    (line,) = caplog.messages
+    assert line.startswith("call.retried call=DescribeStreamSummary reason=ExpiredTokenException attempt=1 ")
 
 
 def test_other_keys_of_repeated_calls(

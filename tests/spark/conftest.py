@@ -15,6 +15,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator, Limits, Settings
+from support.python_log import PythonLog
 from support.servers import FAN_OUT, unsubscribed
 from support.spark_harness import Query, start_session
 from support.streams import StreamUnderTest
@@ -47,6 +48,13 @@ def make_query(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Qu
     yield make
     for query in made:
         query.stop()
+
+
+@pytest.fixture
+def python_log(request: pytest.FixtureRequest) -> PythonLog:
+    """What the Python processes of the session log from now on."""
+    request.getfixturevalue("spark")  # which says where
+    return PythonLog()
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from support.python_log import SITE, VARIABLE
+
 DEADLINE_S = 60
 AWS_VARIABLES = (
     "AWS_REGION",
@@ -49,8 +51,9 @@ def start_session(
         AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull, AWS_EC2_METADATA_DISABLED="true"
     )
     os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        [str(Path(__file__).parents[1]), str(SITE), os.environ.get("PYTHONPATH", "")]
     )
+    os.environ[VARIABLE] = str(directory / "python.log")
     builder = SparkSession.builder.master(master).appName("tests")
     settings = {**CONFIG, "spark.sql.warehouse.dir": str(directory / "warehouse"), **(config or {})}
     for key, value in settings.items():

@@ -9,6 +9,7 @@ from kinesis_core.errors import ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.shard_planner import Limits
 from kinesis_core.shard_tip import plan_tip, plan_until, plan_up_to
+from support.fake_stream import Mood
 from support.one_shard import OneShard, behind
 from support.scripted_stream import throttle
 
@@ -38,6 +39,18 @@ def test_the_tip_lies_behind_every_gap(one: OneShard) -> None:
     one.stream.gaps[one.shard_id, 0] = 30
     one.stream.gaps[one.shard_id, 3] = 30
     assert plan_tip(one.view, START) == behind(one.records[-1], one.records[0])
+
+
+def test_a_patient_view_goes_on_behind_each_throttle() -> None:
+    """Where most calls are throttled, little more is read to find the tip: no throttle begins the search anew."""
+    helpful, throttled = OneShard(), OneShard(Mood(throttles=80))
+    for one in (helpful, throttled):
+        one.put(3000, 0.01)
+        one.stream.clock.sleep(60)
+    tip = plan_tip(helpful.view, START)
+    with throttled.view.patiently():
+        assert plan_tip(throttled.view, START) == tip
+    assert throttled.stream.served < 1.5 * helpful.stream.served
 
 
 def test_the_tip_after_a_silence_is_found_without_reading_all(one: OneShard) -> None:

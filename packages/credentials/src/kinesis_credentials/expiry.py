@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from botocore.client import BaseClient
@@ -17,21 +17,33 @@ MAX_ATTEMPTS = 3
 _VERSION = "KinesisCredentialsVersion"
 
 
-def renew_expired(client: BaseClient, credentials: RenewableCredentials) -> None:
+Retried = Callable[[str, str, int], None]
+"""Is told of a call that is made again: its action, AWS's code, and how often it was made."""
+
+
+def renew_expired(
+    client: BaseClient, credentials: RenewableCredentials, on_retry: Retried = lambda *_: None
+) -> None:
     """
     Let *client*, which signs with *credentials*, renew them when AWS says that they are no good, and try again.
 
-    What AWS says is raised as ever when the source has no other keys, and a `CredentialsError` when it fails.
+    *on_retry* is told. What AWS says is raised as ever when the source has no other keys, and a `CredentialsError` when it fails.
     """
 
     def note_version(request: Any, **_: Any) -> None:
         request.context[_VERSION] = credentials.version
 
-    def renew(response: Any, attempts: int, request_dict: Mapping[str, Any], **_: Any) -> int | None:
-        if response is None or attempts >= MAX_ATTEMPTS or _read_code(response) not in STALE_KEYS:
+    def renew(
+        response: Any, attempts: int, request_dict: Mapping[str, Any], operation: Any, **_: Any
+    ) -> int | None:
+        code = "" if response is None else _read_code(response)
+        if attempts >= MAX_ATTEMPTS or code not in STALE_KEYS:
             return None
         # Keys that changed since the request was signed are the other ones already.
-        return 0 if credentials.renew(request_dict["context"].get(_VERSION, 0)) else None
+        if not credentials.renew(request_dict["context"].get(_VERSION, 0)):
+            return None
+        on_retry(operation.name, code, attempts)
+        return 0
 
     service = client.meta.service_model.service_id.hyphenize()
     client.meta.events.register(f"before-sign.{service}", note_version)

@@ -18,7 +18,7 @@ from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
 from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.retry import RetryPolicy
+from kinesis_core.retry import RetryPolicy, log_retry
 from kinesis_credentials import cached_session, check, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
@@ -100,8 +100,12 @@ def _make_client(
             service, region_name=region or connection.region, endpoint_url=endpoint_url, config=config
         )
     credentials = get_credentials(session)
-    renew_expired(client, credentials)
+    renew_expired(client, credentials, _log_renewal)
     return client, credentials
+
+
+def _log_renewal(action: str, code: str, attempt: int) -> None:
+    log_retry(action, code, attempt, 0.0)
 
 
 @lru_cache(maxsize=1)

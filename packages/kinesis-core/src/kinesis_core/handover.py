@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kinesis_core.cuts import After, At, Cut, ShardEnd, TrimHorizon
-from kinesis_core.errors import InvalidRequestError, OptionError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
 from kinesis_core.offsets import Position
 from kinesis_core.options.position_types import Latest
 from kinesis_core.pages import Record
-from kinesis_core.shard_planner import PASSING
 from kinesis_core.shard_view import STUCK_PAGES, ShardView
 from kinesis_core.shards import Listing, ancestors
 from kinesis_core.stream_planner import StreamPlanner
@@ -88,9 +87,10 @@ def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
 
 
 def _first(view: ShardView, cut: Cut) -> Record | None:
-    while True:
-        try:
-            records = view.page_at(cut, 1, STUCK_PAGES).records
-        except PASSING:
-            continue  # the view's pace makes the next attempt wait
-        return records[0] if records else None
+    with view.patiently():
+        while True:
+            try:
+                records = view.page_at(cut, 1, STUCK_PAGES).records
+            except IteratorExpiredError:
+                continue
+            return records[0] if records else None

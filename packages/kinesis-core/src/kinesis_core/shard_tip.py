@@ -16,7 +16,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
     Return the end of everything that is in the shard now, or *start* when nothing lies behind it.
 
     Raises:
-        ServiceError: Also one that is `PASSING`: try again.
+        ServiceError: Also an `IteratorExpiredError`, and a `ThrottledError` unless the view is patient: try again.
     """
     found = look(view, start, view.records_for(READ_ON_BYTES), None)
     if not found.records:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from attrs import define, field
 
@@ -47,8 +49,18 @@ class ShardView:
     _iterator: str | None = field(default=None, init=False)
     _next: tuple[Cut, Record] | None = field(default=None, init=False)
     """A cut, and the first record behind it."""
+    _is_patient: bool = field(default=False, init=False)
     _no_progress: int = field(default=0, init=False)
     _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Wait throttles out meanwhile: what takes many calls would never be done if each throttle began it anew."""
+        self._is_patient = True
+        try:
+            yield
+        finally:
+            self._is_patient = False
 
     @property
     def is_fresh(self) -> bool:
@@ -97,11 +109,12 @@ class ShardView:
         Raises:
             ThrottledError: The quota is used up; the pace now waits longer.
         """
-        try:
-            return self.api.get_iterator(self.shard_id, cut)
-        except ThrottledError as error:
-            self._back_off("GetShardIterator", error)
-            raise
+        while True:
+            try:
+                return self.api.get_iterator(self.shard_id, cut)
+            except ThrottledError as error:
+                self._back_off("GetShardIterator", error)
+            self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
 
     def next_page(self, cut: Cut, limit: int) -> Page:
         """
@@ -149,16 +162,7 @@ class ShardView:
             ThrottledError: The quota is used up; the pace now waits longer.
             IteratorExpiredError: The caller goes on with a new one.
         """
-        self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
-        self.pace.spend(self.clock.now_s())
-        try:
-            page = self.api.get_records(iterator, limit, shard_id=self.shard_id)
-        except ThrottledError as error:
-            self._back_off("GetRecords", error)
-            raise
-        except IteratorExpiredError as error:
-            self._log_retry("GetRecords", error, 1)
-            raise
+        page = self._read_paced(iterator, limit)
         self.pace.succeeded()
         self.millis_behind = (
             None if page.is_shard_end else page.millis_behind
@@ -168,9 +172,24 @@ class ShardView:
             self._record_bytes = max(1.0, average)
         return page
 
+    def _read_paced(self, iterator: str, limit: int) -> Page:
+        while True:
+            self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
+            self.pace.spend(self.clock.now_s())
+            try:
+                return self.api.get_records(iterator, limit, shard_id=self.shard_id)
+            except ThrottledError as error:
+                self._back_off("GetRecords", error)
+            except IteratorExpiredError as error:
+                self._log_retry("GetRecords", error, 1)
+                raise
+
     def _back_off(self, call: str, error: ThrottledError) -> None:
+        """Let the pace wait longer; raise *error* unless throttles are waited out."""
         self.pace.throttled(self.clock.now_s(), self.rng)
         self._log_retry(call, error, self.pace.throttles)
+        if not self._is_patient:
+            raise error
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
         wait_s = self.pace.wait_s(self.clock.now_s())

@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import At, Cut, ShardEnd, TrimHorizon
 from kinesis_core.data_loss import DataLoss
-from kinesis_core.errors import StreamNotFoundError, StreamRecreatedError
+from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, StreamRecreatedError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
@@ -128,11 +128,12 @@ class StreamPlanner:
         """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
 
         def plan(view: ShardView, begun: Position) -> Position:
-            while True:
-                try:
-                    return plan_shard(view, self.loss.check(view, begun))
-                except PASSING:
-                    continue  # the view's pace makes the next attempt wait
+            with view.patiently():
+                while True:
+                    try:
+                        return plan_shard(view, self.loss.check(view, begun))
+                    except IteratorExpiredError:
+                        continue
 
         return self._plan(start, plan, lambda _: True, chained=True)
 

@@ -103,7 +103,7 @@ class Answers:
             max(parcel.label.attempts for parcel in refused),
             wait_s,
             stream=self.outbox.stream,
-            shard=shards.pop() if len(shards) == 1 else f"{len(shards)} shards",
+            **({"shard": shards.pop()} if len(shards) == 1 else {"shards": len(shards)}),
             records=sum(len(parcel.entries) for parcel in refused),
         )
 

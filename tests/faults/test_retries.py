@@ -1,0 +1,182 @@
+"""Reading and writing without Spark, over HTTP, while a fifth of all calls fails."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from kinesis_core import Producer, ProducerSettings
+from kinesis_core.chain_reader import read_chains
+from kinesis_core.clock import SystemClock
+from kinesis_core.connections import open_stream
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.errors import UnavailableError
+from kinesis_core.offsets import Offset
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.planner import Planner
+from kinesis_core.reader import PolledRanges, ReadSettings
+from kinesis_core.shard_planner import Limits
+from kinesis_core.stream_planner import PlanSettings
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator, Fault, Settings
+from kinesis_emulator import Limits as ServiceLimits
+from support.injected import InjectedFaults
+
+KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
+STREAM = StreamRef("orders")
+ROUNDS, ROWS = 4, 60
+Read = dict[str, list[bytes]]
+"""Payloads by shard, in the order of reading."""
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator(settings=Settings(limits=ServiceLimits.unlimited())) as emulator:
+        emulator.create_stream(STREAM.name, shards=3)
+        yield emulator
+
+
+def connect(emulator: Emulator, longest_wait_s: float = 1.0) -> ConnectionOptions:
+    """Return how to reach *emulator*, with retries as quick as a test wants them."""
+    return ConnectionOptions(
+        (STREAM,),
+        "us-east-1",
+        emulator.endpoint_url,
+        KEYS,
+        retry_interval_s=0.01,
+        max_retry_interval_s=longest_wait_s,
+    )
+
+
+class Reader:
+    """Plans batches and reads them, again and again."""
+
+    def __init__(self, connection: ConnectionOptions, seed: int = 0) -> None:
+        self._api = open_stream(connection, STREAM)
+        settings = PlanSettings(Limits(max_records=25), min_fetch_period_s=0.0)
+        self._planner = Planner({STREAM.name: self._api}, settings, rng=random.Random(seed))
+        self._polled = PolledRanges(
+            lambda _: self._api, ReadSettings(10, min_fetch_period_s=0.0), random.Random(seed)
+        )
+        self.reached = self._planner.initial_offset(TrimHorizon())
+
+    def read_until(self, count: int) -> Read:
+        """Read on until so many records have come."""
+        found: Read = {}
+        while sum(map(len, found.values())) < count:
+            end = self._planner.next_offset(self.reached)
+            for shard_id, payloads in self.batch(end).items():
+                found.setdefault(shard_id, []).extend(payloads)
+            self.reached = end
+        return found
+
+    def batch(self, end: Offset) -> Read:
+        """Read from the place reached to *end*, twice, and find the same."""
+        first, second = Read(), Read()
+        for read in (first, second):
+            chains = self._planner.chains(self.reached, end)
+            for shard_range, page in read_chains(chains, self._polled, 4, SystemClock()):
+                read.setdefault(shard_range.shard_id, []).extend(record.data for record in page.records)
+        assert first == second
+        return first
+
+    def close(self) -> None:
+        self._planner.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_record_once_and_every_retry_in_the_log(
+    emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    """
+    Where a fifth of all calls fails, whatever they ask for, each record comes once, in the order of its shard, also while
+    shards are split; and the log has a line for each call that failed, with its reason, and no other.
+    """
+    caplog.set_level("INFO", "kinesis_core")
+    emulator.settings.fault = faults = InjectedFaults(seed)
+    reader = Reader(connect(emulator), seed)
+    found: Read = {}
+    for number in range(ROUNDS):
+        for row in range(ROWS):
+            emulator.put(STREAM.name, b"%d" % (number * ROWS + row), f"key-{row % 7}")
+        for shard_id, payloads in reader.read_until(ROWS).items():
+            found.setdefault(shard_id, []).extend(payloads)
+        if number == 1:
+            emulator.split(STREAM.name, emulator.shard_ids(STREAM.name)[0])
+    reader.close()
+    put: Read = {}
+    for record in emulator.records(STREAM.name):
+        put.setdefault(record.shard_id, []).append(record.data)
+    assert found == put
+    assert retries(caplog) == faults.felt
+    assert faults.felt.total() > 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("aggregated", [True, False])
+def test_everything_is_written_and_every_retry_in_the_log(
+    emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int, *, aggregated: bool
+) -> None:
+    """Where a fifth of all calls fails, everything put is in the stream; and each call that failed has its line in the log."""
+    caplog.set_level("INFO", "kinesis_core")
+    emulator.settings.fault = faults = InjectedFaults(seed)
+    settings = ProducerSettings(
+        aggregation_enabled=aggregated,
+        aggregation_max_size=2000,
+        record_max_buffered_time_s=0.01,
+        record_ttl_s=600,
+    )
+    payloads = [b"%d" % number for number in range(3000)]
+    with Producer.connect(connect(emulator), STREAM, settings) as producer:
+        for start in range(0, len(payloads), 50):
+            producer.put_columns(payloads[start : start + 50], [f"key-{n % 83}" for n in range(50)])
+            producer.flush()
+    emulator.settings.fault = lambda _: None
+    assert set(copies(emulator)) == set(payloads)
+    assert retries(caplog) == faults.felt
+    assert faults.felt["PutRecords"] > 5
+
+
+def copies(emulator: Emulator) -> Counter[bytes]:
+    from kinesis_core import Stream
+
+    stream = Stream.open(
+        STREAM.name, region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=KEYS
+    )
+    return Counter(record.data for record in stream.read("TRIM_HORIZON").records())
+
+
+def retries(caplog: pytest.LogCaptureFixture) -> Counter[str]:
+    """Return how often the log says of each call that it is made again; each line says why."""
+    lines = [
+        record.__dict__["context"]
+        for record in caplog.records
+        if record.getMessage().startswith("call.retried ")
+    ]
+    assert all(line["reason"] and line["stream"] == STREAM.name for line in lines)
+    return Counter(line["call"] for line in lines)
+
+
+def test_an_outage_is_told_and_the_offset_is_good(emulator: Emulator) -> None:
+    """
+    When nothing is answered any more, planning fails with what to check, after six times the longest wait; whoever goes on
+    from the last offset when it is over misses nothing and gets nothing twice.
+    """
+    for number in range(ROWS):
+        emulator.put(STREAM.name, b"%d" % number, f"key-{number % 7}")
+    reader = Reader(connect(emulator, 0.1))
+    found = reader.read_until(ROWS)
+    emulator.put(STREAM.name, b"late", "key-0")
+    emulator.settings.fault = lambda _: Fault("InternalFailure", status=500)
+    with pytest.raises(UnavailableError, match=r"InternalFailure.*Check endpointUrl, region, network"):
+        reader.read_until(1)
+    emulator.settings.fault = lambda _: None
+    late = reader.read_until(1)
+    reader.close()
+    assert sorted(data for payloads in found.values() for data in payloads) == sorted(
+        b"%d" % number for number in range(ROWS)
+    )
+    assert list(late.values()) == [[b"late"]]

@@ -1,0 +1,88 @@
+"""Records that left the stream while a query was down: told by default, warned of on request, and never more than that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kinesis_emulator import Emulator, Limits, ManualClock, Settings
+from support.python_log import PythonLog
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+pytestmark = pytest.mark.all_sparks
+MakeQuery = Callable[..., Query]
+A_DAY_AND_AN_HOUR_S = 25 * 3600
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(time.time())
+
+
+@pytest.fixture
+def emulator(clock: ManualClock) -> Iterator[Emulator]:
+    """A Kinesis whose days pass when they are told to."""
+    with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock) as running:
+        yield running
+
+
+@pytest.fixture
+def half_read(stream: StreamUnderTest, make_query: MakeQuery) -> Query:
+    """A query that has read the first five of ten records, and is down."""
+    stream.put_numbers(5)
+    query = make_query(stream.options()).start().wait_for_rows(5).stop()
+    stream.put_numbers(5)
+    return query
+
+
+def goes_on_only_without_failing(query: Query, python_log: PythonLog, shard_id: str, rows: int) -> None:
+    with pytest.raises(Exception, match="failOnDataLoss=false") as caught:
+        query.start().wait(lambda: False, "error")
+    for part in ("DataLossError", f"shard={shard_id}", "position="):
+        assert part in str(caught.value)
+    query.options["failOnDataLoss"] = "false"
+    query.start().wait_for_rows(rows).stop()
+    (line,) = python_log.lines("data.lost")
+    assert f"shard={shard_id}" in line
+
+
+def test_a_position_that_was_trimmed(
+    clock: ManualClock, stream: StreamUnderTest, half_read: Query, python_log: PythonLog
+) -> None:
+    """
+    A start that left retention while the query was down stops it, naming shard, position, retention and option; with
+    failOnDataLoss=false that is one warning, and it goes on with the oldest record.
+    """
+    clock.advance(A_DAY_AND_AN_HOUR_S)
+    stream.put_numbers(5)
+    goes_on_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
+    assert half_read.payloads == [*stream.payloads[:5], *stream.payloads[10:]]
+    assert "retention of 24 h" in python_log.lines("data.lost")[0]
+
+
+def test_a_shard_past_retention(
+    clock: ManualClock, stream: StreamUnderTest, half_read: Query, python_log: PythonLog
+) -> None:
+    """
+    A shard that was split, and left the stream before it was read, stops the query, which names it; with failOnDataLoss=false it
+    warns and goes on with the children.
+    """
+    stream.split()
+    clock.advance(A_DAY_AND_AN_HOUR_S)
+    stream.put_numbers(5)
+    goes_on_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
+    assert sorted(half_read.payloads) == sorted([*stream.payloads[:5], *stream.payloads[10:]])
+
+
+def test_a_long_silence_is_no_loss(
+    clock: ManualClock, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A query that was down for less than the retention, on a stream that was silent, loses nothing and is told of nothing."""
+    stream.put_numbers(5)
+    query = make_query(stream.options()).start().wait_for_rows(5).stop()
+    clock.advance(20 * 3600)
+    stream.put_numbers(5)
+    assert query.start().wait_for_rows(10).payloads == stream.payloads

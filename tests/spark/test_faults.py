@@ -1,0 +1,161 @@
+"""Calls that go wrong while Spark reads: nothing is lost, nothing comes twice, and an outage is told and got over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_emulator import Emulator, Fault, RandomFaults, Request
+from support.injected import InjectedFaults
+from support.python_log import PythonLog
+from support.sinks import SinkQuery, sink_options
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+from support.written import user_records
+
+pytestmark = pytest.mark.all_sparks
+MakeQuery = Callable[..., Query]
+MakeStream = Callable[..., StreamUnderTest]
+ROUNDS, ROWS = 6, 60
+QUICK = {"retryInterval": "10 ms", "maxRetryInterval": "1 s"}
+HTML = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
+TROUBLES = {
+    "throttles": [Fault("ProvisionedThroughputExceededException")],
+    "500s": [Fault("InternalFailure", status=500), Fault(status=503, body=HTML, content_type="text/html")],
+    "resets": [
+        Fault(drop_request=True, reset=True),
+        Fault(drop_answer=True, reset=True),
+        Fault(cut_answer=True),
+    ],
+    "expired iterators": [Fault("ExpiredIteratorException")],
+    "nonsense": [Fault(status=200, body=b"<html>", content_type="text/html")],
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_in_the_middle_of_a_batch(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, python_log: PythonLog, trouble: str
+) -> None:
+    """While four of ten pages fail, in driver and tasks, each record comes once, in order; each retry has a line in the log."""
+    failed = Counter[str]()
+    plan = RandomFaults(1, 0.4, TROUBLES[trouble])
+
+    def fail(request: Request) -> Fault | None:
+        fault = plan(request) if request.action == "GetRecords" else None
+        failed["GetRecords"] += fault is not None
+        return fault
+
+    stream.put_numbers(60)
+    emulator.settings.fault = fail
+    options = stream.options(maxRecordsPerFetch="5", **QUICK)
+    query = make_query(options).start(availableNow=True).finish()
+    assert query.payloads == stream.payloads
+    assert failed["GetRecords"] > 5
+    assert python_log.retries() == failed
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_reading_while_a_fifth_of_all_calls_fails(
+    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, python_log: PythonLog, seed: int
+) -> None:
+    """
+    A query keeps up with a producer while a fifth of all calls fails, those of driver and tasks: each record comes once, in the
+    order of its key, and the log has one line for each call that failed.
+    """
+    stream = make_stream(shards=3)
+    emulator.settings.fault = faults = InjectedFaults(seed)
+    query = make_query(stream.options(**QUICK)).start()
+    for number in range(ROUNDS):
+        put_rows(emulator, stream, number)
+        query.wait_for_rows((number + 1) * ROWS)
+    emulator.settings.fault = lambda _: None  # stopping a query would lose the lines of calls under way
+    query.process_all().stop()
+    by_key: dict[str, list[int]] = {}
+    for row in query.rows:
+        by_key.setdefault(row.partitionKey, []).append(int(row.data))
+    assert sorted(chain.from_iterable(by_key.values())) == list(range(ROUNDS * ROWS))
+    assert all(numbers == sorted(numbers) for numbers in by_key.values())
+    assert python_log.retries() == faults.felt
+    assert faults.felt.total() > 0.1 * faults.calls
+
+
+@pytest.mark.parametrize("aggregated", ["true", "false"])
+def test_writing_while_a_fifth_of_all_calls_fails(
+    emulator: Emulator,
+    spark: SparkSession,
+    make_stream: MakeStream,
+    python_log: PythonLog,
+    tmp_path: Path,
+    aggregated: str,
+) -> None:
+    """
+    A query from stream to stream keeps up while a fifth of all calls fails, reads and writes: every record is in the second stream,
+    and the log has one line for each call that failed.
+    """
+    stream, copies = make_stream("orders", shards=3), make_stream("copies", shards=2)
+    emulator.settings.fault = faults = InjectedFaults(3)
+    frame = spark.readStream.format("kinesis").options(**stream.options(**QUICK)).load()
+    options = sink_options(copies, aggregationEnabled=aggregated, **QUICK)
+    query = SinkQuery(frame, tmp_path / "checkpoint", options).start()
+    for number in range(ROUNDS):
+        put_rows(emulator, stream, number)
+        query.process_all()
+    emulator.settings.fault = lambda _: None
+    query.process_all().stop()
+    written = {int(record.data) for record in user_records(emulator, copies.name)}
+    assert written == set(range(ROUNDS * ROWS))
+    assert python_log.retries() == faults.felt
+    assert faults.felt["GetRecords"] + faults.felt["PutRecords"] > 5
+
+
+def put_rows(emulator: Emulator, stream: StreamUnderTest, number: int) -> None:
+    for row in range(number * ROWS, (number + 1) * ROWS):
+        emulator.put(stream.name, str(row), f"key-{row % 13}")
+
+
+def test_an_outage_is_told_and_got_over(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """
+    When Kinesis answers nothing any more, the query stops with an error that says what and where; started again when that is over,
+    it goes on from its checkpoint without help, with each record once.
+    """
+    stream.put_numbers(20)
+    query = make_query(stream.options(retryInterval="20 ms", maxRetryInterval="200 ms"))
+    query.start().wait_for_rows(20)
+    emulator.settings.fault = lambda _: Fault("InternalFailure", status=500)
+    with pytest.raises(Exception, match=r"InternalFailure.*Check endpointUrl, region, network and proxy"):
+        query.wait(lambda: False, "error")
+    emulator.settings.fault = lambda _: None
+    stream.put_numbers(20)
+    query.start().wait_for_rows(40)
+    assert query.payloads == stream.payloads
+
+
+def test_an_outage_in_the_middle_of_a_batch(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A batch whose task failed, with its attempts, is run again from the checkpoint with the same records, and no more."""
+    stream.put_numbers(60)
+    options = stream.options(
+        retryInterval="20 ms", maxRetryInterval="200 ms", maxRecordsPerFetch="5", maxRecordsPerShard="40"
+    )
+    pages = iter(range(6))
+
+    def fail(request: Request) -> Fault | None:
+        is_out = request.action == "GetRecords" and next(pages, None) is None
+        return Fault(drop_request=True, reset=True) if is_out else None
+
+    emulator.settings.fault = fail
+    query = make_query(options)
+    with pytest.raises(Exception, match=r"GetRecords failed: .*stream=.* shard=shardId-000000000000"):
+        query.start().wait(lambda: False, "error")
+    emulator.settings.fault = lambda _: None
+    stream.put_numbers(20)
+    query.start().wait_for_rows(80)
+    assert query.payloads == stream.payloads

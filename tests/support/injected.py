@@ -1,0 +1,40 @@
+"""Faults in a share of all calls, counted as whoever calls feels them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+from kinesis_emulator import Fault, RandomFaults
+from kinesis_emulator.requests import Request
+
+
+class InjectedFaults:
+    """
+    A `Settings.fault`: a share of all calls fails in every way that a retry can cure, chosen by a seed.
+
+    Attributes:
+        felt: How many calls of each action failed, or were done in part: each is made again.
+        calls: How many came in all.
+    """
+
+    def __init__(self, seed: int, share: float = 0.2) -> None:
+        self._plan = RandomFaults(seed, share)
+        self._lock = threading.Lock()
+        self.felt: Counter[str] = Counter()
+        self.calls = 0
+
+    def __call__(self, request: Request) -> Fault | None:
+        fault = self._plan(request)
+        with self._lock:
+            self.calls += 1
+            if fault is not None and _is_felt(fault, request):
+                self.felt[request.action] += 1
+        return fault
+
+
+def _is_felt(fault: Fault, request: Request) -> bool:
+    """Return whether a call fails by it: a page may be empty, and a request has to be long to be done in part."""
+    if fault.empty_page:
+        return False
+    return not fault.fail_every or len(request.params["Records"]) >= fault.fail_every

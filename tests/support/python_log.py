@@ -1,0 +1,36 @@
+"""What `kinesis_core` logs in the Python processes that Spark starts, for tests to read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+VARIABLE = "KINESIS_TESTS_LOG"
+SITE = Path(__file__).parent / "log_site"
+"""A folder for PYTHONPATH."""
+
+
+class PythonLog:
+    """The lines since the last `clear`, from all processes of the session."""
+
+    def __init__(self) -> None:
+        self._file = Path(os.environ[VARIABLE])
+        self._start = 0
+        self.clear()
+
+    def clear(self) -> None:
+        self._start = len(self._read())
+
+    def lines(self, event: str) -> list[str]:
+        """Return the lines of *event*."""
+        return [line for line in self._read()[self._start :] if line.startswith(f"{event} ")]
+
+    def retries(self) -> Counter[str]:
+        """Return how often each call was made again; every line says why."""
+        facts = [dict(word.split("=", 1) for word in line.split()[1:]) for line in self.lines("call.retried")]
+        assert all(fact["reason"] and fact["stream"] and int(fact["attempt"]) > 0 for fact in facts)
+        return Counter(fact["call"] for fact in facts)
+
+    def _read(self) -> list[str]:
+        return self._file.read_text().splitlines() if self._file.exists() else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,3 +105,22 @@ def test_other_half_is_optional(folders: dict[str, Path], package: str) -> None:
     for path, tree in modules(folders[package]):
         others = {"spark_kinesis_source", "spark_kinesis_sink"} - {package.replace("-", "_")}
         assert not foreign(top_level_imports(tree), package) & others, path
+
+
+HEAVY = {"boto3", "h2", "httpx2", "numpy", "pandas", "pyarrow", "rich", "structlog"}
+"""What takes long to import, and is for tasks, for some users, or for events that somebody wants to see."""
+
+
+@pytest.mark.parametrize(
+    "package", ["kinesis_credentials", "kinesis_core", "spark_kinesis_source", "spark_kinesis_sink"]
+)
+def test_nothing_heavy_comes_early(package: str) -> None:
+    """Importing a package imports nothing heavy that Spark has not imported by then."""
+    code = (
+        "import sys, pyspark.sql.datasource\n"
+        "before = set(sys.modules)\n"
+        f"import {package}\n"
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())

@@ -1,0 +1,108 @@
+"""
+What a process pays before its first record: importing each package, and reading a first page.
+
+    python -m tests.bench.bench_startup
+
+Every figure is the CPU time of a new process, those of two processes that follow each other are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+
+from tests.bench.harness import Finding, Row, show
+
+from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+
+GROUP = "Start-up"
+TURNS = 9
+TARGET = 1.3
+WORKER = "import pyspark.worker, pyspark.sql.datasource"
+"""What Spark has imported in a worker by the time that it imports a data source."""
+FLOOR = "import pyarrow, botocore.session"
+PACKAGES = {
+    "kinesis_credentials": "",
+    "kinesis_core": "",
+    "spark_kinesis_source": WORKER,
+    "spark_kinesis_sink": WORKER,
+    "kinesis_emulator": "",
+}
+"""What has been imported before each."""
+OURS = """
+from kinesis_core.cuts import At, After
+from kinesis_core.ranges import ShardRange
+from spark_kinesis_source.data_source import KinesisDataSource
+from spark_kinesis_source.schemas import default_schema
+from spark_kinesis_source.splits import ShardPartition
+
+given = {"streamName": "orders", "endpointUrl": URL, "region": "us-east-1", "awsAccessKeyId": "k", "awsSecretKey": "s"}
+reader = KinesisDataSource(given).streamReader(default_schema())
+number = 49660 * 10**51
+rows = sum(b.num_rows for b in reader.read(ShardPartition([(ShardRange("orders", "shardId-000000000000", At(number), After(number)),)])))
+"""
+BY_HAND = """
+import boto3
+import pyarrow as pa
+
+client = boto3.client("kinesis", endpoint_url=URL, region_name="us-east-1", aws_access_key_id="k", aws_secret_access_key="s")
+first = {"StreamName": "orders", "ShardId": "shardId-000000000000", "ShardIteratorType": "TRIM_HORIZON"}
+iterator = client.get_shard_iterator(**first)["ShardIterator"]
+records = client.get_records(ShardIterator=iterator)["Records"]
+names = {"data": "Data", "partitionKey": "PartitionKey", "sequenceNumber": "SequenceNumber", "arrived": "ApproximateArrivalTimestamp"}
+batch = pa.RecordBatch.from_pydict({ours: [record[its] for record in records] for ours, its in names.items()})
+rows = batch.num_rows
+"""
+
+
+def run() -> list[Finding]:
+    """Return a row for each package, and one for the first task."""
+    rows = [_importing(package, first) for package, first in PACKAGES.items()]
+    return [*rows, _first_task()]
+
+
+def _importing(package: str, first: str) -> Row:
+    ours, theirs, ratio = _compare(first, f"import {package}", FLOOR)
+    target = TARGET if package == "spark_kinesis_source" else None
+    where = " in a worker" if first else ""
+    case = f"import {package}{where}"
+    return Row(GROUP, case, "ms, vs. pyarrow and botocore", ours, theirs, ratio, target, is_cost=True)
+
+
+def _first_task() -> Row:
+    with PreparedKinesis(PreparedStream(records=1)) as kinesis:
+        where = f"URL = {kinesis.endpoint_url!r}\n"
+        ours, theirs, ratio = _compare(
+            f"{WORKER}\n{where}", f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1"
+        )
+    return Row(
+        GROUP,
+        "a worker's first record, with all imports",
+        "ms, vs. boto3 by hand",
+        ours,
+        theirs,
+        ratio,
+        None,
+        is_cost=True,
+    )
+
+
+def _compare(first: str, ours: str, theirs: str) -> tuple[float, float, float]:
+    """Return the medians of both in ms, and of their ratio, after *first* in new processes in turns."""
+    turns = [(_cpu_ms(first, ours), _cpu_ms(first, theirs)) for _ in range(TURNS)]
+    return (
+        statistics.median(mine for mine, _ in turns),
+        statistics.median(its for _, its in turns),
+        statistics.median(mine / its for mine, its in turns),
+    )
+
+
+def _cpu_ms(first: str, code: str) -> float:
+    timed = f"{first}\nimport time\nbegun_s = time.process_time()\n{code}\nprint((time.process_time() - begun_s) * 1000)"
+    done = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+if __name__ == "__main__":
+    show(run())

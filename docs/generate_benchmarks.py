@@ -1,8 +1,8 @@
 """
 Run benchmarks, and write what they found into their sections of docs/benchmarks.md.
 
-    python -m docs.generate_benchmarks            all of them
-    python -m docs.generate_benchmarks call idle  bench_call and bench_idle only; the other sections stay
+    python -m docs.generate_benchmarks               all of them
+    python -m docs.generate_benchmarks call latency  bench_call and bench_latency only; the other sections stay
 
 Exits with 1 when a target is missed.
 """

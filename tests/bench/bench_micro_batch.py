@@ -1,0 +1,118 @@
+"""
+What a micro-batch takes whose 64 shards got one record each, on 2 cores: against one of a source that is handed a record.
+
+    python -m tests.bench.bench_micro_batch
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from tests.bench.harness import Finding, Note, Row, show
+from tests.support.handed_source import HandedSource
+from tests.support.spark_harness import start_session
+from tests.support.streams import StreamUnderTest
+
+from kinesis_emulator import EmulatorProcess
+
+GROUP = "Micro-batch"
+SHARDS = 64
+BATCHES = 16
+WARM_UP = 6
+TARGET = 2.0
+DEFAULT = "16"
+SHARDS_PER_TASK = ("8", DEFAULT, "32", "64")
+SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
+"""Undoes what makes sessions start fast in tests."""
+
+
+def run() -> list[Finding]:
+    """Return a row for each way to deal shards out to tasks, and where the time goes by default."""
+    with tempfile.TemporaryDirectory() as folder, EmulatorProcess() as emulator:
+        spark = start_session(Path(folder), master="local[2]", config=SESSION)
+        try:
+            return _Bench(spark, Path(folder), StreamUnderTest(emulator.endpoint_url, shards=SHARDS)).run()
+        finally:
+            spark.stop()
+
+
+@frozen
+class _Bench:
+    spark: SparkSession
+    folder: Path
+    stream: StreamUnderTest
+
+    def run(self) -> list[Finding]:
+        for _ in range(BATCHES):
+            self._put()
+        floor = self._floor()
+        ours = {count: self._ours(count) for count in SHARDS_PER_TASK}
+        return [
+            *(_row(count, parts, floor) for count, parts in ours.items()),
+            Note(_table(ours[DEFAULT], floor)),
+        ]
+
+    def _put(self) -> None:
+        """Put one record into each shard."""
+        keys = [str(place * 2**128 // SHARDS) for place in range(SHARDS)]
+        records = [{"Data": b"x", "PartitionKey": "k", "ExplicitHashKey": key} for key in keys]
+        self.stream.client.put_records(StreamName=self.stream.name, Records=records)
+
+    def _ours(self, shards_per_task: str) -> dict[str, float]:
+        options = self.stream.options(shardsPerTask=shards_per_task, maxRecordsPerShard="1")
+        frame = self.spark.readStream.format("kinesis").options(**options).load()
+        query = self._write(frame, f"ours-{shards_per_task}", availableNow=True)
+        query.awaitTermination()
+        return _parts_ms(query)
+
+    def _floor(self) -> dict[str, float]:
+        self.spark.dataSource.register(HandedSource)
+        file = self.folder / "records"
+        file.touch()
+        frame = self.spark.readStream.format("handed").option("file", str(file)).load()
+        query = self._write(frame, "floor", processingTime="0 seconds")
+        for _ in range(BATCHES):
+            with file.open("ab") as records:
+                records.write(b"x\n")
+            query.processAllAvailable()
+        query.stop()
+        return _parts_ms(query)
+
+    def _write(self, frame: DataFrame, name: str, **trigger: Any) -> StreamingQuery:
+        writer = frame.writeStream.format("noop").option("checkpointLocation", str(self.folder / name))
+        return writer.trigger(**trigger).start()
+
+
+def _parts_ms(query: StreamingQuery) -> dict[str, float]:
+    """Return how long batches took, in the median, by Spark's names of their parts."""
+    spent = [progress.durationMs for progress in query.recentProgress if progress.numInputRows][WARM_UP:]
+    return {name: statistics.median(parts.get(name, 0) for parts in spent) for name in spent[-1]}
+
+
+def _row(shards_per_task: str, ours: dict[str, float], floor: dict[str, float]) -> Row:
+    is_default = shards_per_task == DEFAULT
+    mine, its = ours["triggerExecution"], floor["triggerExecution"]
+    case = f"{SHARDS} shards with a record each, {shards_per_task} a task{' (default)' if is_default else ''}"
+    return Row(GROUP, case, "ms", mine, its, mine / its, TARGET if is_default else None, is_cost=True)
+
+
+def _table(ours: dict[str, float], floor: dict[str, float]) -> str:
+    names = sorted(ours, key=lambda name: -ours[name])
+    lines = [f"| {name} | {ours[name]:,.0f} | {floor.get(name, 0):,.0f} |" for name in names]
+    head = [
+        "Where Spark says that the time goes, in ms, medians:",
+        "",
+        "| | ours | floor |",
+        "| --- | ---: | ---: |",
+    ]
+    return "\n".join([*head, *lines])
+
+
+if __name__ == "__main__":
+    show(run())

@@ -30,7 +30,7 @@ CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.executor.memory": "512m",
-    "spark.scheduler.mode": "FAIR",
+    "spark.scheduler.mode": "FAIR",  # each query has a pool of its own, so that neither waits for the other
     # Executors and workers die more often here than anywhere else.
     "spark.task.maxFailures": "100",
     "spark.speculation": "true",
@@ -74,6 +74,7 @@ def main(master: str, endpoint_url: str, folder: Path) -> None:
 
 
 def _to_files(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", TO_FILES)
     columns = "data binary, partitionKey string, sequenceNumber string, shardId string"
     reader = spark.readStream.format("kinesis").schema(columns).options(**common, **_reading())
     writer = reader.load().writeStream.format("parquet").option("path", str(folder / FILES))
@@ -81,6 +82,7 @@ def _to_files(spark: SparkSession, common: dict[str, str], folder: Path) -> Stre
 
 
 def _to_stream(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", TO_STREAM)
     reader = spark.readStream.format("kinesis").options(**common, **_reading())
     writer = reader.load().writeStream.format("kinesis").options(**common, streamName=COPY)
     # No batch fails because the machine is slow.

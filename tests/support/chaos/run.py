@@ -41,7 +41,7 @@ def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outc
 
 @contextmanager
 def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
-    """Yield what plays, once the first batch is finished; nothing that was started outlives the block."""
+    """Yield what plays, once batches are finished; nothing that was started outlives the block."""
     mark = uuid.uuid4().hex
     environment = _environment(mark, folder)
     with ExitStack() as stack:

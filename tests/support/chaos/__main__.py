@@ -33,8 +33,8 @@ or merges a shard, and makes another share of all calls fail, up to a fifth; in 
 gives. A driver that ended by itself, when a query failed, was started again as well (restarts). In the end the files must hold
 each record exactly once and in order per key, and the second stream each at least once.
 
-A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`; `tests/chaos/test_chaos.py` plays a round of
-one."""
+A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`; [a test](../tests/chaos/test_chaos.py)
+plays one round."""
 
 
 def main(arguments: list[str]) -> int:

@@ -23,6 +23,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError, HTTPClientEr
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
+from kinesis_core.retry import log_retry
 from kinesis_core.service_errors import is_verdict
 from kinesis_core.signed_requests import RequestTemplate, find_template
 
@@ -104,7 +105,7 @@ class DirectCalls:
         keys = self.credentials.get_frozen_credentials()
         template = self._templates.get(action)
         if template is not None and template.keys == keys:
-            answer = self._call_directly(action, template.make(body, self._utc_now()))
+            answer = self._call_directly(action, stream, template.make(body, self._utc_now()))
             if answer is not None:
                 return answer
         return self._call_whole(action, stream, body, keys)
@@ -127,7 +128,9 @@ class DirectCalls:
         # Neither name is documented: where a botocore has others, every call goes through the client.
         return getattr(getattr(self.client, "_endpoint", None), "http_session", None)
 
-    def _call_directly(self, action: str, request: AWSPreparedRequest) -> dict[str, Any] | None:
+    def _call_directly(
+        self, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
+    ) -> dict[str, Any] | None:
         """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
         answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
         response = first_non_none_response(answers) or self._http_session.send(request)
@@ -136,8 +139,10 @@ class DirectCalls:
             return {BODY: body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
         refusal = self._parse_refusal(action, response, body)
         # No other refusal did anything, so that the call may be made again.
-        if response.status_code >= 500 or is_verdict(refusal.response.get("Error", {}).get("Code", "")):
+        code = refusal.response.get("Error", {}).get("Code", "")
+        if response.status_code >= 500 or is_verdict(code):
             raise refusal
+        log_retry(action, code, 1, 0.0, stream="".join(stream.values()))
         return None
 
     def _parse_refusal(self, action: str, response: AWSResponse, body: bytes) -> ClientError:

@@ -135,10 +135,11 @@ def log_retry(call: str, reason: str, attempt: int, wait_s: float, **place: obje
     """
     Log that *call* is made again because of *reason*, AWS's error code; the one line that every retry has.
 
-    *attempt* counts from 1, for the first retry; *place* is the stream, and the shard where there is one.
+    *attempt* counts from 1, for the first retry; *place* is the stream, and the shard, as far as they are known.
     """
+    known = {name: value for name, value in place.items() if value != ""}
     log.info(
-        "call.retried", call=call, reason=reason, attempt=attempt, wait_s=round(max(0.0, wait_s), 3), **place
+        "call.retried", call=call, reason=reason, attempt=attempt, wait_s=round(max(0.0, wait_s), 3), **known
     )
 
 

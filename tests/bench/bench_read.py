@@ -14,9 +14,10 @@ from pathlib import Path
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader
+from tests.bench.read_steps import measure_steps, steps_table
 from tests.support.by_hand import ByHandSource
 from tests.support.certificates import make_certificate
 from tests.support.ready_source import ReadySource
@@ -25,6 +26,8 @@ from tests.support.spark_harness import start_session
 from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
 
 TURNS = 5
+WARM_UP = 1
+"""The JVM compiles for longer than the check takes."""
 SHARDS = 16
 SHARDS_BY_HAND = 2
 """A share of the shards takes it as long as all of them take us: both queries' fixed costs weigh the same."""
@@ -74,6 +77,17 @@ class Spent:
         return self.ready + self.raw
 
 
+@frozen
+class Measured:
+    """All of one case."""
+
+    turns: list[Spent]
+    steps: list[float]
+
+    def median(self, contender: str) -> float:
+        return float(statistics.median(getattr(spent, contender) for spent in self.turns))
+
+
 def run() -> list[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         tls = make_certificate(Path(folder))
@@ -85,14 +99,18 @@ def run() -> list[Finding]:
             measured = {case: _measure(spark, case, tls) for case in CASES}
         finally:
             spark.stop()
-    return [*_rows(measured), _plot(measured)]
+    steps = Note(
+        f"Of that, a page takes:\n\n{steps_table({case.name: found.steps for case, found in measured.items()})}"
+    )
+    return [*_rows(measured), _plot(measured), steps]
 
 
-def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> list[Spent]:
+def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> Measured:
     with PreparedKinesis(case.stream, tls=tls) as kinesis:
         contenders = _Contenders(spark, case.stream, kinesis, tls[0])
         contenders.check()
-        return [contenders.turn() for _ in range(TURNS)]
+        turns = [contenders.turn() for _ in range(WARM_UP + TURNS)][WARM_UP:]
+        return Measured(turns, measure_steps(contenders.options(), tls[0], case.stream.page_rows))
 
 
 @frozen
@@ -129,12 +147,12 @@ class _Contenders:
     def _ours(self) -> DataFrame:
         # Kinesis' rates would only make it wait.
         rates = {"minFetchPeriod": "0", "maxFetchRate": "1000"}
-        reader = self.spark.read.format("kinesis").options(**self._options(), **rates)
+        reader = self.spark.read.format("kinesis").options(**self.options(), **rates)
         return reader.option("startingPosition", "TRIM_HORIZON").load()
 
     def _by_hand(self) -> DataFrame:
         aggregated = str(self.stream.user_records > 0).lower()
-        reader = self.spark.read.format("by-hand").options(**self._options(), aggregated=aggregated)
+        reader = self.spark.read.format("by-hand").options(**self.options(), aggregated=aggregated)
         return reader.option("shards", SHARDS_BY_HAND).load()
 
     def _ready(self) -> DataFrame:
@@ -142,7 +160,7 @@ class _Contenders:
         sizes = {
             "tasks": 1,
             "batches": stream.shards * stream.pages,
-            "rows": stream.records * max(1, stream.user_records),
+            "rows": stream.page_rows,
             "bytes": stream.record_bytes,
         }
         return self.spark.read.format("ready").options(**sizes).load()
@@ -152,7 +170,7 @@ class _Contenders:
             spent_s = raw.read_shards(self.stream.shards)
         return spent_s / self.stream.total_rows * 1e6
 
-    def _options(self) -> dict[str, str]:
+    def options(self) -> dict[str, str]:
         return {
             "streamName": self.stream.name,
             "region": self.stream.region,
@@ -162,34 +180,25 @@ class _Contenders:
         }
 
 
-def _rows(measured: dict[Case, list[Spent]]) -> Iterator[Row]:
-    for case, turns in measured.items():
-        ratio = statistics.median(spent.by_hand / spent.ours for spent in turns)
-        yield Row(
-            "read in Spark, against by hand", case.name, US, *_medians(turns, "by_hand"), ratio, case.target
-        )
-    for case, turns in measured.items():
-        ratio = statistics.median(spent.ours / spent.floor for spent in turns)
+def _rows(measured: dict[Case, Measured]) -> Iterator[Row]:
+    for case, found in measured.items():
+        ratio = statistics.median(spent.by_hand / spent.ours for spent in found.turns)
+        medians = found.median("ours"), found.median("by_hand")
+        yield Row("read in Spark, against by hand", case.name, US, *medians, ratio, case.target)
+    for case, found in measured.items():
+        ratio = statistics.median(spent.ours / spent.floor for spent in found.turns)
         target = None if case.stream.user_records else 1.5  # the floor does not unpack aggregates
-        yield Row(
-            "read in Spark, against the floor", case.name, US, *_medians(turns, "floor"), ratio, target, True
-        )
+        medians = found.median("ours"), found.median("floor")
+        yield Row("read in Spark, against the floor", case.name, US, *medians, ratio, target, is_cost=True)
 
 
-def _medians(turns: list[Spent], other: str) -> tuple[float, float]:
-    ours = statistics.median(spent.ours for spent in turns)
-    return ours, statistics.median(getattr(spent, other) for spent in turns)
-
-
-def _plot(measured: dict[Case, list[Spent]]) -> Plot:
+def _plot(measured: dict[Case, Measured]) -> Plot:
     plain = {
-        case.stream.record_bytes: turns for case, turns in measured.items() if not case.stream.user_records
+        case.stream.record_bytes: found for case, found in measured.items() if not case.stream.user_records
     }
     lines = {
-        name: [
-            (size, statistics.median(getattr(spent, key) for spent in turns)) for size, turns in plain.items()
-        ]
-        for name, key in (("by hand", "by_hand"), ("ours", "ours"), ("floor", "floor"))
+        name: [(size, found.median(contender)) for size, found in plain.items()]
+        for name, contender in (("by hand", "by_hand"), ("ours", "ours"), ("floor", "floor"))
     }
     return Plot("read", "Reading in Spark", "bytes of a record", "us of CPU per record", lines, "xy")
 

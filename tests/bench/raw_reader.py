@@ -46,12 +46,16 @@ class RawReader:
 
     def _read_shard(self, shard_id: str) -> None:
         start = {"StreamName": "orders", "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
-        iterator, behind_ms = msgspec.json.decode(self._call("GetShardIterator", start))["ShardIterator"], 1
+        iterator, behind_ms = msgspec.json.decode(self.call("GetShardIterator", start))["ShardIterator"], 1
         while behind_ms:
-            page = self._decoder.decode(self._call("GetRecords", {"ShardIterator": iterator}))
+            page = self.decode(self.call("GetRecords", {"ShardIterator": iterator}))
             iterator, behind_ms = page.NextShardIterator, page.MillisBehindLatest
 
-    def _call(self, action: str, request: dict[str, str]) -> memoryview:
+    def decode(self, body: bytes | memoryview) -> _Answer:
+        return self._decoder.decode(body)
+
+    def call(self, action: str, request: dict[str, str]) -> memoryview:
+        """Return the answer's body, which lasts until the next call."""
         body = json.dumps(request).encode()
         head = f"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.{action}\r\nContent-Length: {len(body)}\r\n\r\n"
         self._socket.sendall(head.encode() + body)

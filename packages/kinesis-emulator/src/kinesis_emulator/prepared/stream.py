@@ -35,7 +35,7 @@ class PreparedStream:
     records_per_s: float | None = None
 
     def __post_init__(self) -> None:
-        page_bytes = self.records * max(1, self.user_records) * self.record_bytes
+        page_bytes = self.page_rows * self.record_bytes
         if not 1 <= self.records <= MAX_PAGE_RECORDS or page_bytes > MAX_PAGE_BYTES:
             raise ValueError(
                 f"A page holds 1 to {MAX_PAGE_RECORDS} records and at most {MAX_PAGE_BYTES} bytes; "
@@ -54,6 +54,11 @@ class PreparedStream:
         return self.pages * self.records
 
     @property
+    def page_rows(self) -> int:
+        """Of one page; every user record counts."""
+        return self.records * max(1, self.user_records)
+
+    @property
     def total_rows(self) -> int:
         """Of all shards; every user record counts."""
-        return self.shards * self.total_records * max(1, self.user_records)
+        return self.shards * self.pages * self.page_rows

@@ -1,15 +1,17 @@
-"""The sink with a writer for Arrow record batches and one for rows, which both say what a task took."""
+"""The sink with a writer for Arrow record batches and one for rows, and one by hand: all say what a task took."""
 
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from spark_kinesis_sink import SinkOptions
@@ -70,3 +72,84 @@ class RowSink(ArrowSink):
     @classmethod
     def name(cls) -> str:
         return "row-sink"
+
+
+class HandWriter(DataSourceWriter):
+    """What a PySpark user writes: boto3, and `aws_kinesis_agg` where rows are to be aggregated."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        begun_s, idle_bytes = time.process_time(), _resident_bytes()
+        self._put_all(iterator)
+        spent_s = time.process_time() - begun_s
+        with Path(self._options["notes"]).open("a") as file:
+            file.write(f"{spent_s} {idle_bytes} {_resident_bytes()}\n")
+        return WriterCommitMessage()
+
+    def _put_all(self, rows: Iterator[Any]) -> None:
+        import boto3  # type: ignore[import-untyped] # as late as a user's own function would
+
+        client = boto3.client(
+            "kinesis",
+            endpoint_url=self._options["endpointUrl"],
+            region_name=self._options["region"],
+            aws_access_key_id=self._options["awsAccessKeyId"],
+            aws_secret_access_key=self._options["awsSecretKey"],
+        )
+        is_aggregated = self._options["aggregationEnabled"] == "True"
+        records = _aggregate(rows) if is_aggregated else _records(rows)
+        while chunk := list(islice(records, AGGREGATES_A_REQUEST if is_aggregated else 500)):
+            answer = client.put_records(StreamName=self._options["streamName"], Records=chunk)
+            assert answer["FailedRecordCount"] == 0, answer
+
+
+AGGREGATES_A_REQUEST = 200
+"""So that they stay under 10 MiB."""
+AGGREGATE_BYTES = 51_200
+
+
+def _records(rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield {"Data": row.data.encode(), "PartitionKey": row.partitionKey}
+
+
+def _aggregate(rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
+    path = list(sys.path)
+    from aws_kinesis_agg import aggregator
+
+    sys.path[:] = path  # the library edits it
+    made = aggregator.RecordAggregator(AGGREGATE_BYTES)
+    for row in rows:
+        full = made.add_user_record(row.partitionKey, row.data.encode())
+        if full:
+            yield _entry(full)
+    last = made.clear_and_get()
+    if last:
+        yield _entry(last)
+
+
+def _entry(full: Any) -> dict[str, Any]:
+    key, _, data = full.get_contents()
+    return {"Data": data, "PartitionKey": key}
+
+
+class HandSink(DataSource):
+    """Takes the options of `ArrowSink`; names are as Spark hands them over, whatever their case."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "hand-sink"
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002 - Spark's signature
+        names = (
+            "endpointUrl",
+            "region",
+            "awsAccessKeyId",
+            "awsSecretKey",
+            "aggregationEnabled",
+            "streamName",
+            "notes",
+        )
+        return HandWriter({name: self.options[name] for name in names})

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from support.python_log import SITE, VARIABLE
+from .python_log import SITE, VARIABLE
 
 DEADLINE_S = 60
 AWS_VARIABLES = (

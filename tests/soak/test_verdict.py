@@ -53,7 +53,7 @@ def test_memory_that_is_kept_of_each_batch_is_a_leak(kib_per_batch: float, count
     noise = noisy(7)
     [found] = leaks(looks(lambda step: noise(step) + kib_per_batch * step, count=count))
     assert (found.kind, found.quantity) == (TASKS, "memory_kib")
-    assert found.growth_per_1000 == pytest.approx(1000 * kib_per_batch, rel=0.6)
+    assert found.growth_per(1000) == pytest.approx(1000 * kib_per_batch, rel=0.6)
     assert str(found).startswith(f"{TASKS}: memory_kib grew from ")
 
 
@@ -86,7 +86,7 @@ def test_the_jvm_is_measured_and_not_judged() -> None:
     """The JVM's heap grows and shrinks as Spark likes."""
     found = looks(lambda step: 1000 * step, kind=JVM)
     assert leaks(found) == []
-    assert max(trend.growth_per_1000 for trend in trends(found)) == 1_000_000
+    assert max(trend.growth_per(1000) for trend in trends(found)) == 1_000_000
 
 
 def test_too_few_looks_are_no_verdict() -> None:

@@ -36,25 +36,25 @@ def describe(measured: Measured, day: str) -> str:
         "",
         "### Over batches",
         "",
-        *_table(measured.batches, "1,000 batches"),
+        *_table(measured.batches, 1000, "batches"),
         "",
         "### Over restarts",
         "",
-        *_table(measured.restarts, "1,000 restarts"),
+        *_table(measured.restarts, 50, "restarts"),
     ]
     found = complaints(measured)
     return "\n".join([*lines, "", *(f"**{text}**" for text in found or ["Nothing grows."])])
 
 
-def _table(looks: Sequence[Look], steps: str) -> Iterator[str]:
-    yield f"| process | memory, KiB | growth per {steps}, KiB | {' | '.join(name for _, name in COLUMNS)} |"
+def _table(looks: Sequence[Look], per: int, what: str) -> Iterator[str]:
+    yield f"| process | memory, KiB | growth per {per:,} {what}, KiB | {' | '.join(name for _, name in COLUMNS)} |"
     yield "| --- |" + " ---: |" * (2 + len(COLUMNS))
     found: dict[str, dict[str, Trend]] = {}
     for trend in trends(looks):
         found.setdefault(trend.kind, {})[trend.quantity] = trend
     for kind, by_quantity in sorted(found.items()):
         memory = by_quantity.get("memory_kib")
-        cells = [_cell(memory), f"{memory.growth_per_1000:+,.0f}"] if memory else ["-", "-"]
+        cells = [_cell(memory), f"{memory.growth_per(per):+,.0f}"] if memory else ["-", "-"]
         cells += [_cell(by_quantity[quantity]) for quantity, _ in COLUMNS]
         yield f"| {kind} | {' | '.join(cells)} |"
 

@@ -42,9 +42,8 @@ class Trend:
     def growth(self) -> float:
         return self.after - self.before
 
-    @property
-    def growth_per_1000(self) -> float:
-        return 1000 * self.growth / self.steps
+    def growth_per(self, steps: int) -> float:
+        return steps * self.growth / self.steps
 
     @property
     def allowed(self) -> float:

@@ -9,11 +9,13 @@ from attrs import fields, frozen
 
 from support.soak.processes import JVM, Holding
 
-NOISE = Holding(processes=1, memory_kib=2048, files=3, sockets=3, threads=2)
-"""What may differ between two looks at a process in which nothing grows: arenas that threads of Python and of C
-take from the system as they meet, and a request under way."""
+NOISE = Holding(processes=3, memory_kib=2048, files=3, sockets=3, threads=2)
+"""
+What may differ between two looks where nothing grows: arenas that threads take as they meet, a request under way, workers
+that Spark ends when they were idle for a minute, and makes anew.
+"""
 MEMORY_KIB_PER_1000 = 1024
-"""How much memory may grow in 1,000 steps. Anything that is kept of each step takes more: 1 KiB is a small dict."""
+"""How much memory may grow in 1,000 steps, where that is more than noise: 1 KiB each."""
 NOT_JUDGED = {JVM}
 """Its heap is Spark's, and so are pools of threads that grow on demand and what it leaves of each start of a query."""
 QUANTITIES = tuple(field.name for field in fields(Holding))

@@ -20,7 +20,7 @@ from support.soak.verdict import Look
 from support.streams import KEY_ID, REGION, SECRET
 
 SHARDS = 3
-ROUND_RECORDS, RECORD_BYTES = 120, 1000
+ROUND_RECORDS, RECORD_BYTES = 240, 1000
 """So much that whatever keeps a round's records, or a page of them, shows within tens of batches."""
 CAPACITY_RECORDS = 8
 """Aggregates that a shard of the emulator holds: those of some rounds, and the query is never two rounds behind."""

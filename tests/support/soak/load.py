@@ -146,3 +146,4 @@ def _go_on(load: Load, batches: int, period_s: float) -> Iterator[Look]:
         if load.batches - seen >= LOOK_EVERY:
             seen = load.batches
             yield Look(seen - first, look())
+    yield Look(load.batches - first, look())

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from support.soak.load import LOOK_EVERY, RECORD_BYTES, ROUND_RECORDS, SHARDS, Measured
-from support.soak.verdict import Look, Trend, leaks, trends
+from support.soak.verdict import MEMORY_KIB_PER_1000, NOISE, Look, Trend, leaks, trends
 
 COLUMNS = (
     ("files", "open files"),
     ("sockets", "sockets"),
     ("threads", "threads"),
     ("processes", "processes"),
+)
+
+ALL_IS_WELL = (
+    f"Nothing that is ours grows by more than noise: {NOISE.memory_kib:,} KiB, or {MEMORY_KIB_PER_1000:,} KiB in 1,000 steps, "
+    f"{NOISE.files} files, {NOISE.threads} threads."
 )
 
 
@@ -43,7 +48,7 @@ def describe(measured: Measured, day: str) -> str:
         *_table(measured.restarts, 50, "restarts"),
     ]
     found = complaints(measured)
-    return "\n".join([*lines, "", *(f"**{text}**" for text in found or ["Nothing grows."])])
+    return "\n".join([*lines, "", *(f"**{text}**" for text in found or [ALL_IS_WELL])])
 
 
 def _table(looks: Sequence[Look], per: int, what: str) -> Iterator[str]:

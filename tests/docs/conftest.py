@@ -19,7 +19,9 @@ REGION = "eu-west-1"
 """The region that the documentation names."""
 SPARK_DEFAULTS = """\
 spark.driver.bindAddress 127.0.0.1
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 spark.driver.host 127.0.0.1
+spark.sql.codegen.wholeStage false
 spark.sql.shuffle.partitions 2
 spark.ui.enabled false
 spark.ui.showConsoleProgress false

@@ -1,18 +1,19 @@
 """
-The whole GetRecords call over HTTPS: client, signing, transport and record batch, against boto3.
+Whole calls over HTTPS: client, signing, transport and record batch, against boto3.
 
     python -m tests.bench.bench_call
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import random
 import socket
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -36,22 +37,52 @@ from tests.support.certificates import HOST, make_certificate
 from kinesis_core.arrow import BatchBuilder
 from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
+from kinesis_core.cuts import After
 from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
+from kinesis_core.puts import PutEntry
 from kinesis_core.retry import RetryPolicy
 
 REPEAT = 9
 MAX_RECORDS = 10_000
 """The most that a call may ask for."""
+NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
+PAYLOADS = random_payloads(500, 100)
+SMALL: dict[str, tuple[Any, Callable[[BotoStreamApi], object], Callable[[Any], object]]] = {
+    "GetShardIterator": (
+        {"ShardIterator": "A" * 220},
+        lambda api: api.get_iterator(SHARD, After(NUMBER)),
+        lambda boto: boto.get_shard_iterator(
+            StreamName=STREAM,
+            ShardId=SHARD,
+            ShardIteratorType="AFTER_SEQUENCE_NUMBER",
+            StartingSequenceNumber=str(NUMBER),
+        ),
+    ),
+    "GetRecords, an empty page": (
+        {"Records": [], "NextShardIterator": "A" * 220, "MillisBehindLatest": 0},
+        lambda api: api.get_records("A" * 220, MAX_RECORDS),
+        lambda boto: boto.get_records(ShardIterator="A" * 220, Limit=MAX_RECORDS),
+    ),
+    "PutRecords, 500 x 100 B": (
+        {"FailedRecordCount": 0, "Records": [{"ShardId": SHARD, "SequenceNumber": str(NUMBER)}] * 500},
+        lambda api: api.put_records([PutEntry(data, "key") for data in PAYLOADS], with_results=False),
+        lambda boto: boto.put_records(
+            StreamName=STREAM, Records=[{"Data": data, "PartitionKey": "key"} for data in PAYLOADS]
+        ),
+    ),
+}
+"""What the server answers, and how either asks for it."""
 
 
 def run() -> list[Row]:
-    """Return one row per size of page."""
+    """Return one row per size of page, and one per call whose answer is small."""
     with tempfile.TemporaryDirectory() as folder:
         certificate, key = make_certificate(Path(folder))
         return [
             _call(10_000, 100, certificate, key, target=11),
             _call(1_000, 1_000, certificate, key, target=5),
             _call(1_000, 10_000, certificate, key, target=3),
+            *(_small_call(action, certificate, key) for action in SMALL),
         ]
 
 
@@ -75,6 +106,14 @@ def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: f
     return measured.row(
         "call over HTTPS", f"{records:,} x {size_bytes:,} B", records, RECORDS_PER_CPU_S, target
     )
+
+
+def _small_call(action: str, certificate: Path, key: Path) -> Row:
+    answer, our_call, their_call = SMALL[action]
+    with _answering(json.dumps(answer).encode(), certificate, key) as port:
+        api, boto = _stream_api(_client(port, certificate)), _client(port, certificate)
+        measured = measure(lambda: our_call(api), lambda: their_call(boto), REPEAT)
+    return measured.row("small call over HTTPS", action, 1, "calls per CPU second", target=1.7)
 
 
 def _client(port: int, certificate: Path) -> Any:

@@ -17,6 +17,7 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 from attrs import define, field, frozen
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.handed_source import HandedSource
@@ -147,9 +148,8 @@ class _Probe:
 
     def parts_ms(self, arrival: _Arrival) -> dict[str, float]:
         """Return where the time of a record went that was alone in its batch."""
-        found = next(
-            p for p in self._query.recentProgress if p.batchId == arrival.batch_id and p.numInputRows
-        )
+        _wait(lambda: self._progress(arrival.batch_id))  # Spark reports it when all is written down
+        found = self._progress(arrival.batch_id)[0]
         begun_s = datetime.fromisoformat(found.timestamp.replace("Z", "+00:00")).timestamp()
         spent = found.durationMs
         planned = (begun_s - arrival.put_s) * 1000 + spent.get("latestOffset", 0)
@@ -159,6 +159,10 @@ class _Probe:
             "Spark's bookkeeping": kept,
             "task and sink": arrival.ms - planned - kept,
         }
+
+    def _progress(self, batch_id: int) -> list[StreamingQueryProgress]:
+        """Return what Spark reports of a batch that ran; it reports idle moments by the number of the next batch."""
+        return [p for p in self._query.recentProgress if p.batchId == batch_id and "addBatch" in p.durationMs]
 
     def stop(self) -> None:
         self._query.stop()
@@ -275,7 +279,7 @@ def _breakdown(found: _Found) -> str:
     return "\n".join(lines)
 
 
-def _wait(is_done: Callable[[], bool]) -> None:
+def _wait(is_done: Callable[[], object]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while not is_done():
         if time.monotonic() > deadline:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -292,3 +294,23 @@ def test_totals_add_up() -> None:
     """Those of several producers, tasks or flushes are added field by field."""
     added = Totals(user_records=1, bytes=5) + Totals(user_records=2, resent=1)
     assert added == Totals(user_records=3, bytes=5, resent=1)
+
+
+class Forgetful(FakePuts):
+    """A stream that takes everything and keeps nothing."""
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the API's
+        return PutAnswer(0, ())
+
+
+def test_what_was_written_is_let_go() -> None:
+    """A producer that waits for more holds nothing of what it has written: its threads keep no last request."""
+    data = b"x" * 100_000
+    with producer(Forgetful().create(1)) as writing:
+        held = sys.getrefcount(data)
+        writing.put(data, "key")
+        writing.flush()
+        deadline_s = time.monotonic() + PATIENCE_S
+        while sys.getrefcount(data) > held:  # the thread that sent it goes on by itself
+            assert time.monotonic() < deadline_s, "the record is still held"
+            time.sleep(0.001)

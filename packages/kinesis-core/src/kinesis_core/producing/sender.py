@@ -156,6 +156,7 @@ class Sender:
         try:
             while request := self._wait_for_request():
                 self._send(request)
+                del request  # else a thread that waits would keep what it sent last
         except BaseException as error:
             failure = PutError(
                 f"The producer broke: {type(error).__name__}: {error}", {type(error).__name__: 0}

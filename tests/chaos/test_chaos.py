@@ -17,7 +17,7 @@ SEED = 1
 
 @pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
 @pytest.mark.skipif(sys.platform != "linux", reason="it finds its victims in /proc")
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_everything_is_killed(tmp_path: Path) -> None:
     """
     Whatever is killed in the middle of a micro-batch, executors, Python workers, the driver, Kinesis: the files hold each

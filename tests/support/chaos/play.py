@@ -17,7 +17,7 @@ from support.chaos.processes import Process, executors, marked, python_workers
 from support.chaos.producing import STOP
 from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
 
-DEADLINE_S = 300.0
+DEADLINE_S = 900.0
 """Without progress for so long a run has failed, however slow the machine is."""
 
 

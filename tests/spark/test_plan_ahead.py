@@ -1,0 +1,54 @@
+"""Batches planned while the one before them is processed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from kinesis_emulator import Emulator, Fault, Limits, Settings
+from kinesis_emulator.requests import Request
+from support.spark_harness import Query
+from support.streams import StreamUnderTest
+
+ANSWER_S = 0.1
+"""So that planning takes longer than what is not worth planning ahead."""
+BATCH_S = 0.5
+
+
+def take_a_while(request: Request) -> Fault | None:
+    if request.action in ("GetRecords", "GetShardIterator"):
+        time.sleep(ANSWER_S)
+    return None
+
+
+@pytest.fixture
+def slow_stream() -> Iterator[StreamUnderTest]:
+    with Emulator(settings=Settings(limits=Limits.unlimited(), fault=take_a_while)) as emulator:
+        yield StreamUnderTest(emulator.endpoint_url, shards=4)
+
+
+def process(frame: DataFrame) -> list[Row]:
+    rows = frame.collect()
+    time.sleep(BATCH_S)
+    return rows
+
+
+def test_batches_planned_ahead_are_the_same(
+    spark: SparkSession, tmp_path: Path, slow_stream: StreamUnderTest
+) -> None:
+    """A query that plans ahead reads each record once, in bounded batches, across a restart and a lost commit."""
+    slow_stream.put_numbers(40)
+    options = slow_stream.options(maxRecordsPerShard="2")
+    query = Query(spark, tmp_path / "checkpoint", options, each=process).start()
+    query.wait_for_rows(40).stop()
+    lost = query.lose_last_commit()
+    slow_stream.put_numbers(20)
+    query.start().wait_for_rows(60).stop()
+    assert sorted(query.payloads) == sorted(slow_stream.payloads)
+    first, again = query.runs[lost]
+    assert sorted(first) == sorted(again)
+    assert len(query.batches) >= 5

@@ -61,6 +61,9 @@ nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests"]
 
+# Spark starts a Python process for nearly everything; none of them shall compile again all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 PACKAGES = {
     "kinesis-credentials": (),
     "kinesis-emulator": (),
@@ -257,6 +260,7 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
 
 def _pytest(session: nox.Session, *arguments: str) -> None:
     """Run pytest and leave its results where .ci/run adds them up."""
+    session.run("python", "tests/support/compiled_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
     session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *arguments)
 

@@ -20,10 +20,15 @@ UNSAFE = {"dill", "cloudpickle", "copyreg", "marshal", "pickle", "ruamel", "shel
 MAY_TALK = {
     # To the endpoint that botocore has chosen and signed for, which is that of `endpointUrl` where it is given.
     "kinesis_core/fan_out/http2.py": {"h2.exceptions", "httpx2", "ssl"},
+    # What botocore's own session raises while a body is read.
     "kinesis_core/fan_out/boto_api.py": {"urllib3.exceptions"},
-    # The server itself, on the loopback interface, and the process that runs it for a test.
+    "kinesis_core/direct_calls.py": {"urllib3.exceptions"},
+    # The servers themselves, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
-    "kinesis_emulator/process.py": {"subprocess"},
+    "kinesis_emulator/child.py": {"subprocess"},
+    "kinesis_emulator/prepared/server.py": {"socket", "ssl"},
+    "kinesis_emulator/prepared/__main__.py": {"ssl"},
+    "kinesis_emulator/prepared/process.py": {"ssl", "urllib.request"},
 }
 """Everything else goes through botocore's clients."""
 MAY_IMPORT_BY_NAME = {

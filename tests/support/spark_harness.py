@@ -51,8 +51,8 @@ def start_session(
         AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull, AWS_EC2_METADATA_DISABLED="true"
     )
     os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parents[1]), str(SITE), os.environ.get("PYTHONPATH", "")]
-    )
+        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""), str(SITE)]
+    )  # last, as a test may have a sitecustomize of its own
     os.environ[VARIABLE] = str(directory / "python.log")
     builder = SparkSession.builder.master(master).appName("tests")
     settings = {**CONFIG, "spark.sql.warehouse.dir": str(directory / "warehouse"), **(config or {})}

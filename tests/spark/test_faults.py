@@ -56,7 +56,7 @@ def test_trouble_in_the_middle_of_a_batch(
     query = make_query(options).start(availableNow=True).finish()
     assert query.payloads == stream.payloads
     assert failed["GetRecords"] > 5
-    assert python_log.retries() == failed
+    assert python_log.retries(stream.name) == failed
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -80,7 +80,7 @@ def test_reading_while_a_fifth_of_all_calls_fails(
         by_key.setdefault(row.partitionKey, []).append(int(row.data))
     assert sorted(chain.from_iterable(by_key.values())) == list(range(ROUNDS * ROWS))
     assert all(numbers == sorted(numbers) for numbers in by_key.values())
-    assert python_log.retries() == faults.felt
+    assert python_log.retries(stream.name) == faults.felt
     assert faults.felt.total() > 0.1 * faults.calls
 
 
@@ -109,7 +109,7 @@ def test_writing_while_a_fifth_of_all_calls_fails(
     query.process_all().stop()
     written = {int(record.data) for record in user_records(emulator, copies.name)}
     assert written == set(range(ROUNDS * ROWS))
-    assert python_log.retries() == faults.felt
+    assert python_log.retries(stream.name, copies.name) == faults.felt
     assert faults.felt["GetRecords"] + faults.felt["PutRecords"] > 5
 
 

@@ -26,11 +26,12 @@ class PythonLog:
         """Return the lines of *event*."""
         return [line for line in self._read()[self._start :] if line.startswith(f"{event} ")]
 
-    def retries(self) -> Counter[str]:
-        """Return how often each call was made again; every line says why."""
+    def retries(self, *streams: str) -> Counter[str]:
+        """Return how often each call to these streams was made again; every line says why."""
         facts = [dict(word.split("=", 1) for word in line.split()[1:]) for line in self.lines("call.retried")]
         assert all(fact["reason"] and fact["stream"] and int(fact["attempt"]) > 0 for fact in facts)
-        return Counter(fact["call"] for fact in facts)
+        # Processes of earlier queries, which end in their own time, give their consumers back meanwhile.
+        return Counter(fact["call"] for fact in facts if fact["stream"].rpartition("/")[2] in streams)
 
     def _read(self) -> list[str]:
         return self._file.read_text().splitlines() if self._file.exists() else []

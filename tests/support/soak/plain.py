@@ -1,0 +1,149 @@
+"""
+What plain Python does over and over: a process of its own, in which nothing but this opens and closes anything.
+
+    python -m support.soak.plain a_thousand_batches
+
+Exits with 1 when something of it was left, and says what.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from kinesis_core import Stream
+from kinesis_core.producing import Producer
+from kinesis_core.reader import ReadSettings
+from kinesis_core.stream_planner import PlanSettings
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import EmulatorProcess
+
+from support.soak.processes import DRIVER, EMULATOR, Holding, holding
+from support.soak.verdict import Look, leaks
+from support.streams import KEY_ID, REGION, SECRET
+
+SHARDS, RECORDS = 2, 20
+PAYLOADS = [b"%d" % number * 500 for number in range(RECORDS)]
+UNPACED: dict[str, Any] = {
+    "plan": PlanSettings(min_fetch_period_s=0.0),
+    "read": ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e9),
+}
+DEADLINE_S = 60
+Connection = dict[str, Any]
+
+
+def watch(emulator: EmulatorProcess, times: int, every: int, do: Callable[[], object]) -> list[Look]:
+    """*do* something so many times, and look at this process and the emulator every so often."""
+    looks = []
+    for step in range(times):
+        do()
+        if step % every == 0:
+            looks.append(Look(step, {DRIVER: holding(os.getpid()), EMULATOR: holding(emulator.pid)}))
+    return looks
+
+
+def open_things(pid: int) -> tuple[int, int]:
+    held: Holding = holding(pid)
+    return held.files, held.threads
+
+
+def wait_for(things: tuple[int, int], pid: int) -> None:
+    """Wait until a process has so many files and threads, or less: threads that nobody waits for end in their own time."""
+    deadline = time.monotonic() + DEADLINE_S
+    while any(now > then for now, then in zip(open_things(pid), things, strict=True)):
+        assert time.monotonic() < deadline, f"files and threads were {things}, and are {open_things(pid)}"
+        time.sleep(0.01)
+
+
+def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:
+    """1,000 times a plan of its own and a read: each batch has what was put, and nothing is left of it."""
+    with (
+        Stream.open("orders", **connection, **UNPACED) as stream,
+        Producer.open("orders", **connection) as producer,
+    ):
+        offset = stream.read("TRIM_HORIZON").offset
+        begun: list[tuple[int, int]] = []
+
+        def put_and_read() -> None:
+            nonlocal offset
+            producer.put_columns(PAYLOADS)
+            producer.flush()
+            batch = stream.read(offset)
+            assert sorted(record.data for record in batch.records()) == sorted(PAYLOADS)
+            offset = batch.offset
+            begun[:] = begun or [open_things(os.getpid())]
+
+        assert leaks(watch(emulator, 1000, 10, put_and_read)) == []
+        wait_for(begun[0], os.getpid())
+
+
+def following_for_a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:
+    """One planner that plans 1,000 batches, each of which is read, is as small at the end as at first."""
+    with Producer.open("orders", **connection) as producer:
+        stream = Stream.open("orders", **connection, **UNPACED)
+        producer.put_columns(PAYLOADS)
+        producer.flush()
+        batches = stream.follow("TRIM_HORIZON")
+
+        def read_and_put() -> None:
+            [batch] = islice(batches, 1)
+            assert list(batch.records())
+            producer.put_columns(PAYLOADS)
+            producer.flush()
+
+        assert leaks(watch(emulator, 1000, 10, read_and_put)) == []
+
+
+def producers_that_come_and_go(emulator: EmulatorProcess, connection: Connection) -> None:
+    """A producer that was opened, used and closed 50 times has left neither threads nor connections."""
+
+    def produce() -> None:
+        with Producer.open("orders", **connection) as producer:
+            producer.put_columns(PAYLOADS)
+
+    produce()
+    ours, theirs = open_things(os.getpid()), open_things(emulator.pid)
+    assert leaks(watch(emulator, 50, 1, produce)) == []
+    wait_for(ours, os.getpid())
+    wait_for(theirs, emulator.pid)
+
+
+def fan_out_readers_that_come_and_go(emulator: EmulatorProcess, connection: Connection) -> None:
+    """A stream that was opened 50 times with a consumer, read and closed has left neither threads nor subscriptions."""
+    with Producer.open("orders", **connection) as producer:
+        producer.put_columns(PAYLOADS)
+
+    def subscribe() -> None:
+        with Stream.open("orders", consumer="audit", **connection) as stream:
+            assert len([*stream.read("TRIM_HORIZON").records()]) == RECORDS
+
+    subscribe()
+    ours, theirs = open_things(os.getpid()), open_things(emulator.pid)
+    assert leaks(watch(emulator, 50, 1, subscribe)) == []
+    wait_for(ours, os.getpid())
+    wait_for(theirs, emulator.pid)
+
+
+SCENARIOS = {
+    scenario.__name__: scenario
+    for scenario in (
+        a_thousand_batches,
+        following_for_a_thousand_batches,
+        producers_that_come_and_go,
+        fan_out_readers_that_come_and_go,
+    )
+}
+
+
+def main(name: str) -> None:
+    with EmulatorProcess({"orders": SHARDS}, shard_capacity_records=2 * RECORDS) as emulator:
+        keys = StaticKeys(KEY_ID, SECRET)
+        SCENARIOS[name](emulator, {"endpoint_url": emulator.endpoint_url, "region": REGION, "credentials": keys})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -15,7 +15,8 @@ from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")
 
-LOOK_EVERY_S = 1.0
+FIRST_LOOK_S, LOOK_EVERY_S = 0.1, 1.0
+"""AWS takes some seconds to make a consumer, local servers take none."""
 _NO_SHARD = "shardId-999999999999"
 
 
@@ -28,7 +29,7 @@ def find_consumer(api: ConsumerApi, name_or_arn: str, timeout_s: float, clock: C
         StreamNotFoundError: There is none with that ARN.
         ServiceError: It can be neither seen nor registered.
     """
-    gives_up_s = clock.now_s() + timeout_s
+    gives_up_s, wait_s = clock.now_s() + timeout_s, FIRST_LOOK_S
     while (consumer := _look(api, name_or_arn)).status != "ACTIVE":
         if clock.now_s() >= gives_up_s:
             raise ResourceInUseError(
@@ -36,7 +37,8 @@ def find_consumer(api: ConsumerApi, name_or_arn: str, timeout_s: float, clock: C
                 "give it more time by subscribeTimeout, or name another consumer.",
                 code="ConsumerNotActive",
             )
-        clock.sleep(LOOK_EVERY_S)
+        clock.sleep(wait_s)
+        wait_s = min(LOOK_EVERY_S, 2 * wait_s)
     return consumer
 
 

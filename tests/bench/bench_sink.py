@@ -1,6 +1,6 @@
 """
-What a task of the sink takes in Spark: against boto3 and aws_kinesis_agg by hand, record batches against rows, and
-its memory beside a slow server.
+What a task of the sink takes in Spark: against boto3 and aws_kinesis_agg by hand, against the floor, record batches
+against rows, and its memory beside a slow server.
 
     python -m tests.bench.bench_sink
 """
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 from tests.bench.harness import Finding, Note, Row, show
 from tests.support.bench_sinks import ArrowSink, HandSink, RowSink
+from tests.support.floor_sink import FloorSink
 from tests.support.spark_harness import start_session
 
 from kinesis_emulator import Emulator, EmulatorProcess, Fault, Limits, Settings
@@ -32,6 +33,10 @@ CASES = (
     ("hand-sink", "by hand", 1000, True, None),
     ("hand-sink", "by hand", 100, False, None),
     ("hand-sink", "by hand", 1000, False, None),
+    ("floor-sink", "the floor", 100, True, None),
+    ("floor-sink", "the floor", 1000, True, None),
+    ("floor-sink", "the floor", 100, False, None),
+    ("floor-sink", "the floor", 1000, False, None),
     ("row-sink", "rows", 100, True, None),
     ("row-sink", "rows", 1000, False, None),
 )
@@ -60,9 +65,8 @@ def run() -> list[Finding]:
 @contextmanager
 def _session(directory: Path) -> Iterator[SparkSession]:
     spark = start_session(directory, master="local[1]")
-    spark.dataSource.register(ArrowSink)
-    spark.dataSource.register(RowSink)
-    spark.dataSource.register(HandSink)
+    for sink in (ArrowSink, RowSink, HandSink, FloorSink):
+        spark.dataSource.register(sink)
     try:
         yield spark
     finally:

@@ -21,7 +21,6 @@ from kinesis_core.reader import ReadSettings
 from kinesis_core.stream_planner import PlanSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
-
 from support.soak.processes import DRIVER, EMULATOR, Holding, holding
 from support.soak.verdict import Look, leaks
 from support.streams import KEY_ID, REGION, SECRET
@@ -142,7 +141,9 @@ SCENARIOS = {
 def main(name: str) -> None:
     with EmulatorProcess({"orders": SHARDS}, shard_capacity_records=2 * RECORDS) as emulator:
         keys = StaticKeys(KEY_ID, SECRET)
-        SCENARIOS[name](emulator, {"endpoint_url": emulator.endpoint_url, "region": REGION, "credentials": keys})
+        SCENARIOS[name](
+            emulator, {"endpoint_url": emulator.endpoint_url, "region": REGION, "credentials": keys}
+        )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-from docs.plots import draw
+from docs.drawing import draw
 from docs.sections import write_section
 from tests.bench.harness import Finding, Note, Plot, Row, readable, rows_of, show
 

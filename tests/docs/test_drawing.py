@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from docs.drawing import draw
 from docs.generate_benchmarks import BENCHMARKS, PAGE, render
-from docs.plots import draw
 from tests.bench.harness import Note, Plot, Row
 
 PLOT = Plot(

@@ -115,17 +115,20 @@ reshards = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
-@given(reshards, st.booleans(), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=100)
+@given(reshards, st.booleans(), st.sampled_from([1, 300, 2**24]), st.integers(0, 2**32))
 def test_resharding_misplaces_nothing_for_good(
-    plan: list[tuple[str, int, int]], aggregated: bool, seed: int
+    plan: list[tuple[str, int, int]], aggregated: bool, buffer_bytes: int, seed: int
 ) -> None:
     """
-    The stream is split and merged while it is written to: a reader that delivers everything finds every user
-    record, and the KCL, which drops aggregates that are not wholly at home, finds each exactly once.
+    The stream is split and merged while it is written to, and while rows wait for room: a reader that delivers
+    everything finds every user record, and the KCL, which drops aggregates that are not wholly at home, finds each
+    exactly once.
     """
     puts = FakePuts(random.Random(seed)).create(2)
-    settings_ = ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=500)
+    settings_ = ProducerSettings(
+        aggregation_enabled=aggregated, aggregation_max_size=500, buffer_bytes=buffer_bytes
+    )
     desk = Desk.open(puts, settings_, seed)
     for number in range(10):
         desk.put(_numbered(number * 50, number * 50 + 50))

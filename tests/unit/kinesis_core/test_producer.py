@@ -106,6 +106,31 @@ def test_a_closed_producer_takes_nothing() -> None:
         writing.flush()
 
 
+def test_a_producer_that_closes_takes_nothing() -> None:
+    """What was put before is written; who puts while that is done, or waits for room, is told."""
+    gate = Gate(1)
+    puts = FakePuts(before_put=gate).create(1)
+    writing = producer(puts, aggregation_enabled=False, buffer_bytes=1)
+    writing.put(b"1")
+    told: list[KinesisError] = []
+
+    def put() -> None:
+        with pytest.raises(KinesisError, match="The producer is closed") as raised:
+            writing.put(b"2")
+        told.append(raised.value)
+
+    waiting = in_thread(put)
+    gate.wait_for_requests()
+    closing = in_thread(writing.close)
+    waiting.join(PATIENCE_S)
+    assert closing.is_alive()
+    put()
+    gate.open()
+    closing.join(PATIENCE_S)
+    assert len(told) == 2
+    assert puts.copies() == Counter([b"1"])
+
+
 def test_aborting_sends_no_more() -> None:
     """What waits is forgotten, without a warning; requests on the way are waited for."""
     puts = FakePuts().create(1)

@@ -48,6 +48,32 @@ def test_records_wait_for_others_to_share_a_request_with() -> None:
     assert [len(parcel.entries) for parcel in take(desk)] == [499]
 
 
+def test_records_wait_for_others_while_they_have_time() -> None:
+    """However long records may wait for others, three quarters of their time are left for being written."""
+    desk = Desk.open(FakePuts().create(1), ProducerSettings(record_ttl_s=0.4, record_max_buffered_time_s=60))
+    desk.put(rows(10))
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(0.1)
+    desk.clock.sleep(0.1)
+    assert [parcel.user_records for parcel in take(desk)] == [10]
+
+
+def test_large_records_of_a_shard_wait_for_each_other() -> None:
+    """A record above a request's usual size has its shard for itself, and nobody looks for more meanwhile."""
+    desk = Desk.open(FakePuts(max_record_bytes=10 * 1024 * 1024).create(1), PLAIN)
+    for _ in range(4):  # the shard's window grows with what it takes
+        desk.put(rows(1, 3_000_000))
+        desk.flush()
+    desk.put(rows(2, 2_500_000))
+    desk.outbox.hurry += 1
+    requests = desk.outbox.ledger.tally["requests"]
+    [first] = take(desk)
+    assert take(desk) == []
+    assert desk.outbox.ledger.tally["requests"] == requests + 1
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(30)
+    desk.send([first])
+    assert len(take(desk)) == 1
+
+
 def test_a_full_request_is_sent_at_once() -> None:
     """500 records wait for nobody, and those beyond them wait on."""
     desk = Desk.open(FakePuts().create(1), PLAIN)

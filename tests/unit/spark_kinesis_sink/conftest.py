@@ -18,7 +18,10 @@ from spark_kinesis_sink import SinkOptions
 
 @define(eq=False)
 class FakeProducer:
-    """Takes everything but data that begins with `bad`, and fails to write what begins with `unwritable`."""
+    """
+    Takes everything but data that begins with `bad`, fails to write what begins with `unwritable`, and loses count of
+    what begins with `forgotten`.
+    """
 
     stream: StreamRef
     put: list[tuple[bytes, str | None, str | None]] = field(factory=list)
@@ -38,7 +41,8 @@ class FakeProducer:
         ):
             if found[0].startswith(b"bad"):
                 raise InvalidRecordError(f"Row {row} is bad.", row)
-            self.put.append(found)
+            if not found[0].startswith(b"forgotten"):
+                self.put.append(found)
 
     def flush(self) -> Totals:
         assert self.state == "open"

@@ -12,7 +12,7 @@ from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.blocks import Block, blocks_of_rows
 from spark_kinesis_sink.columns import Columns
-from spark_kinesis_sink.tasks import put_blocks
+from spark_kinesis_sink.tasks import check_written, put_blocks
 from spark_kinesis_sink.workers import MOST_OPEN, TaskProducers
 
 ORDERS = StreamRef("orders")
@@ -36,8 +36,9 @@ class Worker:
     def run(self, blocks: list[Block]) -> int:
         """Run a task and return how many user records it wrote."""
         with TaskProducers(self.options, self.made.open, self.idle) as producers:
-            put_blocks(blocks, producers, self.options.stream)
-            return producers.flush().user_records
+            rows = put_blocks(blocks, producers, self.options.stream)
+            check_written(rows, totals := producers.flush())
+            return totals.user_records
 
 
 def test_one_producer_for_all_tasks(made: Any) -> None:
@@ -67,6 +68,13 @@ def test_failed_task(made: Any, data: bytes, error: type[Exception]) -> None:
     assert [producer.state for producer in made.producers] == ["aborted"]
     assert worker.run(block(b"1")) == 1
     assert [producer.state for producer in made.producers] == ["aborted", "open"]
+
+
+def test_rows_that_nobody_knows_of(made: Any) -> None:
+    """A task whose producers know of fewer rows than it put fails: such a batch must not be committed."""
+    with pytest.raises(PutError, match="3 rows were put, and 2 are known to be in the stream") as caught:
+        Worker(made).run([*block(b"1", b"2"), *block(b"forgotten")])
+    assert caught.value.counts == {"Unaccounted": 1}
 
 
 def test_which_row(made: Any) -> None:

@@ -41,15 +41,17 @@ class BotoStreamApi(BotoCaller):
             lambda answer: _summary(answer["StreamDescriptionSummary"]),
         )
 
-    def list_shards(self) -> list[Shard]:
-        shards, token = self._list_shards(**self._stream, MaxResults=_SHARDS_A_PAGE)
+    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
+        shards, token = self._list_shards(with_retries, **self._stream, MaxResults=_SHARDS_A_PAGE)
         while token:
-            more, token = self._list_shards(NextToken=token)  # Kinesis refuses any other parameter beside it
+            # Kinesis refuses any other parameter beside it.
+            more, token = self._list_shards(with_retries, NextToken=token)
             shards += more
         return shards
 
-    def _list_shards(self, **request: Any) -> tuple[list[Shard], str | None]:
-        return self._ask(
+    def _list_shards(self, with_retries: bool, **request: Any) -> tuple[list[Shard], str | None]:
+        ask = self._ask if with_retries else self._ask_once
+        return ask(
             "ListShards",
             lambda: self.client.list_shards(**request),
             lambda answer: ([_shard(s) for s in answer["Shards"]], read_optional_text(answer, "NextToken")),

@@ -62,15 +62,20 @@ class BotoCaller:
         **where: str,
     ) -> T:
         """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
+        return self._repeat(action, lambda: self._ask_once(action, call, parse, **where), throttles, **where)
 
-        def attempt() -> T:
-            answer = self._call(action, call, **where)
-            try:
-                return parse(answer)
-            except GARBLED as error:
-                raise garbled(action, self._place(where), error) from error
-
-        return self._repeat(action, attempt, throttles, **where)
+    def _ask_once(
+        self,
+        action: str,
+        call: Callable[[], dict[str, Any]],
+        parse: Callable[[dict[str, Any]], T],
+        **where: str,
+    ) -> T:
+        answer = self._call(action, call, **where)
+        try:
+            return parse(answer)
+        except GARBLED as error:
+            raise garbled(action, self._place(where), error) from error
 
     def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
         return call_with_retries(

@@ -27,3 +27,10 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         if seconds > 0:
             time.sleep(seconds)
+
+
+class SteadyClock(SystemClock):
+    """For deadlines and pauses: counts from some moment of its own, and nobody can set it."""
+
+    def now_s(self) -> float:
+        return time.monotonic()

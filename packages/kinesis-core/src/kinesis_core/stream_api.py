@@ -72,8 +72,12 @@ class PutApi(Protocol):
         """Return the stream's facts. 20 calls/s per account."""
         ...
 
-    def list_shards(self) -> list[Shard]:
-        """Return all shards that Kinesis still knows, open and closed, in no particular order."""
+    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
+        """
+        Return all shards that Kinesis still knows, open and closed, in no particular order.
+
+        Without *with_retries* it is tried once: the caller has a deadline of its own.
+        """
         ...
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:

@@ -35,7 +35,8 @@ AGGREGATION_MAX_SIZE = Option[int](
 )
 RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
-    meaning="How long a row waits for others to share an aggregate and a request with. The end of a task waits for none.",
+    meaning="How long a row waits for others to share an aggregate and a request with: no longer than a quarter of `recordTtlMs`. "
+    "The end of a task waits for none.",
     parser=duration(0, 300, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
     default_text=f"{_DEFAULTS.record_max_buffered_time_s * 1000:g} ms",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from pyspark.sql.datasource import WriterCommitMessage
 
-from kinesis_core.errors import InvalidRecordError
+from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.options import StreamRef
 from kinesis_core.producing import Producer, Totals
@@ -47,24 +47,39 @@ class WriteTask:
         if self.options.freeze_worker_heap:
             freeze_heap()
         with plain_errors(), TaskProducers(self.options) as producers:
-            put_blocks(blocks, producers, self.options.stream)
-            return Written(producers.flush())
+            rows = put_blocks(blocks, producers, self.options.stream)
+            totals = producers.flush()
+            check_written(rows, totals)
+            return Written(totals)
 
 
-def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: StreamRef | None) -> None:
+def check_written(rows: int, totals: Totals) -> None:
+    """See that every row is accounted for: a mistake of ours must not become a batch that lacks some."""
+    if totals.user_records != rows:
+        raise PutError(
+            f"{rows} rows were put, and {totals.user_records} are known to be in the stream. The task fails, so that "
+            "Spark writes them again. This is a bug: please report it, with the log.",
+            {"Unaccounted": rows - totals.user_records},
+        )
+
+
+def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: StreamRef | None) -> int:
     """
-    Put all rows of *blocks* to *stream*, or, if it is None, to the stream that each of them names.
+    Put all rows of *blocks* to *stream*, or, if it is None, to the stream that each of them names; return how many.
 
     Raises:
         InvalidRecordError: A row cannot be written; it says which of the task's rows.
         PutError: Something that was put before cannot be written.
     """
+    rows = 0
     for block in blocks:
+        rows += len(block.data)
         if stream is not None:
             _put(block, producers.get(stream))
             continue
         for name, part in block.by_stream():
             _put(part, producers.get(StreamRef(name)))
+    return rows
 
 
 def _put(block: Block, producer: Producer) -> None:

@@ -19,7 +19,8 @@ from kinesis_core.service_errors import is_retryable
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
 
 Landing = tuple[Parcel, str]
-"""An aggregate, and the shard that it came to, which is another than it was made for."""
+"""A parcel, and a shard that it came to, which is another than it was made for."""
+_MISPLACED = "Kinesis puts them into a shard that does not own their keys, by its own list of shards."
 
 
 @define(eq=False)
@@ -30,8 +31,8 @@ class Answers:
 
     def settle(self, request: Sequence[Parcel], answer: PutAnswer, now_s: float) -> list[Landing]:
         """
-        Note the answer to a request. Returns the aggregates that came to another shard than they were made for:
-        they wait for `place`.
+        Note the answer to a request. Returns what came to another shard than it was made for: aggregates wait for
+        `place`, plain records are written wherever they are.
         """
         landings: list[Landing] = []
         refused: list[Parcel] = []
@@ -39,7 +40,7 @@ class Answers:
             self.outbox.router.lane(parcel.shard_id).landed(parcel)
             if fate.elsewhere is not None:
                 landings.append((parcel, fate.elsewhere))
-            elif fate.written is not None:
+            if fate.written is not None and not (fate.elsewhere and parcel.is_aggregate):
                 self.outbox.note_written(fate.written)
             if fate.refused is not None:
                 refused.append(fate.refused)
@@ -109,6 +110,10 @@ class Answers:
 
     # When the stream is resharded
 
+    def unknown_shards(self, landings: Sequence[Landing]) -> list[str]:
+        """Return the shards that these aggregates came to and the shard map does not have."""
+        return sorted({shard_id for _, shard_id in landings} - self.outbox.router.shards.ranges.keys())
+
     def knows_why(self, landings: Sequence[Landing]) -> bool:
         """Return whether the shard map explains that these aggregates came to other shards."""
         shards = self.outbox.router.shards
@@ -129,7 +134,7 @@ class Answers:
                 outbox.note_written(parcel)
             else:
                 outbox.ledger.tally["misplaced"] += parcel.user_records
-                parcel.label = parcel.label.again("Misplaced", "", is_unsure=False)
+                parcel.label = parcel.label.again("Misplaced", _MISPLACED, is_unsure=False)
                 outbox.scatter(parcel)
                 misplaced.append(parcel)
         if misplaced:

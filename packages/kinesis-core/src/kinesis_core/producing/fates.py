@@ -18,7 +18,7 @@ class Fate:
     refused: Parcel | None = None
     """With the reason on its label."""
     elsewhere: str | None = None
-    """The shard that an aggregate came to, if that is another than it was made for."""
+    """A shard that it came to, if that is another than it was made for."""
 
 
 def fates(request: Sequence[Parcel], answer: PutAnswer) -> Iterator[Fate]:
@@ -41,7 +41,5 @@ def _fate(parcel: Parcel, results: Sequence[PutResult]) -> Fate:
 
 
 def _elsewhere(parcel: Parcel, results: Sequence[PutResult]) -> str | None:
-    if not parcel.is_aggregate or not results:
-        return None
-    landed = results[0].shard_id
-    return None if landed == parcel.shard_id else landed
+    landed = (result.shard_id for result in results)
+    return next((shard_id for shard_id in landed if shard_id != parcel.shard_id), None)

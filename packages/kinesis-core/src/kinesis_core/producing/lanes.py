@@ -11,8 +11,12 @@ from attrs import define, field
 
 from kinesis_core.producing.parcels import Box, Parcel
 from kinesis_core.producing.shard_pace import ShardPace
-from kinesis_core.puts import MAX_PUT_BYTES
 
+REQUEST_BYTES = 2 * 1024 * 1024
+"""
+A request that holds so much is not filled up to the 10 MiB it may have: each connection needs the memory for it, and
+larger ones are hardly faster. One record may be larger, and goes beside no other of its shard.
+"""
 _SMALL_PARCEL = 250
 """Records. Larger parcels are not put together: requests are filled with whole ones, which costs nothing."""
 
@@ -43,7 +47,7 @@ class Lane:
     def can_fly(self) -> bool:
         """Whether something waits, and at least one record of it may be sent beside what is on the way."""
         return bool(self.queue) and (
-            not self._flying_records or self._fitting(self.queue[0], 1, MAX_PUT_BYTES) > 0
+            not self._flying_records or self._fitting(self.queue[0], 1, REQUEST_BYTES) > 0
         )
 
     def next_s(self, *, hurry: bool) -> float:

@@ -8,29 +8,23 @@ of them. They leave in no other way, but for a failure that everybody hears of.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
 from kinesis_core.errors import PutError
 from kinesis_core.producing.failures import put_error
-from kinesis_core.producing.lanes import Lane
+from kinesis_core.producing.lanes import REQUEST_BYTES, Lane
 from kinesis_core.producing.ledger import Ledger
 from kinesis_core.producing.packer import Packer
 from kinesis_core.producing.parcels import Label, Parcel
 from kinesis_core.producing.router import Groups, Router
 from kinesis_core.producing.routing import ShardMap
-from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.puts import MAX_PUT_RECORDS
 
-REQUEST_BYTES = 2 * 1024 * 1024
-"""
-A request that holds so much is not filled up to the 10 MiB it may have: each connection needs the memory for it, and
-larger ones are hardly faster.
-"""
 _PART_OF_TTL = 4
-"""What waits for a shard shall be written in this part of the time that a record has."""
+"""What waits for a shard shall be written in this part of the time that a record has, and waits for others no longer."""
 
 
 @define(eq=False)
@@ -65,10 +59,11 @@ class Outbox:
 
     def offer(self, groups: Groups, now_s: float) -> Groups:
         """Take in the groups that there is room for, and return the others."""
-        due_s = now_s + self.settings.record_max_buffered_time_s
-        label = Label(due_s, now_s + self.settings.record_ttl_s, self._generation)
+        settings = self.settings
+        buffered_s = min(settings.record_max_buffered_time_s, settings.record_ttl_s / _PART_OF_TTL)
+        label = Label(now_s + buffered_s, now_s + settings.record_ttl_s, self._generation)
         left: Groups = {}
-        for lane, rows in self._regrouped(groups):
+        for lane, rows in self._regrouped(groups).items():
             if lane.is_full or self.is_full:
                 left[lane] = rows
             else:
@@ -81,10 +76,15 @@ class Outbox:
     def is_full(self) -> bool:
         return self.ledger.held_bytes >= self.settings.buffer_bytes
 
-    def _regrouped(self, groups: Groups) -> Iterator[tuple[Lane, Rows]]:
-        """Yield the groups; for a shard that is gone by now, by the shards that took its place."""
-        for lane, rows in groups.items():
-            yield from self.router.group(rows).items() if lane.is_gone else ((lane, rows),)
+    def _regrouped(self, groups: Groups) -> Groups:
+        """Return the groups; those for shards that are gone by now go to the shards that took their place."""
+        if not any(lane.is_gone for lane in groups):
+            return groups
+        regrouped: Groups = {}
+        for group in groups.values():
+            for lane, rows in self.router.group(group).items():
+                regrouped[lane] = regrouped[lane].joined(rows) if lane in regrouped else rows
+        return regrouped
 
     def seal(self) -> None:
         """Close all boxes: nothing waits for more to come."""
@@ -132,7 +132,7 @@ class Outbox:
             if parcel.label.is_unsure:
                 self.ledger.tally["resent"] += parcel.user_records
                 parcel.label = evolve(parcel.label, is_unsure=False)
-        self.ledger.tally["requests"] += 1
+        self.ledger.tally["requests"] += bool(request)
         return request
 
     def wait_s(self, now_s: float) -> float | None:

@@ -15,7 +15,7 @@ from itertools import islice
 from types import TracebackType
 from typing import cast
 
-from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.connections import open_stream
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.producing.outbox import Outbox
@@ -61,7 +61,7 @@ class Producer:
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
         self._random_keys = random_keys(rng)
         self._random_lock = threading.Lock()
-        self._sender = Sender(api, outbox, clock or SystemClock())
+        self._sender = Sender(api, outbox, clock or SteadyClock())
         self._is_closed = False
 
     @classmethod
@@ -153,7 +153,7 @@ class Producer:
 
     def close(self) -> Totals:
         """
-        Flush, and stop the threads. Closing again does nothing.
+        Take no more records, flush, and stop the threads. Closing again does nothing.
 
         Raises:
             PutError: Something could not be written, and nobody was told yet.

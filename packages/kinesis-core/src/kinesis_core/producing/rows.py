@@ -46,6 +46,13 @@ class Rows:
         hash_keys = None if self.hash_keys is None else self.hash_keys[start:stop]
         return Rows(self.data[start:stop], self.keys[start:stop], hash_keys)
 
+    def joined(self, other: Rows) -> Rows:
+        """Return these rows, and *other* behind them."""
+        hash_keys = None
+        if self.hash_keys is not None or other.hash_keys is not None:
+            hash_keys = [row.hash_key(place) for row in (self, other) for place in range(len(row))]
+        return Rows([*self.data, *other.data], [*self.keys, *other.keys], hash_keys)
+
     def pick(self, places: Sequence[int]) -> Rows:
         """Return the rows in *places*."""
         if len(places) == 1:

@@ -14,10 +14,11 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
 from kinesis_core.logs import get_logger
 from kinesis_core.producing.answers import Answers, Landing
-from kinesis_core.producing.outbox import REQUEST_BYTES, Outbox
+from kinesis_core.producing.lanes import REQUEST_BYTES
+from kinesis_core.producing.outbox import Outbox
 from kinesis_core.producing.parcels import Parcel
+from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.router import Groups
-from kinesis_core.producing.routing import ShardMap
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.totals import Totals
 from kinesis_core.puts import MAX_PUT_RECORDS
@@ -25,8 +26,9 @@ from kinesis_core.stream_api import PutApi
 
 log = get_logger("kinesis_core")
 
-_LISTINGS, _LISTING_PAUSE_S = 5, 0.2
-"""A listing may be older than the answer that told of a new shard."""
+_CLOSED = "The producer is closed."
+_LOOK_EVERY_S = 10.0
+"""So often plain records are asked which shards they came to; aggregates are always asked."""
 
 
 @define(eq=False)
@@ -37,6 +39,9 @@ class Sender:
     outbox: Outbox
     clock: Clock
     answers: Answers = field(init=False)
+    _reshards: Reshards = field(init=False)
+    _looks_s: float = field(default=0.0, init=False)
+    """When plain records are next asked where they came to."""
     _lock: threading.RLock = field(factory=threading.RLock, init=False)
     """Re-entrant, because a forgotten producer is collected, and cancels, wherever Python happens to be."""
     _work: threading.Condition = field(init=False)
@@ -47,8 +52,9 @@ class Sender:
     """How many callers wait for room."""
     _flushing: list[int] = field(factory=list, init=False)
     """The generations that callers wait for."""
-    _listing: threading.Lock = field(factory=threading.Lock, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
+    _is_closing: bool = field(default=False, init=False)
+    """Whether no more rows are taken in."""
     _is_stopped: bool = field(default=False, init=False)
     _is_failure_told: bool = field(default=False, init=False)
     _alarm_s: float = field(default=math.inf, init=False)
@@ -57,6 +63,7 @@ class Sender:
 
     def __attrs_post_init__(self) -> None:
         self.answers = Answers(self.outbox)
+        self._reshards = Reshards(self.api, self.answers, self.clock, self._lock, lambda: self._is_stopped)
         self._work = threading.Condition(self._lock)
         self._news = threading.Condition(self._lock)
 
@@ -65,12 +72,17 @@ class Sender:
     def put(self, rows: Rows) -> None:
         """Take in *rows*; wait for room where there is none."""
         with self._lock:
-            self._check()
             groups = self.outbox.router.group(rows)
-            left = self.outbox.offer(groups, self.clock.now_s())
+            left = self._offer(groups)
             self._tell_threads()
             if left:
                 self._wait_for_room(left)
+
+    def _offer(self, groups: Groups) -> Groups:
+        self._check()
+        if self._is_closing:
+            raise KinesisError(_CLOSED)
+        return self.outbox.offer(groups, self.clock.now_s())
 
     def _wait_for_room(self, left: Groups) -> None:
         self.outbox.hurry += 1
@@ -79,8 +91,7 @@ class Sender:
             while left:
                 self._work.notify()
                 self._news.wait()
-                self._check()
-                left = self.outbox.offer(left, self.clock.now_s())
+                left = self._offer(left)
             self._work.notify()
         finally:
             self.outbox.hurry -= 1
@@ -104,8 +115,10 @@ class Sender:
             return self.outbox.ledger.take_totals()
 
     def finish(self) -> Totals:
-        """Flush; but if there is a failure that a caller was told of, that is enough."""
+        """Take in no more, and flush; but if there is a failure that a caller was told of, that is enough."""
         with self._lock:
+            self._is_closing = True
+            self._news.notify_all()  # whoever waits for room waits for nothing
             if self._is_failure_told:
                 return self.outbox.ledger.take_totals()
         return self.flush()
@@ -131,7 +144,7 @@ class Sender:
             self._is_failure_told = True
             raise PutError(*self.outbox.failure.args)
         if self._is_stopped:
-            raise KinesisError("The producer is closed.")
+            raise KinesisError(_CLOSED)
 
     def _tell_threads(self) -> None:
         """Wake a thread when there may be a request's worth, or when all would sleep too long."""
@@ -195,46 +208,36 @@ class Sender:
 
     def _send(self, request: Sequence[Parcel]) -> None:
         entries = list(chain.from_iterable(parcel.entries for parcel in request))
-        needs_shards = any(parcel.is_aggregate for parcel in request)
         landings: list[Landing] = []
         try:
-            answer = self.api.put_records(entries, with_results=needs_shards)
+            answer = self.api.put_records(entries, with_results=self._needs_shards(request))
         except ServiceError as error:
             with self._lock:
                 self.answers.bounce(request, error, self.clock.now_s())
         else:
             with self._lock:
                 landings = self.answers.settle(request, answer, self.clock.now_s())
-        if landings:
-            self._place(landings)
+        self._look_into([landing for landing in landings if landing[0].is_aggregate], landings)
         with self._lock:
             self._tell_callers()
+
+    def _needs_shards(self, request: Sequence[Parcel]) -> bool:
+        with self._lock:
+            now_s = self.clock.now_s()
+            looks = now_s >= self._looks_s
+            if looks:
+                self._looks_s = now_s + _LOOK_EVERY_S
+        return looks or any(parcel.is_aggregate for parcel in request)
+
+    def _look_into(self, aggregates: Sequence[Landing], landings: Sequence[Landing]) -> None:
+        """See why records came to other shards than they were made for."""
+        if aggregates:
+            self._reshards.place(aggregates)
+        elif landings:
+            self._reshards.refresh()
 
     def _tell_callers(self) -> None:
         """Wake those who put or flush when what happened may be what one of them waits for."""
         is_over = self.outbox.failure is not None or any(map(self.outbox.ledger.is_written, self._flushing))
         if is_over or self._wants_room:
             self._news.notify_all()
-
-    def _place(self, landings: Sequence[Landing]) -> None:
-        """Find out why aggregates came to other shards than they were made for, and act upon it."""
-        try:
-            self._refresh(landings)
-        except ServiceError as error:
-            with self._lock:
-                self.answers.lose(landings, error)
-            return
-        with self._lock:
-            self.answers.place(landings)
-
-    def _refresh(self, landings: Sequence[Landing]) -> None:
-        with self._listing:  # the others wait, and then find the map that one has fetched
-            for attempt in range(_LISTINGS):
-                with self._lock:
-                    if self.answers.knows_why(landings):
-                        return
-                self.clock.sleep(_LISTING_PAUSE_S if attempt else 0.0)
-                shards = ShardMap.of(self.api.list_shards())
-                with self._lock:
-                    self.outbox.use(shards)
-                log.info("shards.discovered", stream=self.outbox.stream, shards=len(shards.open_shards))

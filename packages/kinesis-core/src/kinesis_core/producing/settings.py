@@ -19,7 +19,10 @@ class ProducerSettings:
     aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
     """Bytes of an aggregate, all of it. A user record that would not fit goes plain."""
     record_max_buffered_time_s: float = field(default=1.0, validator=validators.ge(0))
-    """How long a user record waits for others to share an aggregate, or a request, with."""
+    """
+    How long a user record waits for others to share an aggregate, or a request, with; at most a quarter of
+    `record_ttl_s`.
+    """
     max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(32)])
     """Requests in flight at once, each with a thread."""
     record_ttl_s: float = field(default=30.0, validator=validators.gt(0))

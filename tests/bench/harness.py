@@ -7,10 +7,12 @@ A module `bench_<name>` has a function `run` that returns its findings in the or
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from attrs import frozen
@@ -113,6 +115,25 @@ def _turn(work: Callable[[], object], calls: int) -> float:
     for _ in range(calls):
         work()
     return (time.process_time() - start_s) / calls
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """
+    Keep on one core what is started in the block, where the system can do that.
+
+    CPU time is that of the work, then. Hyperthreads of one core slow each other down, so that whoever lets several
+    threads work at a time, or a server beside them, would seem to work more than who does one thing after the other.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def rows_of(findings: Iterable[Finding]) -> list[Row]:

@@ -25,7 +25,7 @@ import botocore.serialize
 import botocore.session
 from attrs import frozen
 from tests.bench.bench_decode import RECORDS_PER_CPU_S, STREAM, random_payloads
-from tests.bench.harness import Row, measure, show
+from tests.bench.harness import Row, measure, one_core, show
 from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
@@ -48,7 +48,7 @@ AGGREGATES_A_REQUEST = 200
 
 def run() -> list[Row]:
     """Return one row per way of writing and size of record."""
-    with tempfile.TemporaryDirectory() as folder, _answering(Path(folder)) as server:
+    with one_core(), tempfile.TemporaryDirectory() as folder, _answering(Path(folder)) as server:
         return [
             _encode(100, KEYS, target=4),
             _encode(1_000, KEYS, target=4),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from tests.bench.harness import Finding, Note, Plot, Row, show
+from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader
 from tests.bench.read_steps import measure_steps, steps_table
@@ -89,7 +89,7 @@ class Measured:
 
 
 def run() -> list[Finding]:
-    with tempfile.TemporaryDirectory() as folder:
+    with one_core(), tempfile.TemporaryDirectory() as folder:
         tls = make_certificate(Path(folder))
         os.environ["AWS_CA_BUNDLE"] = str(tls[0])  # the workers inherit it
         spark = start_session(Path(folder), config=SESSION)

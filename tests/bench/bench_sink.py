@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
-from tests.bench.harness import Finding, Note, Row, show
+from tests.bench.harness import Finding, Note, Row, one_core, show
 from tests.support.bench_sinks import ArrowSink, HandSink, RowSink
 from tests.support.floor_sink import FloorSink
 from tests.support.spark_harness import start_session
@@ -54,7 +54,7 @@ _OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "te
 
 
 def run() -> list[Finding]:
-    with tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
+    with one_core(), tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
         bench = _Bench(spark, Path(directory))
         rows = [bench.compare(*case) for case in CASES]
     # Memory in a session of its own: a worker's peak is that of all its tasks.

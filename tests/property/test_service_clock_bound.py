@@ -33,3 +33,29 @@ def test_it_is_never_ahead_of_the_service(
         assert 0 <= behind_ms <= 1000 * back_s + 1001
     clock.sleep(idle_s)
     assert service.now_ms() <= (clock.now + skew_s) * 1000
+
+
+@given(
+    st.floats(-600, 600),
+    st.lists(st.tuples(seconds, st.floats(0, 10)), max_size=70),
+    st.floats(0, 600),
+    st.floats(0, 10),
+)
+def test_a_refusal_tells_it_whatever_came_before(
+    skew_s: float, answers: list[tuple[float, float]], step_s: float, back_s: float
+) -> None:
+    """However far our clock is set forward, the bound is behind the service again as soon as a refusal has come."""
+    clock = FakeClock()
+    service = ServiceClock(clock)
+    for pause_s, late_s in answers:
+        clock.sleep(pause_s)
+        date = formatdate(clock.now + skew_s, usegmt=True)
+        clock.sleep(late_s)
+        service.note(date)
+    clock.now += step_s
+    date = formatdate(clock.now + skew_s - step_s, usegmt=True)
+    clock.sleep(back_s)
+    service.forget()
+    service.note(date)
+    behind_ms = (clock.now + skew_s - step_s) * 1000 - service.now_ms()
+    assert 0 <= behind_ms <= 1000 * back_s + 1001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from email.utils import parsedate_to_datetime
+from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
 
 import botocore.exceptions as boto
@@ -377,3 +377,29 @@ def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canne
     (_, refused), (_, accepted) = canned.asked
     assert refused["Timestamp"] == 4_000_000_000
     assert accepted["Timestamp"] == parsedate_to_datetime("Sat, 21 Nov 2026 01:13:43 GMT").timestamp()
+
+
+@pytest.mark.parametrize("step_s", [0.5, 1.0, 2.0, 2.9, 5.0])
+def test_a_small_step_of_our_clock_costs_one_refusal(
+    step_s: float, api: BotoStreamApi, canned: Canned, clock: FakeClock
+) -> None:
+    """Where a time server set our clock forward a little, what the answers before it told counts no more."""
+    for _ in range(70):
+        clock.sleep(0.21)
+        canned.answer(PAGE, date=formatdate(clock.now, usegmt=True))
+        api.get_records("iterator", 1)
+    service_s = clock.now
+    clock.now += step_s
+    canned.answer({"__type": "InvalidArgumentException"}, 400, formatdate(service_s, usegmt=True))
+    canned.answer(ITERATOR)
+    assert api.get_iterator("shardId-000000000000", AtTimestamp(api.now_ms())) == "iterator"
+    (_, refused), (_, accepted) = canned.asked[-2:]
+    assert service_s - 1 <= accepted["Timestamp"] <= service_s < refused["Timestamp"]
+
+
+def test_a_time_that_is_past_is_refused_once(api: BotoStreamApi, canned: Canned) -> None:
+    """A request that is refused for another reason than its time is not made again."""
+    canned.refuse("InvalidArgumentException")
+    with pytest.raises(InvalidRequestError):
+        api.get_iterator("shardId-000000000000", AtTimestamp(1_700_000_000_000))
+    assert len(canned.asked) == 1

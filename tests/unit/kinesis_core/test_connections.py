@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import HTTPClientError, NoCredentialsError
 
 from kinesis_core.connections import open_stream
 from kinesis_core.errors import UnavailableError
+from kinesis_core.fan_out.connections import open_subscriptions
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.service_errors import translate
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
+from kinesis_credentials.failures import translate as translate_lookup
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -78,6 +80,32 @@ def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(CredentialsError):
         open_stream(connection(port=11, credentials=DefaultChain()), ORDERS)
     forget_sessions()
+
+
+def test_what_no_class_of_botocores_stands_for_is_named_only() -> None:
+    """Of an error of the HTTP client's own only the name is told: its text may show the header with a token."""
+    wrapped = HTTPClientError(error=ValueError("Invalid header value b't0ken'"))
+    for translated in (
+        translate("GetRecords", "stream=orders", wrapped),
+        translate_lookup(wrapped, "assume-role"),
+    ):
+        assert "t0ken" not in str(translated)
+        assert "ValueError" in str(translated)
+
+
+def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a notebook sets keys of another account, whatever is opened from then on uses them."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
+    opened = []
+    for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
+        by_chain = connection(credentials=DefaultChain())
+        opened.append(open_stream(by_chain, ORDERS))
+        clients = (opened[-1].client, open_subscriptions(by_chain, ORDERS, "arn", over_http2=True).client)
+        for client in clients:
+            assert client._request_signer._credentials.access_key == key_id
+        assert opened[-1].calls.credentials.access_key == key_id
+    assert opened[0] is opened[1] is not opened[2]
 
 
 def test_credentials_that_vanish_are_no_passing_trouble() -> None:

@@ -185,8 +185,8 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "awsAccessKeyId": "AKID", "awsSecretKey": "s3 cr3t"},
-            "Option 'awsAccessKeyId' and its like are damaged. The secret key has white space in it; "
-            "copy it again without.",
+            "Option 'awsAccessKeyId' and its like are damaged. The secret key has white space, a control "
+            "character or a letter outside ASCII in it; copy it again without.",
         ),
         (
             {"streamARN": ARN, "retryInterval": "20 s", "maxRetryInterval": "10 s"},

@@ -3,106 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
-from attrs import define, field
 
-from kinesis_core.cuts import After
-from kinesis_core.errors import AccessDeniedError
-from kinesis_core.offsets import Offset, Position, StreamOffset
-from kinesis_core.plan_ahead import LEAD, PlanAhead, daemon_timer
+from kinesis_core.errors import AccessDeniedError, DataLossError, ServiceError, UnavailableError
+from kinesis_core.plan_ahead import LEAD, daemon_timer
 from support.fake_stream import FakeClock
-
-BATCH_S = 5.0
-
-
-def at(number: int) -> Offset:
-    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": Position(After(number))})})
-
-
-@define
-class HandTimer:
-    """Fires when the test says so; its function has then run to its end."""
-
-    after_s: float
-    call: Callable[[], None]
-    is_cancelled: bool = False
-
-    def start(self) -> None:
-        pass
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
-
-    def join(self) -> None:
-        pass
-
-
-@define
-class SlowPlanner:
-    """Takes a second for a plan; what is new is said by the test."""
-
-    clock: FakeClock
-    planning_s: float = 1.0
-    tip: int = 0
-    error: Exception | None = None
-    plans: list[tuple[Offset, bool]] = field(factory=list)
-
-    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
-        self.plans.append((start, bounded))
-        self.clock.sleep(self.planning_s)
-        if self.error is not None:
-            raise self.error
-        return start if start == at(self.tip) else at(self.tip)
-
-    def lag_ms(self) -> dict[str, dict[str, int]]:
-        return {"orders": {"shardId-000000000000": self.tip}}
-
-
-@define
-class Driver:
-    """Asks for one batch after the other, as Spark does, and takes its time with each."""
-
-    planner: SlowPlanner = field(factory=lambda: SlowPlanner(FakeClock()))
-    timers: list[HandTimer] = field(factory=list)
-    start: Offset = field(factory=lambda: at(0))
-    plans: PlanAhead = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.plans = PlanAhead(self.planner, self.planner.clock, self._make_timer)
-
-    def _make_timer(self, after_s: float, call: Callable[[], None]) -> HandTimer:
-        self.timers.append(HandTimer(after_s, call))
-        return self.timers[-1]
-
-    @property
-    def clock(self) -> FakeClock:
-        return self.planner.clock
-
-    def ask(self, *, bounded: bool = True) -> float:
-        """Ask for the next batch; return how many seconds that took."""
-        begun_s = self.clock.now_s()
-        self.start = self.plans.next_offset(self.start, bounded=bounded)
-        return self.clock.now_s() - begun_s
-
-    def settle(self) -> None:
-        """Process two batches: from then on it is known how long one takes."""
-        for tip in (10, 20):
-            self.planner.tip = tip
-            self.ask()
-            self.process() if tip == 10 else None
-
-    def process(self) -> None:
-        """Process a batch; a plan that is due meanwhile is made."""
-        due = self.timers[-1] if self.timers and not self.timers[-1].is_cancelled else None
-        if due is None:
-            self.clock.sleep(BATCH_S)
-            return
-        before_s = self.clock.now_s()
-        self.clock.sleep(due.after_s)
-        due.call()
-        self.clock.sleep(BATCH_S - (self.clock.now_s() - before_s))
+from support.slow_planner import BATCH_S, Driver, SlowPlanner, at
 
 
 @pytest.fixture
@@ -205,13 +112,40 @@ def test_another_limit_is_planned_anew(driver: Driver) -> None:
     assert driver.planner.plans[-1] == (at(20), False)
 
 
-def test_an_error_of_a_plan_made_ahead_is_raised(driver: Driver) -> None:
-    """An error while planning ahead comes up when the batch is asked for, and is not the last word."""
+OUTAGE = UnavailableError("nobody answers", "EndpointConnectionError")
+REFUSAL = AccessDeniedError("no", "AccessDeniedException")
+
+
+@pytest.mark.parametrize("error", [OUTAGE, REFUSAL])
+@pytest.mark.parametrize("waited_s", [0, 3600])
+def test_an_outage_that_is_over_is_none(waited_s: float, error: ServiceError, driver: Driver) -> None:
+    """What the service said while a batch was processed does not count when it says otherwise by the batch's end."""
     driver.settle()
-    driver.planner.tip, driver.planner.error = 30, AccessDeniedError("no", "AccessDeniedException")
+    driver.planner.tip, driver.planner.error = 30, error
     driver.process()
     driver.planner.error = None
-    with pytest.raises(AccessDeniedError):
+    driver.clock.sleep(waited_s)
+    driver.ask()
+    assert driver.start == at(30)
+
+
+@pytest.mark.parametrize("error", [OUTAGE, REFUSAL])
+def test_an_outage_that_lasts_is_raised(error: ServiceError, driver: Driver) -> None:
+    """An error that came while planning ahead, and comes again when the batch is asked for, is raised."""
+    driver.settle()
+    driver.planner.tip, driver.planner.error = 30, error
+    driver.process()
+    with pytest.raises(type(error)):
+        driver.ask()
+
+
+def test_lost_data_is_lost_however_late_it_is_told(driver: Driver) -> None:
+    """An error that does not pass comes up when the batch is asked for, and is not the last word."""
+    driver.settle()
+    driver.planner.tip, driver.planner.error = 30, DataLossError("records are gone")
+    driver.process()
+    driver.planner.error = None
+    with pytest.raises(DataLossError):
         driver.ask()
     driver.ask()
     assert driver.start == at(30)

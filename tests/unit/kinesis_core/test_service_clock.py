@@ -40,6 +40,21 @@ def test_a_damaged_date_says_nothing(date: str | None) -> None:
     assert service.now_ms() == NOW_S * 1000 - 2000
 
 
+@pytest.mark.parametrize("step_s", [0.5, 1.0, 2.0, 2.9, 5.0])
+def test_a_small_step_forward_is_noticed_with_a_refusal(step_s: float) -> None:
+    """What was learned before our own clock was set forward by little is forgotten when a request was refused."""
+    clock = FakeClock(NOW_S)
+    service = ServiceClock(clock)
+    for _ in range(30):
+        clock.sleep(0.1)
+        service.note(heard(clock.now))
+    service_s = clock.now
+    clock.now += step_s
+    service.forget()
+    service.note(heard(service_s))
+    assert service_s * 1000 - 1000 <= service.now_ms() <= service_s * 1000
+
+
 def test_a_clock_that_is_set_forward_is_noticed_with_the_next_answer() -> None:
     """What was learned before our own clock was set forward is forgotten, not believed for 64 answers more."""
     clock = FakeClock(NOW_S)

@@ -22,6 +22,7 @@ from kinesis_credentials import (
     check,
     open_session,
 )
+from kinesis_credentials.keys import Keys, MalformedKeysError
 
 KEYS = StaticKeys("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
 
@@ -89,6 +90,38 @@ def test_half_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SourceFailedError, match="missing: AWS_SECRET_ACCESS_KEY") as caught:
         check(open_session(DefaultChain()))
     assert "AKIDEXAMPLE" not in str(caught.value)
+
+
+VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_keys_that_cannot_be_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that was set with a newline at its end is named before anything is sent, and not shown."""
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, "s3cr3t-invented\n" if variable == name else "clean")
+    with pytest.raises(SourceFailedError, match=f"^{name} has white space.*set it again without") as caught:
+        check(open_session(DefaultChain()))
+    assert "s3cr3t" not in f"{caught.value!r} {caught.value}"
+    assert not caught.value.retryable
+
+
+def test_a_profile_with_keys_that_cannot_be_sent(aws_home: Path) -> None:
+    """A part of keys that another source gives goes by its name and the source's."""
+    (aws_home / "credentials").write_text("[default]\naws_access_key_id=one\naws_secret_access_key=t wo\n")
+    with pytest.raises(
+        SourceFailedError, match=r"^The secret key that shared-credentials-file gives has white"
+    ):
+        check(open_session(DefaultChain()))
+
+
+@pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
+def test_an_answer_with_keys_that_cannot_be_sent(name: str) -> None:
+    """A part of keys in an answer of STS or of a user's class goes by its name there, and is not shown."""
+    answer = {"AccessKeyId": "one", "SecretAccessKey": "two", "SessionToken": "three", name: "s3cr3t\n"}
+    with pytest.raises(MalformedKeysError, match=f"^'{name}' has white space") as caught:
+        Keys.read(answer)
+    assert "s3cr3t" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,23 @@ def test_repr_of_short_key_id() -> None:
         (("", "s3cr3t"), "The secret key needs the access key id beside it."),
         (("", "", "t0ken"), "The session token needs the access key id and secret key beside it."),
         (("AKIDEXAMPLE", "", "t0ken"), "The access key id needs the secret key beside it."),
-        (("AKIDEXAMPLE", "s3cr3t\n"), "The secret key has white space in it; copy it again without."),
     ],
 )
 def test_incomplete_keys(arguments: tuple[str, ...], message: str) -> None:
-    """A part that is missing or damaged is named, and no part is shown."""
+    """A part that is missing is named, and no part is shown."""
     with pytest.raises(IncompleteKeysError) as caught:
         StaticKeys(*arguments)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("damage", ["\n", " ", "\t", "\x00", "\x7f", "\u00a0", "\u20ac"])
+@pytest.mark.parametrize(("part", "name"), [(0, "access key id"), (1, "secret key"), (2, "session token")])
+def test_keys_that_cannot_be_sent(part: int, name: str, damage: str) -> None:
+    """A part that is damaged is named, and no part is shown."""
+    parts = ["AKIDEXAMPLE", "s3cr3t", "t0ken"]
+    parts[part] += damage
+    with pytest.raises(IncompleteKeysError) as caught:
+        StaticKeys(*parts)
+    assert str(caught.value) == (
+        f"The {name} has white space, a control character or a letter outside ASCII in it; copy it again without."
+    )

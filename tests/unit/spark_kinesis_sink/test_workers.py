@@ -59,6 +59,15 @@ def test_other_options(made: Any) -> None:
     assert len(made.producers) == 2
 
 
+def test_other_keys(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that finds other keys in its environment writes with them, not as the task before it."""
+    worker = Worker(made)
+    for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
+        worker.run(block(b"1"))
+    assert [len(producer.put) for producer in made.producers] == [2, 1]
+
+
 @pytest.mark.parametrize(("data", "error"), [(b"bad", InvalidRecordError), (b"unwritable", PutError)])
 def test_failed_task(made: Any, data: bytes, error: type[Exception]) -> None:
     """A producer that was in a task that failed is thrown away with what it holds."""

@@ -14,6 +14,7 @@ from kinesis_credentials.errors import (
     SourceUnavailableError,
 )
 from kinesis_credentials.expiry import renew_expired
+from kinesis_credentials.failures import say
 from kinesis_credentials.regions import find_arn_region, resolve_region
 from kinesis_credentials.sessions import (
     cached_session,
@@ -59,4 +60,5 @@ __all__ = [
     "open_session",
     "renew_expired",
     "resolve_region",
+    "say",
 ]

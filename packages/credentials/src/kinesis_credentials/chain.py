@@ -11,8 +11,9 @@ from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.session import Session
 
 from kinesis_credentials.credentials import RenewableCredentials
-from kinesis_credentials.errors import Attempt, NoCredentialsError
+from kinesis_credentials.errors import Attempt, NoCredentialsError, SourceFailedError
 from kinesis_credentials.failures import LOOKUP_ERRORS, translate
+from kinesis_credentials.keys import UNSIGNABLE, is_signable
 
 _REASONS = {
     "env": "AWS_ACCESS_KEY_ID is not set",
@@ -27,6 +28,12 @@ _REASONS = {
     "boto-config": "no keys in a boto configuration file",
     "container-role": "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set",
 }
+_PARTS = (
+    ("access key id", "AWS_ACCESS_KEY_ID"),
+    ("secret key", "AWS_SECRET_ACCESS_KEY"),
+    ("session token", "AWS_SESSION_TOKEN"),
+)
+"""Of keys, as botocore orders them, with the variables of the environment that hold them."""
 _OUTSIDE_PROFILES = ("ec2-credentials-file", "boto-config", "container-role", "iam-role")
 
 
@@ -73,9 +80,21 @@ class ChainCredentials(RenewableCredentials):
             raise translate(error, self.method, self._attempts) from error
         with self._lock:
             if frozen != self._frozen:
+                self._check(frozen)
                 self._frozen = frozen
                 self.version += 1
         return frozen
+
+    def _check(self, frozen: ReadOnlyCredentials) -> None:
+        values = (frozen.access_key, frozen.secret_key, frozen.token)
+        for (part, variable), value in zip(_PARTS, values, strict=True):
+            if value is not None and not is_signable(value):
+                what = variable if self.method == "env" else f"The {part} that {self.method} gives"
+                raise SourceFailedError(
+                    f"{what} {UNSIGNABLE}, such as a newline at its end; set it again without.",
+                    "MalformedKeys",
+                    attempts=self._attempts,
+                )
 
     def _walk(self) -> Credentials:
         session = self._open_session()

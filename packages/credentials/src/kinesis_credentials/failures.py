@@ -70,13 +70,25 @@ def _explain(error: Exception) -> str:
         trust = "; the role's trust policy is to allow the IAM action sts:" + action
         return f"{action} failed: {explain_answer(error)}{trust if action.startswith('AssumeRole') else ''}"
     if isinstance(error, (boto.BotoCoreError, OSError)):
-        return str(error).rstrip(".")
+        return say(error).rstrip(".")
     if isinstance(error, ValueError):
         # Its text is left out, because it may hold the keys.
         return "a credential process or service gave an answer that is not JSON"
     if isinstance(error, KeyError):
         return f"the answer has no {error}"
     return str(error).rstrip(".")
+
+
+def say(error: Exception) -> str:
+    """
+    Return the text of *error*; of one that botocore has no class for only what it wraps is named.
+
+    That may come from http.client, whose text shows the header that it would not send, and so a token.
+    """
+    if type(error) is boto.HTTPClientError:
+        wrapped = error.kwargs.get("error")
+        return f"An HTTP client raised {type(wrapped).__name__}"
+    return str(error)
 
 
 def hide(text: str, secret: str) -> str:

@@ -10,6 +10,8 @@ import botocore.credentials
 from attrs import field, frozen
 from botocore.credentials import ReadOnlyCredentials
 
+UNSIGNABLE = "has white space, a control character or a letter outside ASCII in it"
+
 
 class MalformedKeysError(ValueError):
     """An answer does not hold keys. The message says what is wrong with it, and shows nothing that is in it."""
@@ -30,7 +32,7 @@ class Keys:
         Return the keys in *answer*, by the names that STS and `credential_process` have for them.
 
         Raises:
-            MalformedKeysError: Something is missing, or of another type.
+            MalformedKeysError: Something is missing, of another type, or cannot be sent.
         """
         return Keys(
             _read_text(answer, "AccessKeyId"),
@@ -46,10 +48,17 @@ class Keys:
         ).get_frozen_credentials()
 
 
+def is_signable(part: str) -> bool:
+    """Return whether *part* of keys can be sent: of others http.client raises an error that shows them."""
+    return part.isascii() and part.isprintable() and " " not in part
+
+
 def _read_text(answer: Mapping[str, Any], name: str) -> str:
     value = answer.get(name)
     if not isinstance(value, str) or not value:
         raise MalformedKeysError(f"'{name}' is missing" if value is None else f"'{name}' is no text")
+    if not is_signable(value):
+        raise MalformedKeysError(f"'{name}' {UNSIGNABLE}")
     return value
 
 

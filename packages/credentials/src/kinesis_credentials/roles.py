@@ -21,7 +21,7 @@ from kinesis_credentials.errors import (
     for_role,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import describe_answer, explain_answer, is_passing
+from kinesis_credentials.failures import describe_answer, explain_answer, is_passing, say
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import AssumeRole
 
@@ -63,7 +63,7 @@ class Role:
             code, _ = describe_answer(error)
             kind = SourceUnavailableError if is_passing(error) else SourceFailedError
             raise kind(
-                f"STS could not be asked to let {self.name} be assumed: {error}".rstrip("."), code
+                f"STS could not be asked to let {self.name} be assumed: {say(error)}".rstrip("."), code
             ) from error
 
         except MalformedKeysError as error:

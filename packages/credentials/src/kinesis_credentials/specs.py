@@ -11,6 +11,7 @@ from typing import Any
 from attrs import Attribute, field, frozen
 
 from kinesis_credentials.errors import IncompleteKeysError
+from kinesis_credentials.keys import UNSIGNABLE, is_signable
 
 
 def _mask(key_id: str) -> str:
@@ -18,10 +19,10 @@ def _mask(key_id: str) -> str:
     return f"'****{key_id[-4:]}'" if len(key_id) >= 16 else "'****'"
 
 
-def _check_no_whitespace(_: Any, attribute: Attribute[str], value: str | None) -> None:
-    if value is not None and any(character.isspace() for character in value):
+def _check_signable(_: Any, attribute: Attribute[str], value: str | None) -> None:
+    if value is not None and not is_signable(value):
         name = attribute.name.replace("_", " ")
-        raise IncompleteKeysError(f"The {name} has white space in it; copy it again without.")
+        raise IncompleteKeysError(f"The {name} {UNSIGNABLE}; copy it again without.")
 
 
 @frozen
@@ -30,12 +31,12 @@ class StaticKeys:
     Keys given by the user, with the session token that temporary keys need. They are never refreshed.
 
     Raises:
-        IncompleteKeysError: The key id comes without a secret key, or the reverse; or white space is in one.
+        IncompleteKeysError: The key id comes without a secret key, or the reverse; or what cannot be sent is in one.
     """
 
-    access_key_id: str = field(repr=_mask, validator=_check_no_whitespace)
-    secret_key: str = field(repr=False, validator=_check_no_whitespace)
-    session_token: str | None = field(default=None, repr=False, validator=_check_no_whitespace)
+    access_key_id: str = field(repr=_mask, validator=_check_signable)
+    secret_key: str = field(repr=False, validator=_check_signable)
+    session_token: str | None = field(default=None, repr=False, validator=_check_signable)
 
     def __attrs_post_init__(self) -> None:
         if self.access_key_id and self.secret_key:

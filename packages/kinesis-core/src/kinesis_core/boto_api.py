@@ -61,7 +61,7 @@ class BotoStreamApi(BotoCaller):
         try:
             return self._get_iterator(shard_id, cut)
         except InvalidRequestError as error:
-            now_ms = self.now_ms()  # the refusal said what time it is, should our own clock have been moved
+            now_ms = self.now_ms()  # by the refusal alone: our own clock may have been set before it
             if not isinstance(cut, AtTimestamp) or cut.epoch_ms <= now_ms:
                 raise
             log_retry("GetShardIterator", error.code, 1, 0.0, stream=self.arn or self.name, shard=shard_id)

@@ -10,6 +10,7 @@ import botocore.exceptions
 from attrs import define, field
 
 from kinesis_core.clock import Clock
+from kinesis_core.errors import InvalidRequestError
 from kinesis_core.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.service_clock import ServiceClock
 from kinesis_core.service_errors import CALL_ERRORS, GARBLED, garbled, translate
@@ -94,9 +95,12 @@ class BotoCaller:
         try:
             answer = call()
         except CALL_ERRORS as error:
+            refusal = translate(action, self._place(where), error)
+            if isinstance(refusal, InvalidRequestError):
+                self._service.forget()
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
-            raise translate(action, self._place(where), error) from error
+            raise refusal from error
         except GARBLED as error:
             raise garbled(action, self._place(where), error) from error
         self._note_time(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import random
 import threading
@@ -13,6 +12,7 @@ from typing import Any
 import botocore
 from botocore.config import Config
 from botocore.credentials import Credentials
+from botocore.session import Session
 
 from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
@@ -39,21 +39,30 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamA
     Raises:
         CredentialsError: There are no credentials.
     """
-    return _open(connection, stream, os.getpid())
+    return _open(connection, stream, find_session(connection))
+
+
+def find_session(connection: ConnectionOptions) -> Session:
+    """
+    Return this process's session for *connection*: another one once AWS_ variables of the environment have changed.
+
+    What is kept between calls goes by it, too: it may be of another account else.
+    """
+    return cached_session(connection.credentials, connection.region, connection.proxy_url)
 
 
 @lru_cache(maxsize=64)
-def _open(connection: ConnectionOptions, stream: StreamRef, _process: int) -> BotoStreamApi:
+def _open(connection: ConnectionOptions, stream: StreamRef, session: Session) -> BotoStreamApi:
     policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    client, credentials = _client(connection, connection.region_of(stream), os.getpid())
+    client, credentials = _client(connection, connection.region_of(stream), session)
     calls = DirectCalls(client, credentials)
     return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
-def _client(connection: ConnectionOptions, region: str, _process: int) -> tuple[Any, Credentials]:
-    client, credentials = _make_client(connection, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
+def _client(connection: ConnectionOptions, region: str, session: Session) -> tuple[Any, Credentials]:
+    client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
     hand_bodies_through(client)
     return client, credentials
 
@@ -74,18 +83,14 @@ def make_client(
     Raises:
         CredentialsError: There are no credentials.
     """
-    return _make_client(connection, service, endpoint_url, read_timeout_s, region)[0]
+    session = find_session(connection)
+    return _make_client(session, service, endpoint_url, read_timeout_s, region or connection.region)[0]
 
 
 def _make_client(
-    connection: ConnectionOptions,
-    service: str,
-    endpoint_url: str | None,
-    read_timeout_s: float,
-    region: str | None,
+    session: Session, service: str, endpoint_url: str | None, read_timeout_s: float, region: str
 ) -> tuple[Any, Credentials]:
     """Return a new client and what it signs with."""
-    session = cached_session(connection.credentials, connection.region, connection.proxy_url)
     check(session)
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
@@ -96,9 +101,7 @@ def _make_client(
         user_agent=_user_agent(),
     )
     with _lock:  # botocore's sessions make clients one thread at a time
-        client = session.create_client(
-            service, region_name=region or connection.region, endpoint_url=endpoint_url, config=config
-        )
+        client = session.create_client(service, region_name=region, endpoint_url=endpoint_url, config=config)
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials

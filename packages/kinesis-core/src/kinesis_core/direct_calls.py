@@ -133,8 +133,12 @@ class DirectCalls:
     ) -> dict[str, Any] | None:
         """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
         answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
-        response = first_non_none_response(answers) or self._http_session.send(request)
-        body = _read_body(response)
+        response = first_non_none_response(answers)
+        if response is None:
+            response = self._http_session.send(request)
+            body = _read_body(response)
+        else:
+            body = response.content  # whoever answered in the service's place gave a body of any kind
         if response.status_code < 300:
             return {BODY: body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
         refusal = self._parse_refusal(action, response, body)

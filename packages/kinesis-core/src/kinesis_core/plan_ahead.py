@@ -16,7 +16,11 @@ from typing import Protocol
 from attrs import define, field
 
 from kinesis_core.clock import Clock
+from kinesis_core.errors import ServiceError
+from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset
+
+log = get_logger("kinesis_core")
 
 WORTH_S = 0.05
 WORTH_SHARE = 0.05
@@ -98,7 +102,7 @@ class PlanAhead:
         Return the end of the next batch, *start* itself when nothing is new.
 
         Raises:
-            KinesisError: Planning failed, now or ahead.
+            KinesisError: Planning failed now, or ahead for a reason that does not pass.
         """
         away_s = self._away_s(start)
         end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
@@ -135,6 +139,9 @@ class PlanAhead:
     def _make(self, plan: _Plan) -> None:
         try:
             plan.end = self.planner.next_offset(plan.start, bounded=plan.bounded)
+        except ServiceError as error:
+            # The service may be back when the batch is asked for. If it is not, the plan made then says so.
+            log.info("plan.failed", reason=error.code)
         except BaseException as error:  # noqa: BLE001 # whatever it is, the next question's answer raises it
             plan.error = error
         plan.made_s = self.clock.now_s()

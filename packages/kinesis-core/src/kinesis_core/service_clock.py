@@ -42,6 +42,11 @@ class ServiceClock:
                 self._ahead_ms.clear()
             self._ahead_ms.append(ahead_ms)
 
+    def forget(self) -> None:
+        """Forget what was learned: a request was refused, which may be for a time that is not the service's past."""
+        with self._lock:
+            self._ahead_ms.clear()
+
     def now_ms(self) -> int:
         with self._lock:
             ahead_ms = max(self._ahead_ms, default=-_DOUBT_MS)

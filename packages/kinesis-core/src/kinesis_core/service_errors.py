@@ -20,7 +20,7 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.permissions import needed
-from kinesis_credentials import CredentialsError
+from kinesis_credentials import CredentialsError, say
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """What a call through botocore raises; the last of them while it is signed, when keys are needed anew."""
@@ -102,7 +102,7 @@ def translate(action: str, where: str, error: Exception, service: str = "Kinesis
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
     code = type(error).__name__
-    return kind(_message(action, where, kind, f"{code}: {error}", code, service), code=code)
+    return kind(_message(action, where, kind, f"{code}: {say(error)}", code, service), code=code)
 
 
 def garbled(action: str, where: str, error: Exception, service: str = "Kinesis") -> MalformedAnswerError:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kinesis_core.connections import open_stream
+from kinesis_core.connections import find_session, open_stream
 from kinesis_core.logs import get_logger
 from spark_kinesis_sink.options import SinkOptions
 
 log = get_logger("spark_kinesis_sink")
 
 
-@lru_cache(maxsize=64)
 def check_stream(options: SinkOptions) -> None:
     """
     See once in a process that the stream of *options* is there, with one DescribeStreamSummary; streams that rows name are not.
@@ -22,6 +21,11 @@ def check_stream(options: SinkOptions) -> None:
     Raises:
         ServiceError: The stream is missing, access is denied, or Kinesis cannot be reached.
     """
+    _check(options, find_session(options.connection))
+
+
+@lru_cache(maxsize=64)
+def _check(options: SinkOptions, _session: object) -> None:
     for note in options.notes:
         log.info("option.ignored", note=note)
     if options.stream is not None:

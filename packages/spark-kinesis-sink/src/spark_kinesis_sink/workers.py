@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, MutableMapping
 from types import TracebackType
 
+from kinesis_core.connections import find_session
 from kinesis_core.options import StreamRef
 from kinesis_core.producing import Producer, Totals
 from spark_kinesis_sink.options import SinkOptions
@@ -13,11 +13,11 @@ from spark_kinesis_sink.options import SinkOptions
 MOST_OPEN = 16
 """Where rows name their stream, a task writes to so many at once; each producer has threads and a buffer."""
 
-Key = tuple[int, SinkOptions, StreamRef]
+Key = tuple[object, SinkOptions, StreamRef]
 OpenProducer = Callable[[SinkOptions, StreamRef], Producer]
 
 _idle: dict[Key, Producer] = {}
-"""Producers with nothing in them, the least recently used first. A forked process has a key of its own."""
+"""Producers with nothing in them, the least recently used first. A forked process has sessions of its own."""
 
 
 def open_producer(options: SinkOptions, stream: StreamRef) -> Producer:
@@ -39,6 +39,7 @@ class TaskProducers:
         idle: MutableMapping[Key, Producer] = _idle,
     ) -> None:
         self._options = options
+        self._session = find_session(options.connection)
         self._open_producer = open_producer
         self._idle = idle
         self._open: dict[StreamRef, Producer] = {}
@@ -82,4 +83,4 @@ class TaskProducers:
             self._idle.pop(next(iter(self._idle))).close()
 
     def _key(self, stream: StreamRef) -> Key:
-        return (os.getpid(), self._options, stream)
+        return (self._session, self._options, stream)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from kinesis_core.connections import make_client, open_stream
+from botocore.session import Session
+
+from kinesis_core.connections import find_session, make_client, open_stream
 from kinesis_core.errors import OptionError
 from kinesis_core.fan_out.boto_api import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy
-from kinesis_credentials import cached_session
 
 ONE_ATTEMPT = RetryPolicy(max_retries=0)
 """Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
@@ -32,7 +32,7 @@ def open_subscriptions(
     api = open_stream(connection, stream)
     client = api.client
     if over_http2:
-        client = _http2_client(connection, connection.region_of(stream), os.getpid())
+        client = _http2_client(connection, connection.region_of(stream), find_session(connection))
     take_connection(client)
     return BotoSubscribeApi(
         client, api.name, api.arn, ONE_ATTEMPT, api.clock, api.rng, consumer, budget=api.budget
@@ -40,13 +40,12 @@ def open_subscriptions(
 
 
 @lru_cache(maxsize=16)
-def _http2_client(connection: ConnectionOptions, region: str, _process: int) -> Any:
+def _http2_client(connection: ConnectionOptions, region: str, session: Session) -> Any:
     """Return a client of its own: others in this process may subscribe by HTTP/1.1."""
     check_http2()
     from kinesis_core.fan_out.http2 import use_http2
 
     client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
-    session = cached_session(connection.credentials, connection.region, connection.proxy_url)
     use_http2(client, session.get_config_variable("ca_bundle"))
     return client
 

@@ -88,7 +88,7 @@ def _failure(url: str, error: Exception) -> Exception:
         case httpx2.ConnectError():
             return boto.ConnectionError(error=ConnectionError(f"{url}: {error}"))
         case _:
-            return boto.HTTPClientError(error=f"{type(error).__name__}: {error}")
+            return boto.HTTPClientError(error=error)
 
 
 @frozen(eq=False)

@@ -1,0 +1,102 @@
+"""A planner that takes its time, and a driver that asks it for one batch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import define, field
+
+from kinesis_core.cuts import After
+from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.plan_ahead import PlanAhead
+from support.fake_stream import FakeClock
+
+BATCH_S = 5.0
+
+
+def at(number: int) -> Offset:
+    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": Position(After(number))})})
+
+
+@define
+class HandTimer:
+    """Fires when the test says so; its function has then run to its end."""
+
+    after_s: float
+    call: Callable[[], None]
+    is_cancelled: bool = False
+
+    def start(self) -> None:
+        pass
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+    def join(self) -> None:
+        pass
+
+
+@define
+class SlowPlanner:
+    """Takes a second for a plan; what is new is said by the test."""
+
+    clock: FakeClock
+    planning_s: float = 1.0
+    tip: int = 0
+    error: Exception | None = None
+    plans: list[tuple[Offset, bool]] = field(factory=list)
+
+    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
+        self.plans.append((start, bounded))
+        self.clock.sleep(self.planning_s)
+        if self.error is not None:
+            raise self.error
+        return start if start == at(self.tip) else at(self.tip)
+
+    def lag_ms(self) -> dict[str, dict[str, int]]:
+        return {"orders": {"shardId-000000000000": self.tip}}
+
+
+@define
+class Driver:
+    """Asks for one batch after the other, as Spark does, and takes its time with each."""
+
+    planner: SlowPlanner = field(factory=lambda: SlowPlanner(FakeClock()))
+    timers: list[HandTimer] = field(factory=list)
+    start: Offset = field(factory=lambda: at(0))
+    plans: PlanAhead = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.plans = PlanAhead(self.planner, self.planner.clock, self._make_timer)
+
+    def _make_timer(self, after_s: float, call: Callable[[], None]) -> HandTimer:
+        self.timers.append(HandTimer(after_s, call))
+        return self.timers[-1]
+
+    @property
+    def clock(self) -> FakeClock:
+        return self.planner.clock
+
+    def ask(self, *, bounded: bool = True) -> float:
+        """Ask for the next batch; return how many seconds that took."""
+        begun_s = self.clock.now_s()
+        self.start = self.plans.next_offset(self.start, bounded=bounded)
+        return self.clock.now_s() - begun_s
+
+    def settle(self) -> None:
+        """Process two batches: from then on it is known how long one takes."""
+        for tip in (10, 20):
+            self.planner.tip = tip
+            self.ask()
+            self.process() if tip == 10 else None
+
+    def process(self) -> None:
+        """Process a batch; a plan that is due meanwhile is made."""
+        due = self.timers[-1] if self.timers and not self.timers[-1].is_cancelled else None
+        if due is None:
+            self.clock.sleep(BATCH_S)
+            return
+        before_s = self.clock.now_s()
+        self.clock.sleep(due.after_s)
+        due.call()
+        self.clock.sleep(BATCH_S - (self.clock.now_s() - before_s))

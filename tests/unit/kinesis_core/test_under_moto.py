@@ -1,0 +1,32 @@
+"""What programs see whose tests let moto answer in their own process."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from botocore.credentials import Credentials
+from botocore.session import Session
+from moto import mock_aws
+
+from kinesis_core.boto_api import BotoStreamApi
+from kinesis_core.cuts import TrimHorizon
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
+from kinesis_core.puts import PutEntry
+from kinesis_core.retry import RetryPolicy
+from support.fake_stream import FakeClock
+
+
+@mock_aws
+def test_every_call_has_an_answer() -> None:
+    """Calls past botocore's client, from the second of an action on, are answered as those through it."""
+    keys = Credentials("AKIAEXAMPLE", "do-not-tell")
+    client: Any = Session().create_client("kinesis", "eu-west-1")
+    hand_bodies_through(client)
+    client.create_stream(StreamName="orders", ShardCount=1)
+    calls = DirectCalls(client, keys)
+    api = BotoStreamApi(client, "orders", None, RetryPolicy(0), FakeClock(), random.Random(0), calls)
+    for data in (b"1", b"2", b"3"):
+        api.put_records([PutEntry(data, "key")])
+    pages = [api.get_records(api.get_iterator("shardId-000000000000", TrimHorizon()), 10) for _ in range(3)]
+    assert [[record.data for record in page.records] for page in pages] == [[b"1", b"2", b"3"]] * 3

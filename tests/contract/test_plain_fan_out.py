@@ -18,6 +18,7 @@ from kinesis_core import (
     StreamNotFoundError,
     UserRecord,
 )
+from kinesis_core.errors import ResourceInUseError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 
@@ -105,6 +106,17 @@ def test_a_missing_permission_is_told_at_once(emulator: Emulator) -> None:
     with pytest.raises(AccessDeniedError, match="kinesis:SubscribeToShard"):
         open_stream(emulator, consumer="audit")
     assert emulator.calls.count("DeregisterStreamConsumer") == 1
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept: bool) -> None:
+    """A consumer that was registered for a stream that cannot be opened is removed again, unless it is to be kept."""
+    emulator.settings.consumer_creating_s = 3600
+    soon = FanOutSettings(timeout_s=0.1)
+    with pytest.raises(ResourceInUseError, match="'audit' is CREATING and not ACTIVE"):
+        open_stream(emulator, consumer="audit", keep_consumer=is_kept, fan_out=soon)
+    assert emulator.calls.count("RegisterStreamConsumer") == 1
+    assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
 
 
 def test_what_is_left_over_is_polled_or_waited_for(emulator: Emulator) -> None:

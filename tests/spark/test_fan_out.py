@@ -98,6 +98,7 @@ def test_consumer_that_is_not_active(
     with pytest.raises(Exception, match="Consumer 'slow' is CREATING and not ACTIVE after 1 s") as caught:
         make_query(options).start().process_all()
     assert "give it more time by subscribeTimeout" in str(caught.value)
+    assert not consumers(stream)
 
 
 def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:

@@ -32,6 +32,8 @@ class Consumers:
     shows_late: int = 0
     """How many times a new consumer is not shown yet."""
     error: ServiceError | None = None
+    lost: ServiceError | None = None
+    """What looking at a consumer that is there brings."""
     calls: list[str] = field(factory=list)
 
     def describe_consumer(self, name_or_arn: str) -> Consumer:
@@ -43,6 +45,8 @@ class Consumers:
         hidden, self.shows_late = self.shows_late > 0, max(0, self.shows_late - 1)
         if self.consumer is None or hidden:
             raise StreamNotFoundError("no such consumer", "ResourceNotFoundException")
+        if self.lost is not None:
+            raise self.lost
         return self.consumer
 
     def register_consumer(self, name: str) -> Consumer:
@@ -97,6 +101,45 @@ def test_one_by_its_arn_is_never_registered() -> None:
     consumers.changes_s = consumers.clock.now + 5
     assert find_consumer(consumers, ARN, 60, consumers.clock).status == "ACTIVE"
     assert "register" not in consumers.calls
+
+
+def test_one_that_must_exist_is_never_registered() -> None:
+    """A name that is only to be found is named in the error when it is not there, and in no registration."""
+    consumers = Consumers()
+    with pytest.raises(
+        StreamNotFoundError, match=r"^Consumer 'me' must exist, and does not\. .*consumerName"
+    ) as caught:
+        find_consumer(consumers, "me", 60, consumers.clock, registers=False)
+    assert caught.value.code == "ResourceNotFoundException"
+    assert consumers.calls == ["describe"]
+    consumers.consumer = Consumer("me", ARN, "ACTIVE")
+    assert find_consumer(consumers, "me", 60, consumers.clock, registers=False) == consumers.consumer
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_one_that_was_registered_in_vain_is_removed(keeps: bool) -> None:
+    """A consumer that was registered here, and is not ACTIVE in time, is not left to be paid for unless it is to be kept."""
+    consumers = Consumers(shows_late=2)
+    with pytest.raises(ResourceInUseError):
+        find_consumer(consumers, "me", 5, consumers.clock, keeps=keeps)
+    assert consumers.calls.count("deregister") == (not keeps)
+
+
+def test_one_of_somebody_else_is_not_removed() -> None:
+    """A consumer that was there already, and is not ACTIVE in time, may be the one that another query waits for."""
+    consumers = Consumers(consumer=Consumer("me", ARN, "CREATING"))
+    consumers.changes_s = consumers.clock.now + 60
+    with pytest.raises(ResourceInUseError):
+        find(consumers, timeout_s=5)
+    assert "deregister" not in consumers.calls
+
+
+def test_whatever_ends_the_wait_removes_it() -> None:
+    """A consumer that was registered here is removed as well when it cannot be looked at any more."""
+    consumers = Consumers(lost=UnavailableError("down", "InternalFailure"))
+    with pytest.raises(UnavailableError):
+        find(consumers)
+    assert consumers.calls[-1] == "deregister"
 
 
 def test_one_that_is_not_shown_yet() -> None:

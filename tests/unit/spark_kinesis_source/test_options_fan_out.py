@@ -97,6 +97,21 @@ def test_consumers(given: dict[str, str], consumers: dict[str, str], removes: bo
 
 
 @pytest.mark.parametrize(
+    ("given", "registers"),
+    [
+        ({}, True),
+        ({"consumerName": "me", "keepConsumer": "true"}, True),
+        ({"consumerARN": ME}, False),
+        ({"registeredConsumerId": "me"}, False),
+        ({"registeredConsumerId": ME, "registeredConsumerIdType": "ARN"}, False),
+    ],
+)
+def test_registering(given: dict[str, str], registers: bool) -> None:
+    """A consumer that is called registered must be; only one by a name of the query's is registered by it."""
+    assert fan_out(**given).registers is registers
+
+
+@pytest.mark.parametrize(
     ("given", "settings"),
     [
         ({"kinesis.subscribeToShard.timeoutSec": "90"}, FanOutSettings(timeout_s=90)),

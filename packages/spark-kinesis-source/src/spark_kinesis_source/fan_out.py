@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import frozen
 
 from kinesis_core.clock import SystemClock
-from kinesis_core.errors import OptionError, ServiceError
+from kinesis_core.errors import OptionError
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.options import BadValueError, ConnectionOptions, Option, StreamRef, Values
 from spark_kinesis_source.declarations.fan_out import (
@@ -44,6 +44,8 @@ class FanOutOptions:
     removes: bool
     """Whether they are removed when the query stops."""
     settings: FanOutSettings
+    registers: bool = True
+    """Whether one that is not there is registered."""
 
     @staticmethod
     def from_values(values: Values, connection: ConnectionOptions) -> FanOutOptions | None:
@@ -58,11 +60,12 @@ class FanOutOptions:
             return None
         _check_named_once(values)
         arns = _read_arns(values)
-        by_name = not arns and not values.is_given(REGISTERED_CONSUMER_ID)
+        is_ours = not arns and not values.is_given(REGISTERED_CONSUMER_ID)
         return FanOutOptions(
             _match(values, arns, connection) if arns else _name(values, connection),
-            by_name and not values[KEEP_CONSUMER],
-            _read_settings(values),
+            removes=is_ours and not values[KEEP_CONSUMER],
+            settings=_read_settings(values),
+            registers=is_ours,
         )
 
 
@@ -150,7 +153,7 @@ class Consumers:
         self._found: dict[str, Consumer] = {}
         try:
             self._find(connection, options)
-        except ServiceError:
+        except BaseException:
             self.remove()  # nobody will stop a query that has not begun
             raise
         if self._removes:
@@ -163,7 +166,14 @@ class Consumers:
         settings = options.settings
         for ref in connection.streams:
             name = options.consumers[ref.label]
-            consumer = find_consumer(self._apis[ref.label], name, settings.timeout_s, SystemClock())
+            consumer = find_consumer(
+                self._apis[ref.label],
+                name,
+                settings.timeout_s,
+                SystemClock(),
+                registers=options.registers,
+                keeps=not options.removes,
+            )
             self._found[ref.label] = consumer
             check_permission(open_subscriptions(connection, ref, consumer.arn, settings.over_http2))
 

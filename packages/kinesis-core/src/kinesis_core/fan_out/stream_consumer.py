@@ -8,7 +8,7 @@ from attrs import frozen
 
 from kinesis_core.chain_reader import read_chains
 from kinesis_core.clock import Clock
-from kinesis_core.errors import OptionError, ServiceError
+from kinesis_core.errors import OptionError
 from kinesis_core.fan_out.api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.fan_out.connections import open_consumers, open_subscriptions
 from kinesis_core.fan_out.consumers import check_permission, find_consumer, remove_consumer
@@ -53,15 +53,16 @@ class StreamConsumer:
             )
         ref: StreamRef = connection.streams[0]
         consumers = open_consumers(connection, ref)
-        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock)
-        subscriptions = open_subscriptions(connection, ref, found.arn, settings.over_http2)
-        made = StreamConsumer(found, settings, not (is_arn or keeps), consumers, subscriptions)
+        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keeps=keeps)
+        removes = not (is_arn or keeps)
         try:
+            subscriptions = open_subscriptions(connection, ref, found.arn, settings.over_http2)
             check_permission(subscriptions)
-        except ServiceError:
-            made.close()
+        except BaseException:
+            if removes:
+                remove_consumer(consumers, found)
             raise
-        return made
+        return StreamConsumer(found, settings, removes, consumers, subscriptions)
 
     def read(
         self, chains: Sequence[Chain], polled: PolledRanges, clock: Clock

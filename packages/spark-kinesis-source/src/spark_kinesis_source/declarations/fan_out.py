@@ -55,7 +55,7 @@ CONSUMER_NAME_PREFIX = Option[str](
 )
 CONSUMER_ARN = Option[tuple[str, ...]](
     name="consumerARN",
-    meaning="A registered consumer, or several with commas between, one for each stream. It is never removed.",
+    meaning="A consumer that must exist, or several with commas between, one for each stream. It is never removed.",
     parser=list_of(
         _ARN,
         "ARNs of consumers, such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/me:1700000000",
@@ -67,7 +67,7 @@ CONSUMER_ARN = Option[tuple[str, ...]](
 )
 REGISTERED_CONSUMER_ID = Option[str | None](
     name="registeredConsumerId",
-    meaning="A registered consumer by `registeredConsumerIdType`. It is never removed.",
+    meaning="A consumer that must exist, by `registeredConsumerIdType`. It is never registered or removed.",
     parser=text("the name or ARN of a registered consumer"),
     default=None,
     default_text="none",

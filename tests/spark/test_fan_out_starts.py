@@ -1,0 +1,36 @@
+"""What a query by enhanced fan-out that cannot start leaves behind, and what it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.errors import ResourceInUseError, StreamNotFoundError
+from kinesis_emulator import Emulator
+from support.halves import plan, streaming
+from support.streams import StreamUnderTest
+
+FAN_OUT = {"consumerType": "SubscribeToShard"}
+
+
+@pytest.mark.parametrize(("keep", "removed"), [("false", 1), ("true", 0)])
+def test_a_consumer_that_was_registered_in_vain(
+    emulator: Emulator, stream: StreamUnderTest, keep: str, removed: int
+) -> None:
+    """A consumer that the query registered, and that is not ACTIVE in time, is removed unless it is to be kept."""
+    emulator.settings.consumer_creating_s = 3600
+    options = stream.options(**FAN_OUT, subscribeTimeout="1 s", keepConsumer=keep)
+    with pytest.raises(ResourceInUseError, match="not ACTIVE after 1 s"), streaming(options) as reader:
+        plan(reader)
+    assert emulator.calls.count("RegisterStreamConsumer") == 1
+    assert emulator.calls.count("DeregisterStreamConsumer") == removed
+
+
+def test_a_consumer_that_must_exist(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A consumer by `registeredConsumerId` that is not there is named in the error, and is not registered."""
+    options = stream.options(**FAN_OUT, registeredConsumerId="mistaken")
+    with (
+        pytest.raises(StreamNotFoundError, match="Consumer 'mistaken' must exist, and does not"),
+        streaming(options) as reader,
+    ):
+        plan(reader)
+    assert emulator.calls.count("RegisterStreamConsumer") == 0

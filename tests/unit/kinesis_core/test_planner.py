@@ -83,12 +83,15 @@ def test_a_clock_that_is_set_back_holds_no_plan_up() -> None:
 # One shard does not hold up another
 
 
-def test_a_gap_holds_up_no_other_shard() -> None:
-    """While one shard's long gap is crossed over several plans, the others' records come at once."""
+@pytest.mark.parametrize("is_running", [False, True])
+def test_a_gap_holds_up_no_other_shard(is_running: bool) -> None:
+    """While one shard's long gap is crossed over several plans of a run, the others' records come at once."""
     stream = scripted_stream(2)
+    query = Planned([stream], settings=PlanSettings(first_plan_crosses_gaps=is_running))
+    if is_running:
+        query.batch()
     stream.put_many(A, 3)
     stream.gaps[A, 0] = 3 * GAP_CALLS
-    query = Planned([stream])
     for _ in range(3):
         record = stream.put(B, b"x")
         assert query.batch() == [(B, record.sequence_number)]

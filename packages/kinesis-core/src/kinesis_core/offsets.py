@@ -82,6 +82,10 @@ class StreamOffset:
     created_ms: int
     shards: Mapping[str, Position] = field(factory=dict)
 
+    def begun(self, shard_id: str) -> Position:
+        """Return how far a shard has been read; one discovered later begins at its oldest record."""
+        return self.shards.get(shard_id, Position(TrimHorizon()))
+
     def finished(self) -> set[str]:
         return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
 

@@ -64,6 +64,11 @@ class Page(msgspec.Struct):
     def is_shard_end(self) -> bool:
         return self.next_iterator is None
 
+    @property
+    def is_in_gap(self) -> bool:
+        """Whether it is empty, and not for want of anything behind it."""
+        return not (self.records or self.is_shard_end or self.millis_behind == 0)
+
 
 class SubscribedPage(Page):
     """

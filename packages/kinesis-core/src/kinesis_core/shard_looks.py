@@ -42,15 +42,14 @@ class Found:
 
 
 def look(view: ShardView, start: Position, limit: int, max_empty: int | None) -> Found:
-    """Return the first records behind *start*, walking at most *max_empty* pages of a gap (None: all of it)."""
-    empty = 0
-    while True:
-        page = view.next_page(start.cut, limit)
-        if page.records or page.is_shard_end or page.millis_behind == 0:
-            break
-        empty += 1
-        if empty == max_empty or view.is_stuck:
-            break
+    """
+    Return the first records behind *start*.
+
+    A gap is walked for at most *max_empty* pages (None, or a view that crosses gaps: to its end).
+    """
+    page, empty = view.next_page(start.cut, limit), 1
+    while page.is_in_gap and not view.is_stuck and (view.crosses_gaps or empty != max_empty):
+        page, empty = view.next_page(start.cut, limit), empty + 1
     if page.records and page.next_iterator is not None:
         view.keep(After(page.records[-1].number), page.next_iterator)
     return Found(page.records, is_tip(page, limit), page.is_shard_end, page.next_iterator)

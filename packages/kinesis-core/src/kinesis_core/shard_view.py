@@ -39,33 +39,51 @@ class ShardView:
     rng: random.Random
     stream: str = ""
     """What logs call it."""
+    crosses_gaps: bool = False
+    """Whether a plan walks gaps to their end, because no other is known to go on where it stops."""
     millis_behind: int | None = None
+    idle: tuple[Cut, int] | None = None
+    """A cut behind which nothing was, and when."""
+    latest: int | None = None
+    """The highest number of a record that was seen."""
+    more_behind: Cut | None = None
+    """An end that was planned while the server said that it has more."""
     lost_behind: Cut | None = None
     """A cut from which there is no way on but the oldest record."""
+    found_good: Cut | None = None
+    """A cut behind which nothing was lost when that was last in doubt."""
     _ended_behind: Cut | None = field(default=None, init=False)
-    _idle: tuple[Cut, int] | None = field(default=None, init=False)
-    """A cut behind which nothing was, and when."""
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
     _next: tuple[Cut, Record] | None = field(default=None, init=False)
     """A cut, and the first record behind it."""
+    _again: tuple[Cut, str] | None = field(default=None, init=False)
+    """A cut, and the iterator that brought the first records behind it, whatever gap lies before them."""
+    _to_oldest: str | None = field(default=None, init=False)
+    """Goes on with the walk to the oldest record."""
     _is_patient: bool = field(default=False, init=False)
+    _is_in_gap: bool = field(default=False, init=False)
     _no_progress: int = field(default=0, init=False)
     _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
 
     @contextmanager
     def patiently(self) -> Iterator[None]:
         """Wait throttles out meanwhile: what takes many calls would never be done if each throttle began it anew."""
-        self._is_patient = True
+        was_patient, self._is_patient = self._is_patient, True
         try:
             yield
         finally:
-            self._is_patient = False
+            self._is_patient = was_patient
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether no plan has looked into this shard yet."""
-        return self._cut is None
+    def is_thorough(self) -> bool:
+        """Whether what takes many calls has to be done in this plan."""
+        return self._is_patient or self.crosses_gaps
+
+    @property
+    def is_at_tip(self) -> bool:
+        """Whether the last page had nothing behind it, in an open shard or a closed one."""
+        return not self.millis_behind
 
     @property
     def is_stuck(self) -> bool:
@@ -78,7 +96,7 @@ class ShardView:
 
     def idle_at_ms(self, cut: Cut) -> int | None:
         """Return when the shard was last seen with nothing behind *cut*, in ms since the epoch, if it was."""
-        return self._idle[1] if self._idle is not None and self._idle[0] == cut else None
+        return self.idle[1] if self.idle is not None and self.idle[0] == cut else None
 
     def now_ms(self) -> int:
         return self.api.now_ms()
@@ -122,19 +140,27 @@ class ShardView:
 
         While pages are empty the iterator moves on through the gap and the cut stays.
         """
-        kept, behind_ms = (self._iterator, self.millis_behind) if self._cut == cut else (None, None)
+        behind_ms = self.millis_behind if self._cut == cut else None
+        iterator = self._kept(cut) or self.iterator_at(cut)
         try:
-            page = self.read(kept or self.iterator_at(cut), limit)
+            page = self.read(iterator, limit)
         except IteratorExpiredError:
-            page = self.read(self.iterator_at(cut), limit)
+            iterator = self.iterator_at(cut)
+            page = self.read(iterator, limit)
         _leave_out_before(page, cut)
+        self._again = (cut, iterator) if page.records else None
         self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
         if not page.records and page.millis_behind == 0:
-            self._idle = cut, self.now_ms() - IDLE_MARGIN_MS
+            self.idle = cut, self.now_ms() - IDLE_MARGIN_MS
         if page.is_shard_end and not page.records:
             self._ended_behind = cut
         return page
+
+    def _kept(self, cut: Cut) -> str | None:
+        if self._cut == cut and self._iterator is not None:
+            return self._iterator
+        return self._again[1] if self._again is not None and self._again[0] == cut else None
 
     def _note_progress(self, page: Page, behind_ms: int | None) -> None:
         stays = not page.records and behind_ms is not None and page.millis_behind >= behind_ms > 0
@@ -142,17 +168,32 @@ class ShardView:
 
     def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
         """Return the first page behind *cut* that has records or is the last, after *max_empty* empty ones at most."""
-        page = self.read(self.iterator_at(cut), limit)
-        empty = 1
-        while (
-            not page.records
-            and page.next_iterator is not None
-            and page.millis_behind > 0
-            and empty != max_empty
-        ):
-            page = self.read(page.next_iterator, limit)
-            empty += 1
+        page, empty = self.read(self.iterator_at(cut), limit), 1
+        while page.is_in_gap and page.next_iterator is not None and empty != max_empty:
+            page, empty = self.read(page.next_iterator, limit), empty + 1
         return page
+
+    def oldest_page(self, max_empty: int | None) -> Page | None:
+        """
+        Return the page of the oldest record, an empty one when the shard has none.
+
+        None when it lies behind a gap of more than *max_empty* pages: asked again, the walk goes on. What it brings is
+        kept for a plan from the oldest record.
+        """
+        empty = 0
+        while empty != max_empty:
+            iterator = self._to_oldest = self._to_oldest or self.iterator_at(TrimHorizon())
+            try:
+                page = self.read(iterator, 1)
+            except IteratorExpiredError:
+                self._to_oldest = None
+                raise
+            self._to_oldest = page.next_iterator if page.is_in_gap else None
+            if not page.is_in_gap:
+                self._again = (TrimHorizon(), iterator) if page.records else None
+                return page
+            empty += 1
+        return None
 
     def read(self, iterator: str, limit: int) -> Page:
         """
@@ -164,10 +205,12 @@ class ShardView:
         """
         page = self._read_paced(iterator, limit)
         self.pace.succeeded()
+        self._is_in_gap = page.is_in_gap
         self.millis_behind = (
             None if page.is_shard_end else page.millis_behind
         )  # a finished shard is not behind
         if page.records:
+            self.latest = max(self.latest or 0, page.records[-1].number)
             average = sum(len(record.data) for record in page.records) / len(page.records)
             self._record_bytes = max(1.0, average)
         return page
@@ -181,6 +224,7 @@ class ShardView:
             except ThrottledError as error:
                 self._back_off("GetRecords", error)
             except IteratorExpiredError as error:
+                self.crosses_gaps = True  # plans so far apart would each begin the same gap anew
                 self._log_retry("GetRecords", error, 1)
                 raise
 
@@ -188,7 +232,7 @@ class ShardView:
         """Let the pace wait longer; raise *error* unless throttles are waited out."""
         self.pace.throttled(self.clock.now_s(), self.rng)
         self._log_retry(call, error, self.pace.throttles)
-        if not self._is_patient:
+        if not (self._is_patient or (self.crosses_gaps and self._is_in_gap)):
             raise error
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:

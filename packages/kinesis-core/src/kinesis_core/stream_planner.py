@@ -41,6 +41,8 @@ class PlanSettings:
     min_fetch_period_s: float = 0.2
     shard_discovery_interval_s: float = 10.0
     fail_on_data_loss: bool = True
+    first_plan_crosses_gaps: bool = True
+    """Whether gaps are walked to their end at first, since a run may have one plan only. It holds up other shards."""
 
 
 @define
@@ -100,7 +102,9 @@ class StreamPlanner:
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
             pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
-            self._views[shard_id] = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name)
+            crosses_gaps = self.settings.first_plan_crosses_gaps
+            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name, crosses_gaps)
+            self._views[shard_id] = view
         return self._views[shard_id]
 
     def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
@@ -111,11 +115,13 @@ class StreamPlanner:
         """
 
         def plan(view: ShardView, begun: Position) -> Position:
+            target = None if targets is None else targets[view.shard_id]
             try:
-                end = plan_end(view, self.loss.check(view, begun), limits)
+                end = self.loss.plan(view, begun, lambda b: plan_end(view, b, limits), target)
             except PASSING:
                 return begun  # left for the next plan, so that it holds up no other shard
-            return end if targets is None else no_further(begun, end, targets[view.shard_id])
+            view.crosses_gaps = False
+            return end if target is None else no_further(view, begun, end, target)
 
         def is_due(shard_id: str) -> bool:
             if targets is not None and self._is_reached(start, shard_id, targets):
@@ -131,7 +137,7 @@ class StreamPlanner:
             with view.patiently():
                 while True:
                     try:
-                        return plan_shard(view, self.loss.check(view, begun))
+                        return self.loss.plan(view, begun, lambda start: plan_shard(view, start))
                     except IteratorExpiredError:
                         continue
 
@@ -139,12 +145,8 @@ class StreamPlanner:
 
     def targets(self, start: StreamOffset) -> dict[str, Position]:
         """Return the end of every shard that has something behind *start* now."""
-        tip = self.tip(start)
-        return {
-            s: p
-            for s, p in tip.shards.items()
-            if p.cut != _begun(start, s).cut and not self._is_ended(start, s)
-        }
+        tips = self.tip(start).shards.items()
+        return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         return all(self._is_reached(start, shard_id, targets) for shard_id in targets)
@@ -176,9 +178,9 @@ class StreamPlanner:
             ]
             if not ready:
                 return self._merged(start, ends) if ends or self._is_outdated(start) else start
-            planned = list(self.run_all(lambda s: self._plan_shard(s, _begun(start, s), plan), ready))
+            planned = list(self.run_all(lambda s: self._plan_shard(s, start.begun(s), plan), ready))
             ends.update(
-                (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != _begun(start, s).cut
+                (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != start.begun(s).cut
             )
             tried.update(ready)
             if any(end.cut == ShardEnd() for end in planned) or any(self._is_ended(start, s) for s in ready):
@@ -188,8 +190,6 @@ class StreamPlanner:
         view = self.view(shard_id)
         try:
             end = plan(view, begun)
-            if view.is_stuck:  # and the next attempt says what is wrong
-                end = plan(view, begun)
         except StreamNotFoundError:
             self.api.describe()  # says so if it is the stream that is gone
             self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
@@ -199,19 +199,20 @@ class StreamPlanner:
         if end.cut in (begun.cut, TrimHorizon()):
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun
+        view.more_behind = end.cut if view.millis_behind else None
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
         return evolve(end, first_skip=_skipped(begun.cut, end.first))
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
-        return shard_id in self._views and self._views[shard_id].is_ended(_begun(start, shard_id).cut)
+        return shard_id in self._views and self._views[shard_id].is_ended(start.begun(shard_id).cut)
 
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
         if target is None or self._is_ended(start, shard_id):
             return True
         # A shard may be gone before its target is reached.
-        return _begun(start, shard_id).cut in (target.cut, ShardEnd())
+        return start.begun(shard_id).cut in (target.cut, ShardEnd())
 
     def _finished(self, start: StreamOffset) -> set[str]:
         """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
@@ -238,11 +239,6 @@ class StreamPlanner:
         parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
         gone = (start.finished() & parents) - set(self.listing)
         return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
-
-
-def _begun(start: StreamOffset, shard_id: str) -> Position:
-    """Return where *start* is in a shard; one discovered later begins at its oldest record."""
-    return start.shards.get(shard_id, Position(TrimHorizon()))
 
 
 def _skipped(start: Cut, first: int | None) -> int:

@@ -8,7 +8,7 @@ Spark makes one in a process of its own that lives as long as the query, and ano
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
@@ -33,6 +33,9 @@ Json = dict[str, Any]
 class StreamReader(DataSourceStreamReader):
     """What the readers for all versions of Spark share; they differ in `latestOffset`."""
 
+    may_be_planned_once: ClassVar[bool]
+    """Whether a run may consist of one bounded batch."""
+
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self.options = options
         self._task = ReadTask.of(options, columns)
@@ -45,7 +48,7 @@ class StreamReader(DataSourceStreamReader):
     @property
     def planner(self) -> Planner:
         if self._opened is None:
-            planner = open_planner(self.options)
+            planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
             self._publisher = open_publisher(self.options)
             if self.options.fan_out is not None:
                 self._consumers = Consumers(self.options.connection, self.options.fan_out)

@@ -20,6 +20,8 @@ class StreamReader40(StreamReader):
     asks before it has named any is new. Should Spark ever begin a batch elsewhere, it is refused.
     """
 
+    may_be_planned_once = True  # by AvailableNow and Once, which are not told from other triggers
+
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         super().__init__(options, columns)
         self._reached: Offset | None = None

@@ -18,6 +18,8 @@ from spark_kinesis_source.stream_reader import Json, StreamReader
 class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
     """Spark says where a batch starts and whether it may be limited."""
 
+    may_be_planned_once = False  # Once is not limited, and AvailableNow goes on until its targets are reached
+
     def getDefaultReadLimit(self) -> ReadLimit:
         """
         Return the limit per shard.

@@ -35,8 +35,12 @@ def check_streams(connection: ConnectionOptions) -> None:
         open_stream(hasty, ref).describe()
 
 
-def open_planner(options: SourceOptions) -> Planner:
-    """Return a planner over all streams of *options*, once they have been found to be there."""
+def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Planner:
+    """
+    Return a planner over all streams of *options*, once they have been found to be there.
+
+    Unless it *is_planned_once*, a long gap is crossed over several plans, and holds up no other shard.
+    """
     check_streams(options.connection)
     for note in options.notes:
         log.info("option.ignored", extra={"context": {"note": note}})
@@ -46,6 +50,7 @@ def open_planner(options: SourceOptions) -> Planner:
         min_fetch_period_s=options.min_fetch_period_s,
         shard_discovery_interval_s=options.shard_discovery_interval_s,
         fail_on_data_loss=options.fail_on_data_loss,
+        first_plan_crosses_gaps=is_planned_once,
     )
     return Planner(apis, settings, threads=options.planning_threads)
 

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+
 import pytest
 
 from kinesis_core.errors import ResourceInUseError, StreamNotFoundError
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Fault
+from kinesis_emulator.requests import Request
 from support.halves import plan, streaming
 from support.streams import StreamUnderTest
 
 FAN_OUT = {"consumerType": "SubscribeToShard"}
+
+
+@pytest.fixture
+def _as_it_was() -> Iterator[None]:
+    """What SIGTERM does is changed by a query, for its process."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("_as_it_was")
+def test_a_consumer_that_nobody_waits_for_any_more(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A query that Spark stops while it waits for the consumer that it registered removes it on its way out."""
+
+    def stop_once_registered(request: Request) -> Fault | None:
+        if request.action == "DescribeStreamConsumer" and emulator.calls.count("RegisterStreamConsumer"):
+            emulator.settings.fault = None
+            os.kill(os.getpid(), signal.SIGTERM)
+        return None
+
+    emulator.settings.consumer_creating_s = 3600
+    emulator.settings.fault = stop_once_registered
+    with pytest.raises(SystemExit), streaming(stream.options(**FAN_OUT)) as reader:
+        plan(reader)
+    assert emulator.calls.count("DeregisterStreamConsumer") == 1
 
 
 @pytest.mark.parametrize(("keep", "removed"), [("false", 1), ("true", 0)])

@@ -151,13 +151,13 @@ class Consumers:
         self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
         self._removes = options.removes
         self._found: dict[str, Consumer] = {}
+        if self._removes:
+            _stop_in_order()
         try:
             self._find(connection, options)
         except BaseException:
             self.remove()  # nobody will stop a query that has not begun
             raise
-        if self._removes:
-            _stop_in_order()
 
     def _find(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
         from kinesis_core.fan_out.connections import open_subscriptions

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import socket
@@ -106,6 +107,23 @@ def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch)
             assert client._request_signer._credentials.access_key == key_id
         assert opened[-1].calls.credentials.access_key == key_id
     assert opened[0] is opened[1] is not opened[2]
+
+
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="the platform does not fork"
+)
+def test_a_forked_child_has_connections_of_its_own() -> None:
+    """A child forked from a process with an open stream shares neither its client nor its connections."""
+    opened = open_stream(connection(), ORDERS)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(
+        target=lambda: answers.put(open_stream(connection(), ORDERS).client is opened.client)
+    )
+    child.start()
+    child.join(timeout=30)
+    assert child.exitcode == 0
+    assert answers.get() is False
 
 
 def test_credentials_that_vanish_are_no_passing_trouble() -> None:

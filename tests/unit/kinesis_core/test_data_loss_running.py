@@ -73,6 +73,20 @@ def test_a_backlog_near_the_retention_is_no_loss() -> None:
     assert read == everything(stream)
 
 
+def test_the_check_does_not_change_the_lag() -> None:
+    """A position whose retention was checked is as far behind as it was before."""
+    stream = scripted_stream(1)
+    query = in_batches_of(10, stream, fails=True)
+    stream.put_many(A, 8, every_s=1)
+    query.batch()
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put(A, b"x")
+    stream.trim(A, 6)
+    query.restart()
+    assert query.batch() == everything(stream)[8:]
+    assert query.planner.lag_ms() == {"orders": {A: 0}}
+
+
 def test_a_young_position_is_not_checked() -> None:
     """Plans whose position is well within the retention ask for nothing more, backlog or not."""
     stream = scripted_stream(1)
@@ -93,6 +107,23 @@ def test_a_start_at_the_oldest_record_is_no_loss() -> None:
     stream.trim(A, 2)
     query = Planned([stream], PerShard({A: At(stream.shards[A].records[2].number)}))
     assert query.batch() == everything(stream)[2:]
+
+
+@pytest.mark.parametrize("crosses", [False, True])
+def test_a_gap_before_the_tip_of_a_silent_shard_is_no_loss(crosses: bool) -> None:
+    """A silent shard whose records have all left, and whose tip lies behind a gap, has lost nothing."""
+    stream = scripted_stream(1)
+    query = in_batches_of(10, stream, fails=True, crosses=crosses)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.clock.sleep(50 * HOUR_S)
+    stream.trim(A, 5)
+    stream.gaps[A, 5] = 30
+    query.restart()
+    assert query.batches(10) == []
+    stream.gaps.clear()
+    record = stream.put(A, b"x")
+    assert query.batches(2) == [(A, record.sequence_number)]
 
 
 # AvailableNow

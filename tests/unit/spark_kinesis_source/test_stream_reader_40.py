@@ -145,3 +145,8 @@ def test_publishing(make_reader: Any) -> None:
 def test_not_publishing(make_reader: Any) -> None:
     """Without a table Spark's commits are nothing to do."""
     make_reader().commit(at(10).to_json())
+
+
+def test_the_first_plan_may_be_the_only_one() -> None:
+    """AvailableNow is one plan here and is not told from other triggers, so a run's first plan crosses gaps to their end."""
+    assert StreamReader40.may_be_planned_once

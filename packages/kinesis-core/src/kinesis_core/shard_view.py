@@ -180,7 +180,7 @@ class ShardView:
         None when it lies behind a gap of more than *max_empty* pages: asked again, the walk goes on. What it brings is
         kept for a plan from the oldest record.
         """
-        empty = 0
+        empty, behind_ms = 0, self.millis_behind
         while empty != max_empty:
             iterator = self._to_oldest = self._to_oldest or self.iterator_at(TrimHorizon())
             try:
@@ -188,6 +188,8 @@ class ShardView:
             except IteratorExpiredError:
                 self._to_oldest = None
                 raise
+            finally:
+                self.millis_behind = behind_ms  # which is how far the plans are, not this walk
             self._to_oldest = page.next_iterator if page.is_in_gap else None
             if not page.is_in_gap:
                 self._again = (TrimHorizon(), iterator) if page.records else None
@@ -206,9 +208,7 @@ class ShardView:
         page = self._read_paced(iterator, limit)
         self.pace.succeeded()
         self._is_in_gap = page.is_in_gap
-        self.millis_behind = (
-            None if page.is_shard_end else page.millis_behind
-        )  # a finished shard is not behind
+        self.millis_behind = None if page.is_shard_end else page.millis_behind  # an end is not behind
         if page.records:
             self.latest = max(self.latest or 0, page.records[-1].number)
             average = sum(len(record.data) for record in page.records) / len(page.records)

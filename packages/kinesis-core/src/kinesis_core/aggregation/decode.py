@@ -69,7 +69,8 @@ class _Message:
     explicit_hash_key_table: list[str] = field(factory=list)
     data: list[bytes] = field(factory=list)
     partition_key_indices: list[int] = field(factory=list)
-    explicit_hash_key_indices: list[int | None] = field(factory=list)
+    explicit_hash_key_indices: dict[int, int] = field(factory=dict)
+    """By the place of the user record; nearly always there are none."""
 
 
 def unpack(data: bytes) -> UserRecords | None:
@@ -95,18 +96,17 @@ def unpack(data: bytes) -> UserRecords | None:
 
 def _look_up_keys(message: _Message) -> UserRecords:
     """Replace indices by keys: only now, for a table may come after the records that point into it."""
-    keys, hash_keys = message.partition_key_table, message.explicit_hash_key_table
-    return UserRecords(
-        message.data,
-        [keys[index] for index in message.partition_key_indices],
-        [None if index is None else hash_keys[index] for index in message.explicit_hash_key_indices],
-    )
+    hash_keys: list[str | None] = [None] * len(message.data)
+    for place, index in message.explicit_hash_key_indices.items():
+        hash_keys[place] = message.explicit_hash_key_table[index]
+    keys = message.partition_key_table
+    return UserRecords(message.data, [keys[index] for index in message.partition_key_indices], hash_keys)
 
 
 def _scan(body: bytes) -> _Message:
     """Read the outer message: every field of it that we know has a tag of one byte and then a length."""
     message = _Message()
-    position, end = 0, len(body)
+    position, end = _scan_usual_records(body, 0, message), len(body)
     while position < end:
         tag, size, start = body[position], body[position + 1], position + 2
         if size > 0x7F and tag in _MESSAGE_FIELDS:
@@ -116,6 +116,7 @@ def _scan(body: bytes) -> _Message:
             if stop > end:
                 raise _MalformedError
             _scan_record(body, start, stop, message)
+            stop = _scan_usual_records(body, stop, message)
         elif tag == _PARTITION_KEY:
             message.partition_key_table.append(_read_key(body, start, stop))
         elif tag == _EXPLICIT_HASH_KEY:
@@ -126,6 +127,37 @@ def _scan(body: bytes) -> _Message:
     if position != end:
         raise _MalformedError
     return message
+
+
+def _scan_usual_records(body: bytes, position: int, message: _Message) -> int:
+    """
+    Read user records as nearly all are, each a partition key's index and then data, up to one that is not so.
+
+    Returns where that one, or another field, begins. This is the inner loop of unpacking: it takes half the time of a
+    call for each record and a loop over its fields.
+    """
+    add_data, add_index, end = message.data.append, message.partition_key_indices.append, len(body)
+    while position < end and body[position] == _RECORD:
+        size, start = body[position + 1], position + 2
+        if size > 0x7F:
+            size, start = _read_longer_varint(body, size, start)
+        stop = start + size
+        if stop > end or body[start] != _PARTITION_KEY_INDEX:
+            return position
+        index, start = body[start + 1], start + 2
+        if index > 0x7F:
+            index, start = _read_longer_varint(body, index, start)
+        if body[start] != _DATA:
+            return position
+        size, start = body[start + 1], start + 2
+        if size > 0x7F:
+            size, start = _read_longer_varint(body, size, start)
+        if start + size != stop:
+            return position
+        add_data(body[start:stop])
+        add_index(index)
+        position = stop
+    return position
 
 
 def _scan_record(body: bytes, position: int, stop: int, message: _Message) -> None:
@@ -146,9 +178,10 @@ def _scan_record(body: bytes, position: int, stop: int, message: _Message) -> No
             position = _skip_unknown_field(body, position)
     if position != stop or key_index is None or data is None:
         raise _MalformedError
+    if hash_key_index is not None:
+        message.explicit_hash_key_indices[len(message.data)] = hash_key_index
     message.data.append(data)
     message.partition_key_indices.append(key_index)
-    message.explicit_hash_key_indices.append(hash_key_index)
 
 
 def _read_key(body: bytes, start: int, stop: int) -> str:

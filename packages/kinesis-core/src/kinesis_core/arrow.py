@@ -89,6 +89,8 @@ class _Rows:
 
     def may_hold_aggregates(self) -> bool:
         """Return whether any record begins like an aggregate: in Arrow 20 times faster than in Python."""
+        if self._records and self._records[0].data.startswith(MAGIC):
+            return True  # mostly all do, or none; and then no column is made of whole aggregates
         return bool(pc.any(pc.starts_with(self.data(), pattern=MAGIC)).as_py())
 
     def rows_of_first(self) -> int:

@@ -66,8 +66,10 @@ _INDICES: list[_Index] = [(index, _heads[len(index)]) for index in _VARINTS]
 
 
 def _index(place: int) -> _Index:
-    if place < _TABLED:
-        return _INDICES[place]
+    return _INDICES[place] if place < _TABLED else _long_index(place)
+
+
+def _long_index(place: int) -> _Index:
     index = _encode_varint(place)
     return index, _heads[len(index)]
 
@@ -112,16 +114,17 @@ class AggregateBuilder:
         """
         known, records, entries = self._keys, self._records, _key_entries
         size_bytes, max_bytes, already = self.size_bytes, self._max_bytes, len(records)
-        rows = zip(data[start:], keys[start:], strict=True)
-        for payload, key in rows:
+        for payload, key in zip(data[start:], keys[start:], strict=True):
             index = known.get(key)
-            entry = b""
             if index is None:
-                index = _index(len(known))
-                entry = entries.get(key) or _remembered_key_entry(key)
+                entry, place = entries.get(key) or _remembered_key_entry(key), len(known)
+                index = _INDICES[place] if place < _TABLED else _long_index(place)
+            else:
+                entry = b""
             number, heads = index
-            head = heads.get(len(payload)) or _remembered_head(len(payload), len(number))
-            before, behind, record_bytes = head
+            before, behind, record_bytes = heads.get(len(payload)) or _remembered_head(
+                len(payload), len(number)
+            )
             grown_bytes = size_bytes + len(entry) + record_bytes
             if grown_bytes > max_bytes:
                 break

@@ -28,9 +28,13 @@ from kinesis_core.puts import MAX_PUT_RECORDS
 from kinesis_core.stream_api import PutApi
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 
-_CHUNK_ROWS, _CHUNK_BYTES = MAX_PUT_RECORDS, 1024 * 1024
+_CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}
+_CHUNK_BYTES = 1024 * 1024
 _PARTS_OF_BUFFER = 8
-"""How much is taken in at a time: while it is, no thread can take requests out; and so much a full buffer may exceed."""
+"""
+How much is taken in at a time, by whether it is aggregated: while it is, no thread can take requests out; and so much a
+full buffer may exceed.
+"""
 
 
 class Producer:
@@ -58,6 +62,7 @@ class Producer:
         outbox = Outbox.open(summary.name, shards, self.settings, summary.max_record_bytes, rng)
         self.stream = summary.name
         self._max_record_bytes = summary.max_record_bytes
+        self._chunk_rows = _CHUNK_ROWS[self.settings.aggregation_enabled]
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
         self._random_keys = random_keys(rng)
         self._random_lock = threading.Lock()
@@ -130,7 +135,7 @@ class Producer:
         """
         rows = Rows(data, self._with_random_keys(partition_keys, len(data)), explicit_hash_keys)
         longest_bytes = check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
-        size = max(1, min(_CHUNK_ROWS, self._chunk_bytes // max(1, longest_bytes)))
+        size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
         for chunk in _chunks(rows, size):
             self._sender.put(chunk)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from docs.sections import replace_section, write_section
 
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("benchmarks.md", "reliability.md")}
+SECTIONS = [
+    (page, section) for page, text in PAGES.items() for section in re.findall(r"^<!-- (\w+) -->$", text, re.M)
+]
 PAGE = "# A page\n\n<!-- one -->\n<!-- /one -->\nbetween\n<!-- two -->\n\nold\n\n<!-- /two -->\nthe end\n"
 
 
@@ -33,3 +39,18 @@ def test_markers_must_be_there_once(page: str) -> None:
     """A page without the pair of markers, or with two, is refused: a text would be lost or come twice."""
     with pytest.raises(ValueError, match="needs one section '<!-- one -->' to '<!-- /one -->'"):
         replace_section(page, "one", "text")
+
+
+@pytest.mark.parametrize(("page", "section"), SECTIONS)
+def test_no_section_is_empty(page: str, section: str) -> None:
+    """What a page says was measured is there."""
+    held = PAGES[page].partition(f"<!-- {section} -->\n")[2].partition(f"<!-- /{section} -->\n")[0]
+    assert held.strip()
+
+
+def test_sections_are_found() -> None:
+    """A page's sections are those that programs write: one that nobody ends, or begins, is none."""
+    for page, text in PAGES.items():
+        ended = re.findall(r"^<!-- /(\w+) -->$", text, re.M)
+        assert [(page, section) for section in ended] == [found for found in SECTIONS if found[0] == page]
+        assert ended

@@ -37,8 +37,8 @@ SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": 
 
 
 WHY = """\
-Why 1 KB is beyond 1.5 times the floor: signing, botocore's HTTP and reading into memory of its own add 1.3 us a record to the bare
-socket, the checks of a page 0.2 us, and the record batch, which the floor does not build, 0.6 us. Some 2.5 us more are in none of the steps. They are the
+Why 1 KB is beyond 1.5 times the floor: signing, botocore's HTTP and reading into memory of its own add about 1 us a record to the bare
+socket, the checks of a page 0.1 us, and the record batch, which the floor does not build, 0.5 us. Some 3 us more are in none of the steps. They are the
 same with 1, 4 and 16 threads in a task; the steps, and the floor's batch, find one and the same page in the processor's caches, and
 a batch in Spark finds each for the first time.
 """

@@ -27,7 +27,8 @@ from kinesis_emulator import Emulator
 
 GROUP = "Put to sink"
 TRIGGERS = ("0 seconds", "1 second")
-RECORDS = 15
+RECORDS = 27
+"""How long a record waits to be looked for is a matter of chance: of fewer the median tells little."""
 WARM_UP = 3
 """The first batches compile."""
 PAUSE_S = 1.0

@@ -10,6 +10,7 @@ from kinesis_core.cuts import Cut
 from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
 from kinesis_core.pages import Page, Record
 from kinesis_core.shards import Shard
+from kinesis_core.stream_api import StreamSummary
 from support.fake_stream import FakeClock, FakeStream
 
 ITERATOR_LIFE_S = 300.0
@@ -69,6 +70,10 @@ class ScriptedStream(FakeStream):
         return [c for c in self.log if c.action == action and shard_id in (None, c.shard_id)]
 
     # What the core calls
+
+    def describe(self) -> StreamSummary:
+        self.log.append(Call(self.clock.now, "DescribeStreamSummary", ""))
+        return super().describe()
 
     def list_shards(self) -> list[Shard]:
         listed = super().list_shards()

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
+from attrs import define, field
 
 from kinesis_core.cuts import ShardEnd
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.pages import Page
 from kinesis_core.planner import Planner
 from kinesis_core.shard_looks import GAP_CALLS
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
+from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
-from support.scripted_stream import scripted_stream, throttle
+from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 
 A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
 
@@ -130,6 +134,38 @@ def test_an_error_that_no_retry_helps_is_raised() -> None:
     query = Planned([stream], threads=4)
     with pytest.raises(AccessDeniedError, match="not allowed"):
         query.batch()
+    query.planner.close()
+
+
+@define
+class HalfDown(ScriptedStream):
+    """One shard's calls fail while a call on the other is under way, which takes its time."""
+
+    called: threading.Event = field(factory=threading.Event)
+    failed: threading.Event = field(factory=threading.Event)
+    is_under_way: bool = False
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        if shard_id == A:
+            assert self.called.wait(30)
+            self.failed.set()
+            raise AccessDeniedError("not allowed", "AccessDeniedException")
+        self.is_under_way = True
+        self.called.set()
+        assert self.failed.wait(30)
+        time.sleep(0.1)  # a slow server
+        self.is_under_way = False
+        return super().get_records(iterator, limit, with_data, shard_id)
+
+
+def test_a_failed_plan_leaves_nothing_under_way() -> None:
+    """The next plan uses the same views of shards: no thread may still be at them."""
+    stream = HalfDown(FakeClock())
+    stream.create(2)
+    query = Planned([stream], threads=4)
+    with pytest.raises(AccessDeniedError):
+        query.batch()
+    assert not stream.is_under_way
     query.planner.close()
 
 

@@ -105,6 +105,17 @@ def test_a_shard_that_is_never_listed() -> None:
     assert landings[0][1] in str(desk.outbox.failure)
 
 
+@pytest.mark.parametrize("late_s", [10, 40])
+def test_an_answer_that_is_late(late_s: float) -> None:
+    """Records that were written are written, though their time was up when the answer came."""
+    puts = LateListing()
+    desk, landings = landed_elsewhere(puts)
+    desk.clock.sleep(late_s)
+    reshards(desk).place(landings)
+    assert desk.outbox.failure is None
+    assert desk.outbox.ledger.take_totals().user_records == 2
+
+
 @pytest.mark.parametrize(
     ("failure", "patient"),
     [

@@ -184,11 +184,21 @@ def test_cache_follows_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_forgets_failures(aws_home: Path) -> None:
-    """Keys written to the configuration after a failed check are found."""
+    """Keys written to the configuration after a failed check are found; other sessions stay what they are."""
+    other = cached_session(KEYS)
     with pytest.raises(NoCredentialsError):
         check(cached_session(DefaultChain()))
+    assert cached_session(KEYS) is other
     (aws_home / "config").write_text("[default]\naws_access_key_id=one\naws_secret_access_key=two\n")
     assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
+
+
+def test_cache_is_bounded() -> None:
+    """Of many sessions those used last are kept."""
+    specs = [StaticKeys(f"AKID{number}", "s3cr3t-invented") for number in range(100)]
+    first, last = [cached_session(spec) for spec in specs][:: len(specs) - 1]
+    assert cached_session(specs[-1]) is last
+    assert cached_session(specs[0]) is not first
 
 
 @pytest.mark.skipif(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import lru_cache
 
 import botocore.exceptions
 from attrs import frozen
@@ -27,7 +26,12 @@ from kinesis_credentials.specs import (
     find_profile,
 )
 
+_MOST_SESSIONS = 64
+
+_Environment = tuple[tuple[str, str], ...]
+
 _lock = threading.Lock()
+_sessions: dict[tuple[CredentialSpec, str | None, str | None, _Environment], Session] = {}
 
 
 def open_session(
@@ -126,7 +130,9 @@ def check(session: Session) -> None:
     try:
         get_credentials(session).get_frozen_credentials()
     except CredentialsError:
-        forget_sessions()
+        with _lock:
+            for key in [key for key, kept in _sessions.items() if kept is session]:
+                del _sessions[key]
         raise
 
 
@@ -140,27 +146,22 @@ def cached_session(spec: CredentialSpec, region: str | None = None, proxy_url: s
     Raises:
         ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
     """
+    key = (spec, region, proxy_url, _read_environment())
     with _lock:
-        return _open(spec, region, proxy_url, _read_environment())
+        session = _sessions.pop(key, None) or open_session(spec, region, proxy_url)
+        _sessions[key] = session  # the one used last stands last
+        while len(_sessions) > _MOST_SESSIONS:
+            del _sessions[next(iter(_sessions))]
+    return session
 
 
 def forget_sessions() -> None:
     """Drop all cached sessions, so that the next ones read the AWS configuration files again."""
     with _lock:
-        _open.cache_clear()
+        _sessions.clear()
 
 
-@lru_cache(maxsize=32)
-def _open(
-    spec: CredentialSpec,
-    region: str | None,
-    proxy_url: str | None,
-    _environment: tuple[tuple[str, str], ...],
-) -> Session:
-    return open_session(spec, region, proxy_url)
-
-
-def _read_environment() -> tuple[tuple[str, str], ...]:
+def _read_environment() -> _Environment:
     # Done for each range that is read, and decoding all the values would take three times as long.
     return tuple(sorted((name, os.environ.get(name, "")) for name in os.environ if name.startswith("AWS_")))
 
@@ -169,7 +170,7 @@ def _begin_anew() -> None:
     """Give a forked child its own lock and sessions: the parent may have held the one and be using the others."""
     global _lock
     _lock = threading.Lock()
-    _open.cache_clear()
+    _sessions.clear()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

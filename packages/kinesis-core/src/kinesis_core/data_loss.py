@@ -66,21 +66,24 @@ class DataLoss:
         """
         if view.lost_behind == begun.cut:
             return plan(_OLDEST)
-        idle, was_old = view.idle, self._is_old(view, begun)
+        idle, ended, was_old = view.idle, view.ended_behind, self._is_old(view, begun)
         end = begun if view.is_stuck else plan(begun)
         expected = _first_known(view, begun.cut, target)
         is_more_known = expected is not None or (was_old and view.more_behind == begun.cut)
         is_gone = is_more_known and _is_at_tip(view, begun, end)
+        found_end = view.ended_behind
         if is_gone:
             view.idle = idle  # for nothing there is no longer idleness
         what = "Kinesis finds no way on from the position" if view.is_stuck else None
         if is_gone or self._is_doubtful(view, begun, end, expected):
+            view.ended_behind = ended  # until it is settled
             page = view.oldest_page(None if view.is_thorough else GAP_CALLS)
             if page is None:
                 return begun
             what = self._what_is_lost(view, begun, page, expected, is_gone=is_gone) or what
             view.found_good = begun.cut if what is None else None
         if what is None:
+            view.ended_behind = found_end
             return end
         self.report(view.shard_id, begun, what)
         view.lost_behind = begun.cut
@@ -106,7 +109,13 @@ class DataLoss:
 
     def _is_doubtful(self, view: ShardView, begun: Position, end: Position, expected: int | None) -> bool:
         if end.cut != begun.cut:
-            is_missing = expected is not None and end.first is not None and end.first > expected
+            # Who begins at the oldest record was promised none that leaves before it is planned.
+            is_missing = (
+                isinstance(begun.cut, (At, After))
+                and expected is not None
+                and end.first is not None
+                and end.first > expected
+            )
             return is_missing or self._is_old(view, begun)
         return view.found_good != begun.cut and self._is_old(view, begun)
 

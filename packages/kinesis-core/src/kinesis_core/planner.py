@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
-from kinesis_core.offsets import Offset, StreamOffset
+from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.position_types import OneStreamStart, StartingPosition, position_in
 from kinesis_core.ranges import Chain, chains, ranges_between
 from kinesis_core.shard_planner import Limits
@@ -44,7 +45,7 @@ class Planner:
         self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(threads, "kinesis-plan") if threads > 1 else None
         self._settings = settings or PlanSettings()
-        run_all = self._pool.map if self._pool else map
+        run_all = partial(_run_all, self._pool) if self._pool else map
         rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
         self._streams = {
             name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all)
@@ -139,3 +140,16 @@ class Planner:
                 f"The checkpoint is of the streams {sorted(offset.streams)}, the query reads {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
             )
+
+
+def _run_all(
+    pool: ThreadPoolExecutor, plan: Callable[[str], Position], shards: Iterable[str]
+) -> Iterable[Position]:
+    """Return the plans of all *shards*; when one fails, once no other is made any more: the next uses the same views."""
+    futures = [pool.submit(plan, shard_id) for shard_id in shards]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+        wait(futures)

@@ -52,7 +52,8 @@ class ShardView:
     """A cut from which there is no way on but the oldest record."""
     found_good: Cut | None = None
     """A cut behind which nothing was lost when that was last in doubt."""
-    _ended_behind: Cut | None = field(default=None, init=False)
+    ended_behind: Cut | None = None
+    """A cut behind which the shard was found closed with nothing in it."""
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
     _next: tuple[Cut, Record] | None = field(default=None, init=False)
@@ -92,7 +93,7 @@ class ShardView:
 
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard was found closed with nothing behind *cut*."""
-        return self._ended_behind == (TrimHorizon() if cut == self.lost_behind else cut)
+        return self.ended_behind == (TrimHorizon() if cut == self.lost_behind else cut)
 
     def idle_at_ms(self, cut: Cut) -> int | None:
         """Return when the shard was last seen with nothing behind *cut*, in ms since the epoch, if it was."""
@@ -154,7 +155,7 @@ class ShardView:
         if not page.records and page.millis_behind == 0:
             self.idle = cut, self.now_ms() - IDLE_MARGIN_MS
         if page.is_shard_end and not page.records:
-            self._ended_behind = cut
+            self.ended_behind = cut
         return page
 
     def _kept(self, cut: Cut) -> str | None:

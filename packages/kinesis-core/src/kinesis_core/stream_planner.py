@@ -29,6 +29,8 @@ RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard before it spreads them."""
+RETENTION_KNOWN_S = 600.0
+"""It may be changed while a query runs; AWS takes minutes for that, too."""
 IDLE_PERIODS = 2
 """An idle shard is asked half as often as its quota would bear: other consumers want to read as well."""
 
@@ -65,15 +67,22 @@ class StreamPlanner:
     _views: dict[str, ShardView] = field(factory=dict, init=False)
     _listed_s: float = field(default=float("-inf"), init=False)
     _summary: StreamSummary | None = field(default=None, init=False)
+    _described_s: float = field(default=0.0, init=False)
 
     @loss.default
     def _watch_for_loss(self) -> DataLoss:
-        return DataLoss(self.name, self.settings.fail_on_data_loss, lambda: self.summary().retention_hours)
+        return DataLoss(self.name, self.settings.fail_on_data_loss, self._retention_hours)
 
     def summary(self) -> StreamSummary:
         if self._summary is None:
-            self._summary = self.api.describe()
+            self._summary, self._described_s = self.api.describe(), self.clock.now_s()
         return self._summary
+
+    def _retention_hours(self) -> int:
+        """Return the retention as it was some minutes ago: it may be changed while a query runs."""
+        if self.clock.now_s() - self._described_s > RETENTION_KNOWN_S:
+            self._summary = None
+        return self.summary().retention_hours
 
     def discover(self) -> Listing:
         """List the shards anew."""
@@ -196,6 +205,8 @@ class StreamPlanner:
             view.millis_behind = None
             return Position(ShardEnd())
         now = self.clock.now_s()
+        if view.idle_at_ms(begun.cut) is not None:
+            view.more_behind = None
         if end.cut in (begun.cut, TrimHorizon()):
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun

@@ -70,8 +70,10 @@ class Reshards:
                 knows_why = self.answers.knows_why(landings)
             if knows_why or self.is_stopped() or (attempt >= _LISTINGS and not unknown):
                 return
-            if self.clock.now_s() >= deadline_s:
-                raise error or _not_listed(unknown)
+            if attempt and self.clock.now_s() >= deadline_s:
+                if unknown:
+                    raise error or _not_listed(unknown)
+                return
             self.clock.sleep(min(_LONGEST_PAUSE_S, _PAUSE_S * attempt))
             try:
                 self._list()

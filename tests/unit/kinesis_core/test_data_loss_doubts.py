@@ -152,3 +152,33 @@ def test_nobody_was_promised_what_leaves_before_it_is_planned(targets: bool) -> 
         planner.fix_targets()
     end = planner.next_offset(start)
     assert end.streams["orders"].shards[A].first is not None
+
+
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_query_that_runs_once_a_day(is_anew: bool) -> None:
+    """Who read everything that there was is not told, a day later, that the last of it has left."""
+    stream = scripted_stream(1)
+    query = query_of(stream, 100)
+    stream.put_many(A, 10)
+    stream.clock.sleep(13 * HOUR_S)
+    assert len(query.batch()) == 10
+    if is_anew:
+        query.restart()
+    stream.put_many(A, 5)
+    stream.clock.sleep(23 * HOUR_S)
+    stream.trim(A, 10)
+    assert query.batch() == everything(stream)[10:]
+
+
+def test_a_query_far_behind_knows_what_comes_next() -> None:
+    """The last record it read leaves, and the next one does not: nothing is lost, however long ago the last one came."""
+    stream = scripted_stream(1)
+    query = query_of(stream, 10)
+    stream.put_many(A, 10)
+    stream.clock.sleep(18 * HOUR_S)
+    stream.put_many(A, 5)
+    stream.clock.sleep(5 * HOUR_S)
+    assert len(query.batch()) == 10
+    stream.clock.sleep(5 * HOUR_S)
+    stream.trim(A, 10)
+    assert query.batch() == everything(stream)[10:]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from attrs import evolve, frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, TrimHorizon, is_behind
-from kinesis_core.errors import DataLossError
+from kinesis_core.errors import DataLossError, IteratorExpiredError, ThrottledError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Page, Record
@@ -84,6 +85,7 @@ class DataLoss:
             view.found_good = begun.cut if what is None else None
         if what is None:
             view.ended_behind = found_end
+            self._see_next(view, begun, end)
             return end
         self.report(view.shard_id, begun, what)
         view.lost_behind = begun.cut
@@ -106,6 +108,15 @@ class DataLoss:
         if seen_ms is None or begun.arrived_ms is None:
             return False
         return seen_ms - begun.arrived_ms > self.retention_hours() * _HOUR_MS // _STAMPS
+
+    def _see_next(self, view: ShardView, begun: Position, end: Position) -> None:
+        """Note what comes next where a plan ends that is far behind, or it would be in doubt when the end has left."""
+        far_ms = view.now_ms() - self.retention_hours() * _HOUR_MS // _STAMPS
+        is_far = end.arrived_ms is not None and end.arrived_ms < far_ms
+        is_known = view.next_record(end.cut) is not None or view.idle_at_ms(end.cut) is not None
+        if is_far and end.cut != begun.cut and not is_known:
+            with suppress(ThrottledError, IteratorExpiredError):
+                view.see_next(end.cut)
 
     def _is_doubtful(self, view: ShardView, begun: Position, end: Position, expected: int | None) -> bool:
         if end.cut != begun.cut:
@@ -133,8 +144,8 @@ class DataLoss:
         if not page.records:
             what = "what was behind the position" if expected is None else f"record {expected}"
             return f"{what} has left the stream, and nothing is left" if is_gone else None
-        oldest = page.records[0]
-        if not _is_lost_before(oldest, begun.cut):
+        oldest, following = page.records[0], view.next_record(begun.cut)
+        if not _is_lost_before(oldest, begun.cut) or (following and oldest.number <= following.number):
             return None
         if self._is_old(view, begun):
             hours = self.retention_hours()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import Cut, TrimHorizon, is_behind
+from kinesis_core.cuts import After, Cut, TrimHorizon, is_behind
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page, Record
@@ -148,12 +148,14 @@ class ShardView:
         except IteratorExpiredError:
             iterator = self.iterator_at(cut)
             page = self.read(iterator, limit)
+        is_tip = page.millis_behind == 0 and len(page.records) < limit
         _leave_out_before(page, cut)
         self._again = (cut, iterator) if page.records else None
         self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
-        if not page.records and page.millis_behind == 0:
-            self.idle = cut, self.now_ms() - IDLE_MARGIN_MS
+        if is_tip:
+            behind = After(page.records[-1].number) if page.records else cut
+            self.idle = behind, self.now_ms() - IDLE_MARGIN_MS
         if page.is_shard_end and not page.records:
             self.ended_behind = cut
         return page
@@ -166,6 +168,16 @@ class ShardView:
     def _note_progress(self, page: Page, behind_ms: int | None) -> None:
         stays = not page.records and behind_ms is not None and page.millis_behind >= behind_ms > 0
         self._no_progress = self._no_progress + 1 if stays else 0
+
+    def see_next(self, cut: Cut) -> None:
+        """Look at the first record behind *cut*: a plan comes from there anyway, and may come when it has left."""
+        behind_ms = self.millis_behind
+        try:
+            page = self.next_page(cut, 1)
+        finally:
+            self.millis_behind = behind_ms  # which is how far the plan is
+        if page.records:
+            self._next = cut, page.records[0]
 
     def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
         """Return the first page behind *cut* that has records or is the last, after *max_empty* empty ones at most."""

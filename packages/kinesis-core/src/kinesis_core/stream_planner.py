@@ -212,7 +212,7 @@ class StreamPlanner:
             return begun
         view.more_behind = end.cut if view.millis_behind else None
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        return evolve(end, first_skip=_skipped(begun.cut, end.first))
+        return evolve(self.loss.seen(view, end), first_skip=_skipped(begun.cut, end.first))
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import closing
 from io import BufferedIOBase
+from itertools import chain
 from typing import Any
 
 from kinesis_emulator.errors import AwsError
@@ -160,10 +161,12 @@ class _Connection(socketserver.StreamRequestHandler):
 
     def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
         """Send frames as they come, each in a chunk of its own; False when that did not end as it should."""
-        self.connection.sendall(self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive))
+        head = self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive)
         with closing(events.frames()) as frames:
+            first = next(frames)  # it has begun by the time its client learns of it
+            self.connection.sendall(head)
             try:
-                for frame in frames:
+                for frame in chain([first], frames):
                     if frame:
                         self.connection.sendall(b"%x\r\n%b\r\n" % (len(frame), frame))
                     elif self._client_has_left():

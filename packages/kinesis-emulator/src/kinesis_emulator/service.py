@@ -30,7 +30,7 @@ class EventStream(Protocol):
 
     def frames(self) -> Generator[bytes, None, None]:
         """
-        Yield frames as they come, and `b""` now and then while there is nothing to send.
+        Yield frames as they come, the first at once, and `b""` now and then while there is nothing to send.
 
         Raises:
             CutConnectionError: A fault wants the connection cut.

@@ -158,6 +158,9 @@ def _serve(parent: Connection, body: bytes, certificate: str, key: str) -> None:
         parent.send(listener.getsockname()[1])
         while True:
             connection, _ = listener.accept()
+            connection.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+            )  # or the client waits for its end
             wrapped = tls.wrap_socket(connection, server_side=True)
             threading.Thread(target=_answer, args=(wrapped, head.encode() + body), daemon=True).start()
 

@@ -80,7 +80,6 @@ ANSWERS = {
     "up to the end": say(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, stay=False),
     "after a 100": say(b"HTTP/1.1 100 Continue\r\n\r\n" + good(PAGE)),
     "no answer": say(b"", stay=False),
-    "half a head": say(good(PAGE)[:20], stay=False),
     "no HTTP": say(b"220 mail.example.com ESMTP\r\n\r\n", stay=False),
     "silence": stay_silent,
     "5xx": say(b"HTTP/1.1 503 Slow\r\nContent-Length: 0\r\n\r\n"),
@@ -101,6 +100,7 @@ def test_answers_are_taken_alike(answer: Answer, server: ScriptedHttp) -> None:
 
 
 CUT = {
+    "in its head": good(PAGE)[:20],
     "of a length": good(PAGE)[:-9000],
     "in chunks": CHUNKED[:-9000],
 }
@@ -108,7 +108,7 @@ CUT = {
 
 @pytest.mark.parametrize("text", CUT.values(), ids=CUT)
 def test_answers_cut_short_are_not_taken(text: bytes, server: ScriptedHttp) -> None:
-    """A body that ends early is an error that may be tried again, never a page."""
+    """An answer that ends early is an error that may be tried again, never a page."""
     api = open_stream(server)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")

@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-import urllib3.exceptions
 from attrs import define, field
 from botocore import xform_name
-from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.client import BaseClient
 from botocore.credentials import Credentials, ReadOnlyCredentials
-from botocore.exceptions import ClientError, ConnectionClosedError, HTTPClientError, ReadTimeoutError
+from botocore.exceptions import ClientError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
+from kinesis_core.http_exchange import HttpAnswer, OpenConnections
 from kinesis_core.retry import log_retry
 from kinesis_core.service_errors import is_verdict
 from kinesis_core.signed_requests import RequestTemplate, find_template
@@ -94,6 +94,7 @@ class DirectCalls:
     credentials: Credentials
     _utc_now: Callable[[], datetime] = _utc_now
     _templates: dict[str, RequestTemplate] = field(factory=dict, init=False)
+    _connections: OpenConnections = field(init=False)
 
     def call(self, action: str, stream: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """
@@ -117,58 +118,45 @@ class DirectCalls:
         call = _WholeCall(body)
         request = {**stream, **_PLACEHOLDERS[action], _CALL: call}
         answer: dict[str, Any] = getattr(self.client, xform_name(action))(**request)
-        if len(call.requests) == 1 and self._http_session is not None:
+        if len(call.requests) == 1 and self._connections.session is not None:
             template = find_template(call.requests[0].prepare(), keys)
             if template is not None:
                 self._templates[action] = template
         return answer
 
-    @property
-    def _http_session(self) -> Any:
+    @_connections.default
+    def _find_connections(self) -> OpenConnections:
         # Neither name is documented: where a botocore has others, every call goes through the client.
-        return getattr(getattr(self.client, "_endpoint", None), "http_session", None)
+        return OpenConnections(getattr(getattr(self.client, "_endpoint", None), "http_session", None))
 
     def _call_directly(
         self, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
     ) -> dict[str, Any] | None:
         """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
-        answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
-        response = first_non_none_response(answers)
-        if response is None:
-            response = self._http_session.send(request)
-            body = _read_body(response)
-        else:
-            body = response.content  # whoever answered in the service's place gave a body of any kind
-        if response.status_code < 300:
-            return {BODY: body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
-        refusal = self._parse_refusal(action, response, body)
+        answer = self._exchange(action, request)
+        if answer.status < 300:
+            return {BODY: answer.body, "ResponseMetadata": {"HTTPHeaders": answer.headers}}
+        refusal = self._parse_refusal(action, answer)
         # No other refusal did anything, so that the call may be made again.
         code = refusal.response.get("Error", {}).get("Code", "")
-        if response.status_code >= 500 or is_verdict(code):
+        if answer.status >= 500 or is_verdict(code):
             raise refusal
         log_retry(action, code, 1, 0.0, stream="".join(stream.values()))
         return None
 
-    def _parse_refusal(self, action: str, response: AWSResponse, body: bytes) -> ClientError:
+    def _exchange(self, action: str, request: AWSPreparedRequest) -> HttpAnswer:
+        answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
+        response = first_non_none_response(answers)
+        if response is not None:  # somebody answers in the service's place
+            return HttpAnswer(response.status_code, response.headers, response.content)
+        answer = self._connections.exchange(request)
+        if answer is None:
+            response = self._connections.session.send(request)
+            answer = HttpAnswer(response.status_code, response.headers, response.content)
+        return answer
+
+    def _parse_refusal(self, action: str, answer: HttpAnswer) -> ClientError:
         model = self.client.meta.service_model.operation_model(action)
-        answer = {"status_code": response.status_code, "headers": response.headers, "body": body}
+        facts = {"status_code": answer.status, "headers": answer.headers, "body": bytes(answer.body)}
         parser = create_parser(model.metadata["protocol"])
-        return ClientError(parser.parse(answer, model.output_shape), action)
-
-
-def _read_body(response: AWSResponse) -> bytes:
-    """
-    Return the body, read at once: botocore reads it in pieces and joins them, which takes a third longer.
-
-    Raises:
-        botocore.exceptions.HTTPClientError: As botocore's session does while it reads.
-    """
-    try:
-        body: bytes = response.raw.read(decode_content=False)
-    except urllib3.exceptions.ReadTimeoutError as error:
-        raise ReadTimeoutError(endpoint_url=response.url, error=error) from error
-    except urllib3.exceptions.ProtocolError as error:
-        raise ConnectionClosedError(endpoint_url=response.url, error=error) from error
-    except (urllib3.exceptions.HTTPError, OSError) as error:
-        raise HTTPClientError(error=error) from error
-    return body
+        return ClientError(parser.parse(facts, model.output_shape), action)

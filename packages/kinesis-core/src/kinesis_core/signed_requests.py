@@ -16,7 +16,7 @@ from botocore.credentials import ReadOnlyCredentials
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _TIME = "%Y%m%dT%H%M%SZ"
-_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _DATE_HEADER = "x-amz-date"
 
 
@@ -41,7 +41,7 @@ class RequestTemplate:
     _day_key: tuple[str, bytes] = field(default=("", b""), init=False)
 
     def make(self, body: bytes, now: datetime) -> AWSPreparedRequest:
-        """Return a request with *body*, signed at *now*, which is in UTC. Its answer is the caller's to read."""
+        """Return a request with *body*, signed at *now*, which is in UTC."""
         time = now.strftime(_TIME)
         before, after = self._canonical
         canonical = f"{before}{time}{after}{sha256(body).hexdigest()}"
@@ -60,7 +60,7 @@ class RequestTemplate:
             "Content-Length": str(len(body)),
         }
         method, url = self._request.method, self._request.url
-        return AWSPreparedRequest(method, url, headers, body, stream_output=True)  # type: ignore[arg-type] # any mapping does
+        return AWSPreparedRequest(method, url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
 
     def _signing_key(self, day: str) -> bytes:
         """Return the key of *day*; a thread that finds another day's makes its own."""
@@ -97,7 +97,7 @@ def _read_template(
     signed_names = names.removeprefix("SignedHeaders=")
     url = urlsplit(request.url)
     values = {name.lower(): " ".join(value.split()) for name, value in headers.items()}
-    values["host"] = url.netloc.removesuffix(_DEFAULT_PORTS[url.scheme])
+    values["host"] = url.netloc.removesuffix(DEFAULT_PORTS[url.scheme])
     before, after = "", ""
     for name in signed_names.split(";"):
         if name == _DATE_HEADER:

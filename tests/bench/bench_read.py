@@ -118,7 +118,7 @@ def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> Measure
         contenders = _Contenders(spark, case.stream, kinesis, tls[0])
         contenders.check()
         turns = [contenders.turn() for _ in range(WARM_UP + TURNS)][WARM_UP:]
-        return Measured(turns, measure_steps(contenders.options(), tls[0], case.stream.page_rows))
+        return Measured(turns, measure_steps(contenders.options(), tls[0], case.stream))
 
 
 @frozen

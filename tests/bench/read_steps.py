@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,48 +13,84 @@ import msgspec
 from tests.bench.raw_reader import RawReader
 
 from kinesis_core.arrow import BatchBuilder
+from kinesis_core.boto_api import BotoStreamApi
+from kinesis_core.chain_reader import read_chains
+from kinesis_core.clock import SystemClock
 from kinesis_core.columns import DEFAULT_COLUMNS
 from kinesis_core.connections import open_stream
-from kinesis_core.cuts import TrimHorizon
+from kinesis_core.cuts import After, At, TrimHorizon
 from kinesis_core.direct_calls import BODY
 from kinesis_core.pages import decode_page
+from kinesis_core.ranges import ShardRange
+from kinesis_core.reader import PolledRanges, ReadSettings
+from kinesis_emulator.prepared import PreparedStream
 from spark_kinesis_source.options import SourceOptions
 
-TURNS = 7
-CALLS = 5
+MAX_RECORDS = 10_000
+TURNS = 5
 STEPS = (
     "call: sign, send, receive the body",
     "a bare TLS socket takes of it",
     "decode and check the page",
     "a bare decoder takes of it",
     "build the record batch",
+    "all of it, as a task does it, in 16 threads",
 )
+SETTINGS = ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e12)
+"""Kinesis' rates would only make it wait."""
 
 
-def measure_steps(options: Mapping[str, str], certificate: Path, rows: int) -> list[float]:
-    """Return microseconds of CPU per (user) record of each of `STEPS`, for a shard's first page, which has *rows*."""
+def measure_steps(options: Mapping[str, str], certificate: Path, stream: PreparedStream) -> list[float]:
+    """
+    Return microseconds of CPU per (user) record of each of `STEPS`.
+
+    Each step takes all pages of a shard in turn, which are more than the processor's caches hold, as in a task.
+    """
     connection = SourceOptions.parse(options).connection
     api = open_stream(connection, connection.streams[0])
     builder = BatchBuilder([column.name for column in DEFAULT_COLUMNS])
-    iterator = api.get_iterator("shardId-000000000000", TrimHorizon())
-    request = msgspec.json.encode({"ShardIterator": iterator})
+    iterators = [*_iterators(api)]
+    requests = [msgspec.json.encode({"ShardIterator": iterator}) for iterator in iterators]
 
-    def call() -> bytes:
+    def call(request: bytes) -> bytes:
         body: bytes = api.calls.call("GetRecords", {}, request)[BODY]
         return body
 
-    body = call()
-    page = decode_page(body)
+    bodies = [call(request) for request in requests]
+    pages = [decode_page(body) for body in bodies]
+    first, last = At(pages[0].records[0].number), After(pages[-1].records[-1].number)
+    shards = [f"shardId-{index:012}" for index in range(stream.shards)]
+    chains = [(ShardRange(stream.name, shard, first, last),) for shard in shards]
+
+    def read() -> None:
+        polled = PolledRanges(lambda _: api, SETTINGS, random.Random(0))
+        for shard_range, page in read_chains(chains, polled, SETTINGS.threads, SystemClock()):
+            builder.build(page, stream.name, shard_range.shard_id)
+
     with RawReader(urlsplit(options["endpointUrl"]).port or 443, certificate) as raw:
         steps: tuple[Callable[[], object], ...] = (
-            call,
-            lambda: raw.call("GetRecords", {"ShardIterator": iterator}),
-            lambda: decode_page(body),
-            lambda: raw.decode(body),
-            lambda: builder.build(page, "orders", "shardId-000000000000"),
+            lambda: [call(request) for request in requests],
+            lambda: [raw.call("GetRecords", {"ShardIterator": iterator}) for iterator in iterators],
+            lambda: [decode_page(body) for body in bodies],
+            lambda: [raw.decode(body) for body in bodies],
+            lambda: [builder.build(page, stream.name, shards[0]) for page in pages],
+            read,
         )
         turns = [[_spent_s(step) for step in steps] for _ in range(TURNS)]
-    return [statistics.median(turn) / rows * 1e6 for turn in zip(*turns, strict=True)]
+    rows = [stream.total_rows // stream.shards] * 5 + [stream.total_rows]
+    return [
+        statistics.median(turn) / count * 1e6
+        for turn, count in zip(zip(*turns, strict=True), rows, strict=True)
+    ]
+
+
+def _iterators(api: BotoStreamApi) -> Iterator[str]:
+    """Yield what the pages of a shard are asked for with."""
+    iterator: str | None = api.get_iterator("shardId-000000000000", TrimHorizon())
+    while iterator is not None:
+        page = api.get_records(iterator, MAX_RECORDS)
+        yield iterator
+        iterator = page.next_iterator if page.millis_behind else None
 
 
 def steps_table(measured: dict[str, list[float]]) -> str:
@@ -66,9 +103,7 @@ def steps_table(measured: dict[str, list[float]]) -> str:
 
 
 def _spent_s(work: Callable[[], object]) -> float:
-    """Return the CPU seconds of one call of *work*."""
-    work()
+    """Return the CPU seconds of *work*."""
     begun_s = time.process_time()
-    for _ in range(CALLS):
-        work()
-    return (time.process_time() - begun_s) / CALLS
+    work()
+    return time.process_time() - begun_s

@@ -106,7 +106,9 @@ def _take_open(pool: Any) -> Any:
 def _exchange(sock: Any, request: AWSPreparedRequest) -> HttpAnswer:
     body: Any = request.body  # of bytes: `signed_requests` made it
     with suppress(BrokenPipeError):  # whoever refuses a request before its end says why
-        sock.sendall(first_lines(request.method, request.url) + _header_lines(request) + body)
+        head = first_lines(request.method, request.url) + _header_lines(request)
+        for part in (head + body,) if len(body) < _PIECE else (head, body):
+            sock.sendall(part)
     return receive(sock)
 
 

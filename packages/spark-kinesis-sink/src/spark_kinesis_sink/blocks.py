@@ -128,14 +128,19 @@ def _check_no_null(column: str, values: Values, first: int, remedy: str) -> None
         )
 
 
+def _kind(values: Values) -> type:
+    """Return the type of all that is there: Spark's columns have one."""
+    return type(next((value for value in values if value is not None), None))
+
+
 def _as_bytes(values: Values) -> list[bytes]:
-    if set(map(type, values)) <= {bytes}:
+    if _kind(values) is bytes:
         return values
     return [value.encode() if isinstance(value, str) else bytes(value) for value in values]
 
 
 def _as_text(column: str, values: Values | None, first: int) -> Values | None:
-    if values is None or set(map(type, values)) <= {str, type(None)}:
+    if values is None or _kind(values) is str:
         return values
     return [_decode(column, value, first + place) for place, value in enumerate(values)]
 

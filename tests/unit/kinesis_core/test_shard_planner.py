@@ -8,9 +8,9 @@ from kinesis_core.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Record
+from kinesis_core.sampling import FIRST_SAMPLE_RECORDS
 from kinesis_core.shard_looks import GAP_CALLS
 from kinesis_core.shard_planner import Limits, plan_end
-from kinesis_core.shard_view import FIRST_SAMPLE_RECORDS
 from support.fake_stream import Mood
 from support.one_shard import OneShard, behind
 from support.scripted_stream import ITERATOR_LIFE_S, throttle

@@ -52,6 +52,11 @@ class Position:
         """Return the same place as the end of a later batch that has no record of this shard."""
         return evolve(self, first=None, first_skip=0)
 
+    def as_end_from(self, start: Cut) -> Position:
+        """Return it with what a batch that begins at *start* leaves out of its first record."""
+        left_out = start.skip if isinstance(start, At) and start.number == self.first else 0
+        return evolve(self, first_skip=left_out)
+
     def to_json(self) -> dict[str, Any]:
         value = _cut_to_json(self.cut)
         if self.arrived_ms is not None:

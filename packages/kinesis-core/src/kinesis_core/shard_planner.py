@@ -14,8 +14,9 @@ from kinesis_core.cuts import After, AtTimestamp
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Record
+from kinesis_core.sampling import MAX_PAGE_RECORDS
 from kinesis_core.shard_looks import GAP_CALLS, READ_ON_BYTES, TIP_LAG_MS, Found, end_at, look, times_back
-from kinesis_core.shard_view import MAX_PAGE_RECORDS, ShardView
+from kinesis_core.shard_view import ShardView
 
 LOOKS_NEARER = 5
 """Looks half as far ahead as the one before, where that found nothing, before the remainder is read instead."""
@@ -89,7 +90,7 @@ def _still_busy(view: ShardView, start: Position, limits: Limits) -> Position | 
 
 
 def _sample_records(view: ShardView, limits: Limits) -> int:
-    return min(view.sample_records(), limits.max_records or MAX_PAGE_RECORDS)
+    return min(view.sampling.sample_records(), limits.max_records or MAX_PAGE_RECORDS)
 
 
 def _is_full(found: Found, limits: Limits) -> bool:
@@ -147,7 +148,9 @@ def _catch_up(view: ShardView, found: Found, first_ms: int, limits: Limits) -> P
     span = limits.span_ms
     wide = min(WIDEST * span, _sparse_span_ms(found.records, limits))
     if wide > span and first_ms + wide < view.now_ms() - TIP_LAG_MS:
-        far = view.page_at(AtTimestamp(int(first_ms + wide)), view.sample_records(), GAP_CALLS).records
+        far = view.page_at(
+            AtTimestamp(int(first_ms + wide)), view.sampling.sample_records(), GAP_CALLS
+        ).records
         if far and far[0].number > found.last.number and _sparse_span_ms(far, limits) >= wide:
             return found.up_to(far[0])
     until_ms = int(first_ms + span) - 1  # both milliseconds may have a record
@@ -168,7 +171,7 @@ def _sparse_span_ms(records: list[Record], limits: Limits) -> float:
 
 def _read_on(view: ShardView, found: Found, limits: Limits) -> Position:
     """Read a bounded piece of what follows the found records, and end behind it."""
-    limit = view.records_for(min(READ_ON_BYTES, limits.max_bytes or READ_ON_BYTES))
+    limit = view.sampling.records_for(min(READ_ON_BYTES, limits.max_bytes or READ_ON_BYTES))
     if limits.max_records is not None:
         limit = min(limit, limits.max_records - len(found.records))
     if found.iterator:

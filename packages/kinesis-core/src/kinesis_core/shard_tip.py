@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, is_before
 from kinesis_core.offsets import Position
+from kinesis_core.sampling import MAX_PAGE_RECORDS
 from kinesis_core.shard_looks import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, is_tip, look, times_back
-from kinesis_core.shard_view import MAX_PAGE_RECORDS, ShardView
+from kinesis_core.shard_view import ShardView
 
 NEAR_MS = 1000
 """So close to the tip, reading on to it takes no longer than looking for a place that is closer still."""
@@ -18,7 +19,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
     Raises:
         ServiceError: Also an `IteratorExpiredError`, and a `ThrottledError` unless the view is patient: try again.
     """
-    found = look(view, start, view.records_for(READ_ON_BYTES), None)
+    found = look(view, start, view.sampling.records_for(READ_ON_BYTES), None)
     if not found.records:
         return start
     if found.ended:

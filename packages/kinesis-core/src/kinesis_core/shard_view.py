@@ -14,18 +14,13 @@ from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledErr
 from kinesis_core.pace import Pace
 from kinesis_core.pages import Page, Record
 from kinesis_core.retry import log_retry
+from kinesis_core.sampling import Sampling
 from kinesis_core.stream_api import StreamApi
 
-MAX_PAGE_RECORDS = 10_000
-SAMPLE_BYTES = 256 * 1024
-"""What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
-MAX_SAMPLE_RECORDS = 1000
 IDLE_MARGIN_MS = 5000
 """How much earlier than the answer a shard counts as seen idle: arrival times may be off by as much."""
 STUCK_PAGES = 50
 """Empty pages in a row, none of them closer to the tip, that show a position from which nothing can be read."""
-FIRST_SAMPLE_RECORDS = 25
-"""How many records are read of a shard whose record size is not known yet."""
 
 
 @define
@@ -54,6 +49,7 @@ class ShardView:
     """A cut behind which nothing was lost when that was last in doubt."""
     ended_behind: Cut | None = None
     """A cut behind which the shard was found closed with nothing in it."""
+    sampling: Sampling = field(factory=Sampling, init=False)
     _cut: Cut | None = field(default=None, init=False)
     _iterator: str | None = field(default=None, init=False)
     _next: tuple[Cut, Record] | None = field(default=None, init=False)
@@ -65,7 +61,6 @@ class ShardView:
     _is_patient: bool = field(default=False, init=False)
     _is_in_gap: bool = field(default=False, init=False)
     _no_progress: int = field(default=0, init=False)
-    _record_bytes: float = field(default=SAMPLE_BYTES / FIRST_SAMPLE_RECORDS, init=False)
 
     @contextmanager
     def patiently(self) -> Iterator[None]:
@@ -101,14 +96,6 @@ class ShardView:
 
     def now_ms(self) -> int:
         return self.api.now_ms()
-
-    def sample_records(self) -> int:
-        """Return how many records fit the sample's byte budget, judging by those seen before."""
-        return min(MAX_SAMPLE_RECORDS, self.records_for(SAMPLE_BYTES))
-
-    def records_for(self, size_bytes: int) -> int:
-        """Return how many records make up about *size_bytes*: 1 to 10,000."""
-        return max(1, min(MAX_PAGE_RECORDS, int(size_bytes / self._record_bytes)))
 
     def keep(self, cut: Cut, iterator: str | None) -> None:
         """Remember an iterator for *cut*, so that the next plan from there saves a call."""
@@ -224,8 +211,7 @@ class ShardView:
         self.millis_behind = None if page.is_shard_end else page.millis_behind  # an end is not behind
         if page.records:
             self.latest = max(self.latest or 0, page.records[-1].number)
-            average = sum(len(record.data) for record in page.records) / len(page.records)
-            self._record_bytes = max(1.0, average)
+            self.sampling.note(page.records)
         return page
 
     def _read_paced(self, iterator: str, limit: int) -> Page:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import At, Cut, ShardEnd, TrimHorizon
+from kinesis_core.cuts import ShardEnd, TrimHorizon
 from kinesis_core.data_loss import DataLoss
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, StreamRecreatedError
 from kinesis_core.logs import get_logger
@@ -111,8 +111,8 @@ class StreamPlanner:
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
             pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
-            crosses_gaps = self.settings.first_plan_crosses_gaps
-            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name, crosses_gaps)
+            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name)
+            view.crosses_gaps = self.settings.first_plan_crosses_gaps
             self._views[shard_id] = view
         return self._views[shard_id]
 
@@ -133,9 +133,8 @@ class StreamPlanner:
             return end if target is None else no_further(view, begun, end, target)
 
         def is_due(shard_id: str) -> bool:
-            if targets is not None and self._is_reached(start, shard_id, targets):
-                return False
-            return self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
+            is_done = targets is not None and self._is_reached(start, shard_id, targets)
+            return not is_done and self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
 
         return self._plan(start, plan, is_due, chained=False)
 
@@ -182,9 +181,8 @@ class StreamPlanner:
         ends: dict[str, Position] = {}
         tried: set[str] = set()
         while True:
-            ready = [
-                s for s in self._readable(start, ends if chained else {}) if s not in tried and is_due(s)
-            ]
+            readable = self._readable(start, ends if chained else {})
+            ready = [s for s in readable if s not in tried and is_due(s)]
             if not ready:
                 return self._merged(start, ends) if ends or self._is_outdated(start) else start
             planned = list(self.run_all(lambda s: self._plan_shard(s, start.begun(s), plan), ready))
@@ -212,7 +210,7 @@ class StreamPlanner:
             return begun
         view.more_behind = end.cut if view.millis_behind else None
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        return evolve(self.loss.seen(view, end), first_skip=_skipped(begun.cut, end.first))
+        return self.loss.seen(view, end).as_end_from(begun.cut)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
@@ -250,8 +248,3 @@ class StreamPlanner:
         parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
         gone = (start.finished() & parents) - set(self.listing)
         return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
-
-
-def _skipped(start: Cut, first: int | None) -> int:
-    """Return how many user records of *first*, the first record of a batch from *start*, were read before."""
-    return start.skip if isinstance(start, At) and start.number == first else 0

@@ -182,23 +182,6 @@ def _is_host(name: str) -> bool:
     return True
 
 
-def proxy_url() -> Parser[str]:
-    """Return a parser of the URLs of proxies, which may hold a user and a password."""
-
-    def parse(text: str) -> str:
-        try:
-            parts = urlsplit(text)
-            port_is_good = parts.port != 0
-        except ValueError:
-            raise BadValueError(hides_value=True) from None
-        is_good = parts.scheme in ("http", "https") and parts.hostname and port_is_good
-        if not is_good or parts.path.strip("/") or parts.query or parts.fragment or re.search(r"\s", text):
-            raise BadValueError(hides_value=True)
-        return text.rstrip("/")
-
-    return Parser("the http or https URL of a proxy, such as http://proxy.example.com:3128", parse)
-
-
 def matching(pattern: str | re.Pattern[str], domain: str) -> Parser[str]:
     """Return a parser of text that matches *pattern* as a whole."""
 

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+import re
+from urllib.parse import quote, urlsplit
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import Option, awslabs
-from kinesis_core.options.parsers import integer, matching, proxy_url, text
+from kinesis_core.options.option import BadValueError, Option, Parser, awslabs
+from kinesis_core.options.parsers import integer, matching, text
 from kinesis_core.options.table import Values
 
 PROXY = "Proxy"
 
+
+def _proxy_url() -> Parser[str]:
+    """Return a parser of the URLs of proxies, which may hold a user and a password."""
+
+    def parse(text: str) -> str:
+        try:
+            parts = urlsplit(text)
+            port_is_good = parts.port != 0
+        except ValueError:
+            raise BadValueError(hides_value=True) from None
+        is_good = parts.scheme in ("http", "https") and parts.hostname and port_is_good
+        if not is_good or parts.path.strip("/") or parts.query or parts.fragment or re.search(r"\s", text):
+            raise BadValueError(hides_value=True)
+        return text.rstrip("/")
+
+    return Parser("the http or https URL of a proxy, such as http://proxy.example.com:3128", parse)
+
+
 PROXY_URL = Option[str | None](
     name="proxyUrl",
     meaning="A proxy for all calls to AWS, with user and password if it asks for them: `http://user:password@host:3128`.",
-    parser=proxy_url(),
+    parser=_proxy_url(),
     default=None,
     default_text="none; botocore follows `HTTPS_PROXY` and `NO_PROXY` in the environment",
     group=PROXY,

@@ -15,7 +15,7 @@ from os import environ
 from pathlib import Path
 
 from attrs import define, frozen
-from tests.bench.harness import Finding, Note, Plot, Row, show
+from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 
 from kinesis_core.clock import SystemClock
@@ -50,12 +50,6 @@ BATCH_S = 5.0
 """What Spark takes at the least for the records that come to a thousand busy shards in as many seconds."""
 THREADS = 8
 """The default of `planningThreads`."""
-WHY = """\
-Why a thousand busy shards take longer than asked for: such a shard costs two small calls a plan, GetShardIterator and
-GetRecords, and one of them takes about 0.5 ms of CPU where one follows the other at once (see above). Here each waits 10 ms for its
-answer, and then takes more than twice as much, for other work has been in the processor's caches meanwhile: for 200 idle shards with
-one call each 1.4 ms a shard were measured with one thread, and 1.1 ms with eight. Fewer calls would be guesses at where a batch ends.
-"""
 
 
 @frozen
@@ -81,7 +75,7 @@ def run() -> list[Finding]:
         for n in SHARDS
         for row in _rows(n, name, costs[n])
     ]
-    return [*rows, waited, _plot(busy, idle), Note(WHY)]
+    return [*rows, waited, _plot(busy, idle)]
 
 
 def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:

@@ -103,6 +103,7 @@ CUT = {
     "in its head": good(PAGE)[:20],
     "of a length": good(PAGE)[:-9000],
     "in chunks": CHUNKED[:-9000],
+    "of HTTP/1.0": good(PAGE)[:-9000].replace(b"1.1", b"1.0"),
 }
 
 
@@ -111,6 +112,15 @@ def test_answers_cut_short_are_not_taken(text: bytes, server: ScriptedHttp) -> N
     """An answer that ends early is an error that may be tried again, never a page."""
     api = open_stream(server)
     assert ask(api, server, GOOD) == 7
+    assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
+
+
+def test_the_first_answer_of_a_connection_cut_short_is_not_taken(server: ScriptedHttp) -> None:
+    """Nor is it where the session had to connect first."""
+    api = open_stream(server)
+    assert ask(api, server, say(good(PAGE), stay=False)) == 7
+    server.wait_until_left()
+    text = good(PAGE)[:-9000]
     assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
 
 
@@ -133,6 +143,25 @@ def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> Non
         assert ask(api, server, say(good(PAGE), stay=False)) == 7
         server.wait_until_left()
     assert server.connections == 3
+
+
+def test_more_than_an_answer_is_not_the_next_one(
+    server: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What TLS decrypted along with an answer's end is seen, though the connection looks idle."""
+    certificate, key = make_certificate(tmp_path)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    server.certificate = str(certificate), str(key)
+
+    def say_more(connection: socket.socket) -> bool:
+        text = good(PAGE)
+        connection.sendall(text[:-1000])
+        connection.sendall(text[-1000:] + good(b'{"Records": [], "MillisBehindLatest": 9}'))
+        return True
+
+    api = open_stream(server)
+    assert [ask(api, server, answer) for answer in (GOOD, say_more, GOOD, GOOD)] == [7] * 4
+    assert server.connections == 2
 
 
 def test_certificates_are_checked(

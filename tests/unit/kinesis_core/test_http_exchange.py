@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from botocore.awsrequest import AWSPreparedRequest
+from botocore.awsrequest import AWSHTTPConnectionPool, AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from urllib3 import PoolManager
 
@@ -30,6 +30,9 @@ class Session:
     received: list[bytes] = field(factory=list)
     far_end: socket.socket = field(init=False)
     _manager: PoolManager = field(factory=PoolManager)
+
+    def __attrs_post_init__(self) -> None:
+        self._manager.pool_classes_by_scheme = {"http": AWSHTTPConnectionPool}
 
     @property
     def _proxy_config(self) -> Any:
@@ -51,6 +54,12 @@ class Session:
         connection = self.pool._get_conn()
         self.pool._put_conn(connection)
         return connection.sock is not None
+
+    def wrap(self, kind: type[socket.socket]) -> None:
+        """Have the open connection's socket be of another *kind*."""
+        connection = self.pool._get_conn()
+        connection.sock = kind(fileno=connection.sock.detach())
+        self.pool._put_conn(connection)
 
     def serve(self, answer: bytes, then: Callable[[socket.socket], object]) -> None:
         self.received.append(self.far_end.recv(1000))
@@ -103,7 +112,7 @@ def test_first_lines(url: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [GOOD.replace(b"Content", b"Connection: Close\r\nContent"), GOOD + b"HTTP/1"]
+    "answer", [GOOD.replace(b"Content", b"Connection: Upgrade, Close\r\nContent"), GOOD + b"HTTP/1"]
 )
 def test_a_connection_is_closed_behind_its_last_answer(session: Session, answer: bytes) -> None:
     """The server says that it is the last one, or something came that is no part of it."""
@@ -117,6 +126,8 @@ def test_a_connection_is_closed_behind_its_last_answer(session: Session, answer:
         GOOD[:-1],
         GOOD.replace(b" 2\r", b" 100000000000\r"),
         GOOD.replace(b"200", b"20"),
+        GOOD.replace(b"1.1", b"1.0")[:-1],
+        b"\r\n" + GOOD,
         b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000,
     ],
 )
@@ -137,17 +148,16 @@ def test_silence_closes_the_connection(session: Session) -> None:
     assert not session.is_open
 
 
-def test_an_early_refusal_is_read(session: Session) -> None:
+@pytest.mark.parametrize("error", [BrokenPipeError, ConnectionResetError])
+def test_an_early_refusal_is_read(session: Session, error: type[OSError]) -> None:
     """A server that refuses a request before it has been sent says why, and its connection breaks."""
 
     class Broken(socket.socket):
         def sendall(self, *_: Any) -> None:
             session.far_end.sendall(GOOD.replace(b"200", b"413"))
-            raise BrokenPipeError
+            raise error
 
-    connection = session.pool._get_conn()
-    connection.sock = Broken(fileno=connection.sock.detach())
-    session.pool._put_conn(connection)
+    session.wrap(Broken)
     answer = OpenConnections(session).exchange(REQUEST)
     assert answer is not None
     assert answer.status == 413
@@ -161,11 +171,18 @@ def close_the_connection(session: Session) -> None:
     session.far_end.close()
 
 
+def be_another_class(session: Session) -> None:
+    """Be what is put in the place of botocore's connections to record calls, or to play them."""
+    connection = session.pool._get_conn()
+    members = {"sock": connection.sock, "close": connection.close, "is_connected": True}
+    session.pool._put_conn(type("Recorder", (), members)())
+
+
 def set_a_proxy(session: Session) -> None:
     session.proxy_url = "http://proxy.example.com"
 
 
-@pytest.mark.parametrize("do", [close_the_pool, close_the_connection, set_a_proxy])
+@pytest.mark.parametrize("do", [close_the_pool, close_the_connection, be_another_class, set_a_proxy])
 def test_without_a_connection_nothing_is_sent(session: Session, do: Callable[[Session], None]) -> None:
     """Whoever asks goes by the session then, which opens one, and knows proxies."""
     do(session)

@@ -148,6 +148,14 @@ def test_what_botocore_may_come_to_do_makes_no_template(name: str, value: str) -
     assert find_template(request, PLAIN) is None
 
 
+@pytest.mark.parametrize(("name", "value"), [("Host", "127.0.0.1:4567"), ("accept-encoding", "gzip")])
+def test_headers_that_the_sender_sets_make_no_template(name: str, value: str) -> None:
+    """They would be there twice; a hook of the user's set them."""
+    request = sent_by_botocore(PLAIN)
+    request.headers[name] = value
+    assert find_template(request, PLAIN) is None
+
+
 def test_a_template_shows_nothing() -> None:
     """Neither the secret key nor the token is in what a template prints as."""
     shown = repr(template_of(sent_by_botocore(KEYS[1]), KEYS[1]))

@@ -18,7 +18,7 @@ from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.client import BaseClient
 from botocore.credentials import Credentials, ReadOnlyCredentials
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
@@ -153,6 +153,9 @@ class DirectCalls:
         if answer is None:
             response = self._connections.session.send(request)
             answer = HttpAnswer(response.status_code, response.headers, response.content)
+            size = str(len(answer.body))
+            if answer.headers.get("content-length", size) != size:  # which the session does not look at
+                raise ConnectionClosedError(endpoint_url=request.url)
         return answer
 
     def _parse_refusal(self, action: str, answer: HttpAnswer) -> ClientError:

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from http.client import HTTPException, HTTPResponse
+from ssl import SSLSocket
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
-from botocore.awsrequest import AWSPreparedRequest
+from botocore.awsrequest import AWSHTTPConnection, AWSHTTPSConnection, AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from urllib3.exceptions import ClosedPoolError
 
@@ -51,7 +53,8 @@ class OpenConnections:
     """Those of a botocore HTTP session that lead straight to where requests go. Safe in threads."""
 
     session: Any
-    _pools: dict[str, Any] = field(factory=dict, init=False)
+    _pools: WeakValueDictionary[str, Any] = field(factory=WeakValueDictionary, init=False)
+    """Urllib3's, by URL. They are the session's, which drops those that it has too many of."""
 
     def exchange(self, request: AWSPreparedRequest) -> HttpAnswer | None:
         """
@@ -60,10 +63,9 @@ class OpenConnections:
         Raises:
             botocore.exceptions.HTTPClientError: It broke off, nothing came in time, or what came is no HTTP.
         """
-        pool = self._pool(request.url)
+        pool = self._pools.get(request.url) or self._find_pool(request.url)
         connection = _take_open(pool)
         if connection is None:
-            self._pools.pop(request.url, None)  # the session may have another one by now
             return None
         answer = None
         try:
@@ -73,20 +75,20 @@ class OpenConnections:
         except (OSError, HTTPException, ValueError) as error:
             raise ConnectionClosedError(endpoint_url=request.url, error=error) from error
         finally:
-            if answer is None or answer.is_last:
+            if answer is None or answer.is_last or _has_more(connection.sock):
                 connection.close()
             pool._put_conn(connection)
         return answer
 
-    def _pool(self, url: str) -> Any:
-        """Return urllib3's pool for *url*, of which it is the session's to know; None where a proxy is in between."""
-        if url not in self._pools:
-            try:
-                proxied = self.session._proxy_config.proxy_url_for(url)
-                self._pools[url] = None if proxied else self.session._manager.connection_from_url(url)
-            except AttributeError:  # none of these names is documented
-                self._pools[url] = None
-        return self._pools[url]
+    def _find_pool(self, url: str) -> Any:
+        """Return the pool for *url*; None where a proxy is in between."""
+        try:
+            if self.session._proxy_config.proxy_url_for(url):
+                return None
+            pool = self._pools[url] = self.session._manager.connection_from_url(url)
+        except AttributeError:  # none of these names is documented
+            return None
+        return pool
 
 
 def _take_open(pool: Any) -> Any:
@@ -97,15 +99,22 @@ def _take_open(pool: Any) -> Any:
         connection = pool._get_conn()
     except ClosedPoolError:
         return None
-    if connection.sock is None:
-        pool._put_conn(connection)
+    # Of another class it is of somebody who answers in the service's place.
+    if connection.sock is None or type(connection) not in (AWSHTTPConnection, AWSHTTPSConnection):
+        connection.close()
+        pool._put_conn(None)  # the session makes one, with the certificates that it trusts
         return None
     return connection
 
 
+def _has_more(sock: Any) -> bool:
+    """Return whether something came behind the answer that nobody would see any more, since TLS has decrypted it."""
+    return isinstance(sock, SSLSocket) and sock.pending() > 0
+
+
 def _exchange(sock: Any, request: AWSPreparedRequest) -> HttpAnswer:
     body: Any = request.body  # of bytes: `signed_requests` made it
-    with suppress(BrokenPipeError):  # whoever refuses a request before its end says why
+    with suppress(BrokenPipeError, ConnectionResetError):  # whoever refuses a request before its end says why
         head = first_lines(request.method, request.url) + _header_lines(request)
         for part in (head + body,) if len(body) < _PIECE else (head, body):
             sock.sendall(part)
@@ -138,7 +147,7 @@ def receive(sock: Any) -> HttpAnswer:
         ValueError, http.client.HTTPException: What came is no HTTP.
     """
     head, rest = _receive_head(sock, b"")
-    while head[9:10] == b"1":  # 100 Continue and the like: not the answer yet
+    while head.startswith(b"HTTP/1.1 1"):  # 100 Continue and the like: not the answer yet
         head, rest = _receive_head(sock, rest)
     first, *lines = head[: -len(_BLANK_LINE)].decode("latin-1").split("\r\n")
     pairs = (line.partition(":") for line in lines)
@@ -150,7 +159,7 @@ def receive(sock: Any) -> HttpAnswer:
     if status < 200:
         raise ValueError(f"the answer has the status {first[9:12]!r}")
     body = _receive_body(sock, rest, int(length))
-    is_last = headers.get("connection", "").lower() == "close" or len(rest) > len(body)
+    is_last = "close" in headers.get("connection", "").lower() or len(rest) > len(body)
     return HttpAnswer(status, headers, body, is_last)
 
 
@@ -210,5 +219,7 @@ def _receive_otherwise(resumed: Any) -> HttpAnswer:
     response = HTTPResponse(resumed, method="POST")
     response.begin()
     body = response.read(_LARGEST_BODY)
+    if response.length or len(body) == _LARGEST_BODY:
+        raise ValueError("the answer is cut short, or larger than any")
     headers = {name.lower(): value for name, value in response.getheaders()}
     return HttpAnswer(response.status, headers, body, response.will_close or not response.isclosed())

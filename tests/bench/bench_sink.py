@@ -27,7 +27,7 @@ from kinesis_emulator.requests import Request
 GROUP = "Sink in Spark"
 ROWS = {100: 200_000, 1000: 50_000}
 """Rows of a task by their size: some 20 and 50 MB."""
-REPEAT = 3
+REPEAT = 5
 CASES = (
     ("hand-sink", "by hand", 100, True, 6.0),
     ("hand-sink", "by hand", 1000, True, None),
@@ -85,19 +85,24 @@ class _Bench:
         self._notes = directory / "notes"
 
     def compare(self, sink: str, name: str, size: int, aggregated: bool, target: float | None) -> Row:
-        ours_s, theirs_s = [], []
-        for turn in range(REPEAT + 1):
-            with EmulatorProcess({"orders": 4}) as emulator:  # a new one, for it keeps everything
-                where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
-                rows = ROWS[size] if turn else 1  # at first, what a new worker imports
-                ours_s.append(self._write("arrow-sink", rows, size, where).spent_s)
-                theirs_s.append(self._write(sink, rows, size, where).spent_s)
-        ratio = statistics.median(
-            its_s / mine_s for mine_s, its_s in zip(ours_s[1:], theirs_s[1:], strict=True)
-        )
+        turns = [self._turn(sink, size, aggregated) for _ in range(REPEAT)]
+        ratio = statistics.median(its_s / our_s for our_s, its_s in turns)
         case = f"Arrow vs. {name}, {'aggregated' if aggregated else 'plain'}, {size} B"
-        ours, theirs = (ROWS[size] / statistics.median(spent_s[1:]) for spent_s in (ours_s, theirs_s))
+        ours, theirs = (ROWS[size] / statistics.median(spent_s) for spent_s in zip(*turns, strict=True))
         return Row(GROUP, case, "rows/s and core", ours, theirs, ratio, target)
+
+    def _turn(self, sink: str, size: int, aggregated: bool) -> tuple[float, float]:
+        """Return the CPU seconds of a task of ours, and of the other *sink*'s."""
+        our_s, its_s = 0.0, 0.0
+        with EmulatorProcess({"orders": 4}) as emulator:  # a new one, for it keeps everything
+            where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
+            for rows in (
+                1,
+                ROWS[size],
+            ):  # at first what a worker does once: imports, and the way to an endpoint
+                our_s = self._write("arrow-sink", rows, size, where).spent_s
+                its_s = self._write(sink, rows, size, where).spent_s
+        return our_s, its_s
 
     def memory(self) -> list[Row]:
         """A task of a million rows, beside a server that takes its time with every answer."""

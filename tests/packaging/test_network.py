@@ -22,7 +22,8 @@ MAY_TALK = {
     "kinesis_core/fan_out/http2.py": {"h2.exceptions", "httpx2", "ssl"},
     # What botocore's own session raises while a body is read.
     "kinesis_core/fan_out/boto_api.py": {"urllib3.exceptions"},
-    "kinesis_core/direct_calls.py": {"urllib3.exceptions"},
+    # On connections that botocore's session has opened, and none else.
+    "kinesis_core/http_exchange.py": {"http.client", "ssl", "urllib3.exceptions"},
     # The servers themselves, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

@@ -10,13 +10,19 @@ from hypothesis import strategies as st
 from kinesis_core.service_clock import ServiceClock
 from support.fake_stream import FakeClock
 
-seconds = st.floats(0, 30, allow_nan=False)
+
+def seconds(low: int, high: int) -> st.SearchStrategy[float]:
+    """Return times that floats add up without an error, so that none of a test's own is taken for the clock's."""
+    return st.integers(1024 * low, 1024 * high).map(lambda parts: parts / 1024)
+
+
+pauses = seconds(0, 30)
 
 
 @given(
-    st.floats(-600, 600),
-    st.lists(st.tuples(seconds, st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=100),
-    seconds,
+    seconds(-600, 600),
+    st.lists(st.tuples(pauses, seconds(0, 10), seconds(0, 10)), min_size=1, max_size=100),
+    pauses,
 )
 def test_it_is_never_ahead_of_the_service(
     skew_s: float, answers: list[tuple[float, float, float]], idle_s: float
@@ -36,10 +42,10 @@ def test_it_is_never_ahead_of_the_service(
 
 
 @given(
-    st.floats(-600, 600),
-    st.lists(st.tuples(seconds, st.floats(0, 10)), max_size=70),
-    st.floats(0, 600),
-    st.floats(0, 10),
+    seconds(-600, 600),
+    st.lists(st.tuples(pauses, seconds(0, 10)), max_size=70),
+    seconds(0, 600),
+    seconds(0, 10),
 )
 def test_a_refusal_tells_it_whatever_came_before(
     skew_s: float, answers: list[tuple[float, float]], step_s: float, back_s: float

@@ -38,9 +38,9 @@ SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": 
 
 WHY = """\
 What lies beyond the floor: signing a call, and reading its answer into memory of its own, which is new each time; the checks of a
-page; and most of all the record batch, which the floor has ready. A task takes what these steps add up to, in however many
-threads. The rest of a batch is Spark's, and what a query costs however little it reads: with one page a shard 0.7 s of CPU, the
-floor's 0.4 s, for the shards are listed and planned in a Python worker that imports what that takes.
+page; and most of all the record batch, which the floor has ready. A task's threads take what these steps add up to. The rest of a
+batch is Spark's, and what a query costs however little it reads: its shards are listed and planned in a Python worker, which
+imports what that takes.
 """
 
 

@@ -40,7 +40,7 @@ CASES = (
 )
 """The other sink and what to call it, bytes of a row, whether rows are aggregated, the target."""
 PROFILE = """\
-Where the CPU time of a task goes that aggregates rows of 100 B under 1,000 keys (cProfile): half of it into the loop that
+Where the CPU time of a task goes that aggregates rows of 100 B under 1,000 keys (one run of cProfile apart from the above): half of it into the loop that
 encodes user records, 14 % into finding the shard of each key and dealing rows out to shards, 6 % into the aggregates' MD5, 5 % each
 into joining their pieces, the checks of rows, and lists of Arrow's columns. The loop looks up one key and adds four pieces a
 record, and has no call of Python in it: `map` over the same lookups was no faster.

@@ -203,6 +203,27 @@ def test_a_pool_that_the_session_dropped_is_not_asked_again(session: Session) ->
     server.join()
 
 
+def test_the_session_makes_the_connections(session: Session) -> None:
+    """Only it knows which certificates they trust, so that none of ours is left for it."""
+    session.far_end.close()
+    pool = session.pool
+    for _ in range(2):
+        assert OpenConnections(session).exchange(REQUEST) is None
+    assert set(pool.pool.queue) == {None}
+
+
+def test_the_session_closes_its_connections(session: Session) -> None:
+    """A client that is closed has none left, however many calls went over them."""
+    connections = OpenConnections(session)
+    server = threading.Thread(target=session.serve, args=(GOOD, id))
+    server.start()
+    assert connections.exchange(REQUEST) is not None
+    server.join()
+    session._manager.clear()
+    session.far_end.settimeout(5)
+    assert session.far_end.recv(1) == b""
+
+
 def test_a_session_of_another_botocore_has_none() -> None:
     """Where the names that are used are missing, every request goes by the session."""
     assert OpenConnections(SimpleNamespace()).exchange(REQUEST) is None

@@ -1,6 +1,17 @@
 from __future__ import annotations
 
-from kinesis_core.shards import Shard, ancestors, by_id, parents_first, waits_for, without_children
+import pytest
+
+from kinesis_core.shards import (
+    HASH_KEYS,
+    Shard,
+    ancestors,
+    by_id,
+    first_hole,
+    parents_first,
+    waits_for,
+    without_children,
+)
 
 
 def shard(shard_id: str, *parents: str, ending: int | None = None) -> Shard:
@@ -54,3 +65,20 @@ def test_parents_first_over_a_shard_that_is_not_asked_for() -> None:
     """A grandparent comes before its grandchild though the shard between them is left out."""
     family = by_id([shard("z"), shard("m", "z"), shard("a", "m")])
     assert parents_first(["a", "z"], family) == ["z", "a"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "hole"),
+    [
+        ([(0, HASH_KEYS - 1)], None),
+        ([(100, HASH_KEYS - 1), (0, 99)], None),
+        ([(0, 99), (50, HASH_KEYS - 1), (60, 70)], None),
+        ([], (0, HASH_KEYS - 1)),
+        ([(1, HASH_KEYS - 1)], (0, 0)),
+        ([(0, 99), (101, HASH_KEYS - 1)], (100, 100)),
+        ([(0, HASH_KEYS - 2)], (HASH_KEYS - 1, HASH_KEYS - 1)),
+    ],
+)
+def test_the_first_hole_is_found(spans: list[tuple[int, int]], hole: tuple[int, int] | None) -> None:
+    """Shards that overlap leave no hole; a hole may be before, between and after them, and one key wide."""
+    assert first_hole(Shard(f"s{i}", None, None, *span, 0, None) for i, span in enumerate(spans)) == hole

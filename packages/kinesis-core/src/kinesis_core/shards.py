@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from attrs import frozen
 
+HASH_KEYS = 2**128
+"""Hash keys are 0..2**128-1."""
+
 
 @frozen
 class Shard:
@@ -43,6 +46,16 @@ Listing = Mapping[str, Shard]
 def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
     """Return the shards as a listing, in the order of their ids."""
     return {shard.shard_id: shard for shard in sorted(shards, key=lambda s: s.shard_id)}
+
+
+def first_hole(shards: Iterable[Shard]) -> tuple[int, int] | None:
+    """Return the first inclusive range of hash keys that no shard of *shards* covers; None when they cover all keys."""
+    covered = 0
+    for shard in sorted(shards, key=lambda s: s.hash_start):
+        if shard.hash_start > covered:
+            return covered, shard.hash_start - 1
+        covered = max(covered, shard.hash_end + 1)
+    return None if covered >= HASH_KEYS else (covered, HASH_KEYS - 1)
 
 
 def waits_for(shard: Shard, listing: Listing, finished: Collection[str]) -> list[str]:

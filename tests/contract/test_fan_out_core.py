@@ -40,8 +40,9 @@ def consumer(doors: Doors) -> str:
 
 
 def read(doors: Doors, consumer: str, shard_range: ShardRange) -> list[Any]:
-    settings, rng = FanOutSettings(falls_back=False, retries=1), random.Random(0)
-    reader = FanOutReader(doors.subscribing(consumer), shard_range, settings, True, SystemClock(), rng)
+    settings, rng, clock = FanOutSettings(falls_back=False, retries=1), random.Random(0), SystemClock()
+    check = PolledRanges(lambda _: doors.reading(), ReadSettings(), rng).check(shard_range, clock)
+    reader = FanOutReader(doors.subscribing(consumer), shard_range, settings, True, clock, rng, check)
     return [record for page in reader.pages() for record in page.records]
 
 

@@ -148,7 +148,11 @@ class Desk:
         return self.subscribers.subscribing(self.consumer)
 
     def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> FanOutReader:
-        return FanOutReader(self.subscribing(), shard_range, settings, True, self.clock, random.Random(0))
+        rng = random.Random(0)
+        check = PolledRanges(lambda _: self.doors.reading(), ReadSettings(), rng).check(
+            shard_range, self.clock
+        )
+        return FanOutReader(self.subscribing(), shard_range, settings, True, self.clock, rng, check)
 
     def read(self, shard_range: ShardRange, settings: FanOutSettings | None = None) -> list[Record]:
         """Return the records of a range as subscriptions bring them, and nothing else."""

@@ -92,6 +92,9 @@ class Gate:
     stream: ScriptedStream
     barrier: threading.Barrier
 
+    def now_ms(self) -> int:
+        return self.stream.now_ms()
+
     def get_iterator(self, shard_id: str, cut: At | After) -> str:
         self.barrier.wait(DEADLINE_S)
         return self.stream.get_iterator(shard_id, cut)

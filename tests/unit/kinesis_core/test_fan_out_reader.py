@@ -20,9 +20,11 @@ from kinesis_core.errors import (
 from kinesis_core.fan_out.ranges import FanOutRanges
 from kinesis_core.fan_out.reader import PATIENCE, SEAT_S, FanOutReader
 from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_core.pace import Pace
 from kinesis_core.pages import Record
 from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import PolledRanges, ReadSettings
+from kinesis_core.record_check import RecordCheck
 from support.fake_subscriptions import (
     HEARTBEAT_S,
     LIFE_S,
@@ -62,8 +64,11 @@ def reader_of(
     *,
     fails: bool = True,
 ) -> FanOutReader:
-    clock = subscriptions.stream.clock
-    return FanOutReader(subscriptions, shard_range, settings, fails, clock, random.Random(0))
+    clock, rng = subscriptions.stream.clock, random.Random(0)
+    check = RecordCheck(
+        subscriptions.stream, shard_range.stream, shard_range.shard_id, clock, rng, Pace(0.2, 2)
+    )
+    return FanOutReader(subscriptions, shard_range, settings, fails, clock, rng, check)
 
 
 def read(

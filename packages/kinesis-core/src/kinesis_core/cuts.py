@@ -12,6 +12,9 @@ LAST_EPOCH_MS = 253_402_300_799_999
 class TrimHorizon:
     """Before the oldest record that the shard still holds."""
 
+    def __str__(self) -> str:
+        return "TRIM_HORIZON"
+
 
 @frozen
 class AtTimestamp:
@@ -24,6 +27,9 @@ class AtTimestamp:
 
     epoch_ms: int
 
+    def __str__(self) -> str:
+        return f"AT_TIMESTAMP {self.epoch_ms}"
+
 
 @frozen
 class At:
@@ -33,6 +39,9 @@ class At:
     skip: int = 0
     """How many of its user records lie before this cut as well: a start inside an aggregate that was read in part."""
 
+    def __str__(self) -> str:
+        return f"AT {self.number}"
+
 
 @frozen
 class After:
@@ -40,10 +49,16 @@ class After:
 
     number: int
 
+    def __str__(self) -> str:
+        return f"AFTER {self.number}"
+
 
 @frozen
 class ShardEnd:
     """Behind everything that a closed shard will ever hold."""
+
+    def __str__(self) -> str:
+        return "SHARD_END"
 
 
 Cut = TrimHorizon | AtTimestamp | At | After | ShardEnd

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from kinesis_core.cuts import After, At, is_before, is_behind
+from kinesis_core.cuts import After, At, ShardEnd, is_before, is_behind
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
 from kinesis_core.pages import Page, Record
 from kinesis_core.ranges import ShardRange
+from kinesis_core.stream_api import MIN_RETENTION_HOURS
 
 log = get_logger("kinesis_core")
 
 PATIENCE = 50
 """Answers in a row that bring a range no further before its missing end is called data loss."""
+NEAR_MS = 30 * 60_000
+"""A record this close to the end of its retention may leave the stream between two pages."""
+_HOUR_MS = 3_600_000
 
 
 @define
 class RangeProgress:
     """
     Trims pages to what lies in the range and was not delivered before, and sees that none of the range is lost.
+
+    A page has no gap in it. Between two pages records may leave the stream unread. That did not happen if the last record
+    of the earlier page is still in the stream after the later page came: Kinesis trims a shard from its oldest record on.
 
     Attributes:
         reached: Where to go on.
@@ -35,9 +42,15 @@ class RangeProgress:
     is_lost: bool = field(default=False, init=False)
     _idle: int = field(default=0, init=False)
     _behind_ms: int = field(default=-1, init=False)
+    _proven: _Place | None = field(default=None, init=False)
+    """The last record up to which nothing of the range is missing; None before the first page."""
+    _taken: _Place | None = field(default=None, init=False)
+    """The last record that was taken since; None when there is nothing to prove."""
 
     def __attrs_post_init__(self) -> None:
         self.reached = self.range.start
+        if isinstance(self.reached, After):
+            self._proven = _Place(self.reached.number, None)
 
     def take(self, page: Page) -> list[Record]:
         """
@@ -49,7 +62,36 @@ class RangeProgress:
         is_last = page.is_shard_end or self._is_end_in(page)
         self._check(page, is_last)
         self.is_done = self.is_done or is_last
-        return self._trim(page.records)
+        records = self._trim(page.records)
+        self._note_taken(records)
+        return records
+
+    def to_prove(self, now_ms: int) -> int | None:
+        """
+        Return the record that must still be in the stream at *now_ms*, else records between two pages may be lost.
+
+        None when there is nothing to prove yet. Near the retention each page is proven. Before that, only the end of the
+        range is: somebody may lower the retention meanwhile, though never below 24 hours.
+        """
+        if self._proven is None or self._taken is None:
+            return None
+        hours = MIN_RETENTION_HOURS if self.is_done else self.range.retention_hours
+        may_leave_ms = now_ms - hours * _HOUR_MS + NEAR_MS
+        arrived_ms = self._proven.arrived_ms
+        return self._proven.number if arrived_ms is None or arrived_ms < may_leave_ms else None
+
+    def prove(self, *, is_left: bool) -> None:
+        """
+        Note whether the record of `to_prove` is still in the stream.
+
+        Raises:
+            DataLossError: It is not, so records between it and the last one taken may be lost (unless `fail_on_data_loss`
+                is off).
+        """
+        if self._proven is not None and self._taken is not None:
+            if not is_left:
+                self.lose(f"the records after {self._proven.number} have begun to leave the stream")
+            self._proven, self._taken = self._taken, None
 
     def lose(self, what: str) -> None:
         """
@@ -61,8 +103,11 @@ class RangeProgress:
         stream, shard = self.range.stream, self.range.shard_id
         if self.fail_on_data_loss:
             raise DataLossError(
-                f"Records of this batch are lost: {what}. Set failOnDataLoss=false to go on with what is left. "
-                f"[stream={stream} shard={shard} range={self.range.start}..{self.range.end}]"
+                f"Records of this batch may be lost: {what}. The batch cannot be read again as a whole. Raise the stream's "
+                "retention, so that no more is lost. Then run the query with failOnDataLoss=false until the batch is done: that "
+                "reads what is left of the batch, and skips only what is gone. "
+                f"[stream={stream} shard={shard} from={self.range.start} to={self.range.end} reached={self.reached} "
+                f"retention_hours={self.range.retention_hours}]"
             )
         log.warning("data.lost", reason=what, stream=stream, shard=shard)
 
@@ -78,6 +123,8 @@ class RangeProgress:
             self._check_first(page.records[0])
         if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
             self.lose(f"record {end.number}, which ends the range, is not there")
+        elif is_last and isinstance(end, ShardEnd) and not page.records:
+            self._check_end()
         if not page.records and not is_last:
             self._check_movement(page)
 
@@ -86,6 +133,13 @@ class RangeProgress:
             self.lose(
                 f"record {self.reached.number}, which begins the range, is not there; the oldest left is {record.sequence_number}"
             )
+
+    def _check_end(self) -> None:
+        """The page of a shard's end has no record: what came before it may have left the stream."""
+        if isinstance(self.reached, At):
+            self.lose(f"record {self.reached.number}, which begins the range, is not there, and nothing is left")
+        elif self._taken is None:
+            self._taken = self._proven
 
     def _check_movement(self, page: Page) -> None:
         """An empty page is fine while the reading moves through a gap; where it stands still the place is lost."""
@@ -96,6 +150,14 @@ class RangeProgress:
             self.lose(f"{self.patience} answers in a row brought no record and no progress")
             self.is_done = self.is_lost  # the oldest record is not to be had either
             self.is_lost, self._idle = True, 0
+
+    def _note_taken(self, records: list[Record]) -> None:
+        if records:
+            last = _Place(records[-1].number, records[-1].arrived_ms)
+            if self._proven is None:
+                self._proven = last  # the first page begins with the record that begins the range
+            else:
+                self._taken = last
 
     def _trim(self, records: list[Record]) -> list[Record]:
         if not records:
@@ -109,6 +171,14 @@ class RangeProgress:
         if records:
             self.reached, self.is_lost = After(records[-1].number), False
         return records
+
+
+@frozen
+class _Place:
+    """A record, and when it arrived, if that is known."""
+
+    number: int
+    arrived_ms: int | None
 
 
 def _contains(records: list[Record], number: int) -> bool:

@@ -10,6 +10,7 @@ from kinesis_core.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_be
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.pages import Page
 from kinesis_core.shards import Listing, ancestors, parents_first
+from kinesis_core.stream_api import MIN_RETENTION_HOURS
 
 
 @frozen
@@ -21,6 +22,8 @@ class ShardRange:
     shard_id: str
     start: At | After
     end: EndCut
+    retention_hours: int = MIN_RETENTION_HOURS
+    """The stream's retention when the range was planned."""
 
     def skip(self, page: Page) -> int:
         """Return how many user records of the first record of *page*, a page of this range, are not part of it."""

@@ -14,6 +14,7 @@ from kinesis_core.pace import Pace
 from kinesis_core.pages import Page
 from kinesis_core.range_progress import RangeProgress
 from kinesis_core.ranges import ShardRange
+from kinesis_core.record_check import RecordCheck
 from kinesis_core.retry import log_retry
 from kinesis_core.stream_api import StreamApi
 
@@ -42,12 +43,19 @@ class RangeReader:
     rng: random.Random
     with_data: bool = True
     _pace: Pace = field(init=False)
-    _progress: RangeProgress = field(init=False)
+    progress: RangeProgress = field()
+    _check: RecordCheck = field(init=False)
     _iterator: str | None = field(default=None, init=False)
+
+    @progress.default
+    def _begin(self) -> RangeProgress:
+        return RangeProgress(self.range, self.settings.fail_on_data_loss)
 
     def __attrs_post_init__(self) -> None:
         self._pace = Pace(self.settings.min_fetch_period_s, burst=2)
-        self._progress = RangeProgress(self.range, self.settings.fail_on_data_loss)
+        self._check = RecordCheck(
+            self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._pace
+        )
 
     def pages(self) -> Generator[Page, None, None]:
         """
@@ -57,17 +65,26 @@ class RangeReader:
             DataLossError: A record that the range names is gone (unless `fail_on_data_loss` is off).
             ServiceError: Kinesis said no for good.
         """
-        while not self._progress.is_done:
+        while not self.progress.is_done:
             page = self._fetch()
-            was_lost = self._progress.is_lost
-            page.records = self._progress.take(page)
-            if self._progress.is_lost and not was_lost:
+            if page is None:
+                return
+            was_lost = self.progress.is_lost
+            page.records = self.progress.take(page)
+            if self.progress.is_lost and not was_lost:
                 self._iterator = None
+            self._prove()
             if page.records:
                 yield page
 
-    def _fetch(self) -> Page:
-        """Return the next page; wait for the shard's quota, through throttles, and renew the iterator as needed."""
+    def _prove(self) -> None:
+        """See that nothing left the stream before the page came. Only a look made after it can tell."""
+        number = self.progress.to_prove(self.api.now_ms())
+        if number is not None:
+            self.progress.prove(is_left=self._check.is_left(number))
+
+    def _fetch(self) -> Page | None:
+        """Return the next page, None when the shard is gone; wait for the shard's quota, through throttles, and renew the iterator as needed."""
         while True:
             self.clock.sleep(self._pace.wait_s(self.clock.now_s()))
             self._pace.spend(self.clock.now_s())
@@ -81,8 +98,8 @@ class RangeReader:
                 call = "GetShardIterator" if self._iterator is None else "GetRecords"
                 self._log_retry(call, error, self._pace.throttles)
             except StreamNotFoundError as error:
-                self._progress.lose(f"Kinesis no longer knows the shard ({error})")
-                return Page([], 0, None)
+                self.progress.lose(f"Kinesis no longer knows the shard ({error})")
+                return None
             else:
                 self._pace.succeeded()
                 self._pace.rest(
@@ -94,7 +111,7 @@ class RangeReader:
     def _ask(self) -> Page:
         shard_id = self.range.shard_id
         if self._iterator is None:
-            cut = TrimHorizon() if self._progress.is_lost else self._progress.reached
+            cut = TrimHorizon() if self.progress.is_lost else self.progress.reached
             self._iterator = self.api.get_iterator(shard_id, cut)
         limit = self.settings.max_records_per_fetch
         return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
@@ -120,6 +137,25 @@ class PolledRanges:
     with_data: bool = True
     """Without it the records' data is not decoded."""
 
+    def check(self, shard_range: ShardRange, clock: Clock) -> RecordCheck:
+        """Return what tells whether records of *shard_range* are still in its shard."""
+        pace = Pace(self.settings.min_fetch_period_s, burst=2)
+        return RecordCheck(
+            self.api_for(shard_range.stream),
+            shard_range.stream,
+            shard_range.shard_id,
+            clock,
+            self.rng,
+            pace,
+        )
+
     def __call__(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        api = self.api_for(shard_range.stream)
-        return RangeReader(api, shard_range, self.settings, clock, self.rng, self.with_data).pages()
+        return self.rest(RangeProgress(shard_range, self.settings.fail_on_data_loss), clock)
+
+    def rest(self, progress: RangeProgress, clock: Clock) -> Generator[Page, None, None]:
+        """Return the pages of what is left of a range."""
+        api = self.api_for(progress.range.stream)
+        reader = RangeReader(
+            api, progress.range, self.settings, clock, self.rng, self.with_data, progress=progress
+        )
+        return reader.pages()

@@ -12,6 +12,9 @@ from kinesis_core.pages import Page
 from kinesis_core.puts import PutAnswer, PutEntry
 from kinesis_core.shards import Shard
 
+MIN_RETENTION_HOURS = 24
+"""No stream keeps its records for less. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
+
 
 @frozen
 class StreamSummary:

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Generator
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ServiceError
@@ -15,6 +15,7 @@ from kinesis_core.fan_out.reader import FanOutReader
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.logs import get_logger
 from kinesis_core.pages import Page
+from kinesis_core.range_progress import PATIENCE
 from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import PolledRanges
 
@@ -43,6 +44,7 @@ class FanOutRanges:
             self.polled.settings.fail_on_data_loss,
             clock,
             self.rng,
+            self.polled.check(shard_range, clock),
             self.polled.with_data,
         )
         try:
@@ -51,7 +53,8 @@ class FanOutRanges:
             if not self.settings.falls_back or isinstance(error, AccessDeniedError):
                 raise
             self._reasons.append(error.code)
-            yield from self.polled(evolve(shard_range, start=reader.progress.reached), clock)
+            reader.progress.patience = PATIENCE
+            yield from self.polled.rest(reader.progress, clock)
 
     def log_polled(self) -> None:
         """Log how many ranges were polled, whole or in part, and why; nothing where there were none."""

@@ -16,6 +16,7 @@ from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.pages import Page, SubscribedPage
 from kinesis_core.range_progress import RangeProgress
 from kinesis_core.ranges import ShardRange
+from kinesis_core.record_check import RecordCheck
 from kinesis_core.retry import log_retry
 
 PATIENCE = 6
@@ -41,6 +42,8 @@ class FanOutReader:
     fail_on_data_loss: bool
     clock: Clock
     rng: random.Random
+    check: RecordCheck
+    """A look by subscription would take the place of the one that is read."""
     with_data: bool = True
     progress: RangeProgress = field(init=False)
     _continuation: int | None = field(default=None, init=False)
@@ -104,6 +107,7 @@ class FanOutReader:
             self._continuation = page.continues_behind
             was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
+            self._prove()
             if page.records:
                 yield page
                 self._served_s = self.clock.now_s()  # what the consumer took is no silence of the service
@@ -115,6 +119,12 @@ class FanOutReader:
                 f"consumer={self.api.consumer}]",
                 code="NoEvent",
             )
+
+    def _prove(self) -> None:
+        """See that nothing left the stream before the event came."""
+        number = self.progress.to_prove(self.check.api.now_ms())
+        if number is not None:
+            self.progress.prove(is_left=self.check.is_left(number))
 
     def _may_try_again(self, error: ServiceError) -> bool:
         waits = error.retryable or (isinstance(error, ResourceInUseError) and not self.settings.falls_back)

@@ -40,6 +40,7 @@ class FakeShard:
     records: list[Record] = field(factory=list)
     trimmed: int = 0
     is_closed: bool = False
+    closed_ms: int = 0
 
 
 @frozen
@@ -66,17 +67,31 @@ class FakeStream:
     created_ms: int = 1_780_000_000_000
     retention_hours: int = 24
     shards: dict[str, FakeShard] = field(factory=dict)
+    gone: dict[str, FakeShard] = field(factory=dict)
+    """Shards that the stream has forgotten."""
     calls: dict[str, int] = field(factory=dict)
     by_shard: dict[str, int] = field(factory=dict)
     """GetRecords calls by shard."""
+    forgets: bool = False
+    """Whether records leave the stream at the end of their retention, and closed shards after the last of them."""
     _number: int = 49_600_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
     _iterators: list[tuple[str, int]] = field(factory=list)
+    _created_number: int = 0
+    """Sequence numbers below it are those of an earlier stream of this name."""
+    _created_iterator: int = 0
 
     def create(self, shards: int) -> FakeStream:
         width = HASHES // shards
         for i in range(shards):
             self._add((), i * width, (i + 1) * width - 1)
         return self
+
+    def recreate(self, shards: int) -> FakeStream:
+        """Delete the stream, and create another one of the same name."""
+        self.shards.clear()
+        self.created_ms = self.now_ms()
+        self._created_number, self._created_iterator = self._next_number(), len(self._iterators)
+        return self.create(shards)
 
     def put(self, shard_id: str, data: bytes, key: str | None = "k") -> Record:
         shard = self.shards[shard_id]
@@ -106,6 +121,17 @@ class FakeStream:
         """Let the oldest *count* records fall out of retention."""
         self.shards[shard_id].trimmed = count
 
+    def forget(self) -> None:
+        """Let what is older than the retention go, if the stream forgets."""
+        if not self.forgets:
+            return
+        kept_ms = self.now_ms() - self.retention_hours * 3_600_000
+        for shard in self.shards.values():
+            left = (i for i, record in enumerate(shard.records) if (record.arrived_ms or 0) >= kept_ms)
+            shard.trimmed = max(shard.trimmed, next(left, len(shard.records)))
+        gone = [s for s, shard in self.shards.items() if shard.is_closed and shard.closed_ms < kept_ms]
+        self.gone.update((shard_id, self.shards.pop(shard_id)) for shard_id in gone)
+
     # What the core calls
 
     def now_ms(self) -> int:
@@ -118,30 +144,50 @@ class FakeStream:
 
     def list_shards(self) -> list[Shard]:
         self._count("ListShards")
+        self.forget()
         listed = [self._describe(shard) for shard in self.shards.values()]
         self.rng.shuffle(listed)
         return listed
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         self._count("GetShardIterator")
+        self.forget()
         if shard_id not in self.shards:
             raise StreamNotFoundError(f"Shard {shard_id} does not exist", "ResourceNotFoundException")
         if isinstance(cut, AtTimestamp) and cut.epoch_ms > self.now_ms():
             raise InvalidRequestError("a time in the future", "InvalidArgumentException")
+        if isinstance(cut, (At, After)) and cut.number < self._created_number:
+            raise InvalidRequestError("it did not come from this stream", "InvalidArgumentException")
         shard = self.shards[shard_id]
         return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut)))
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         self._count("GetRecords")
-        shard_id, index = self._iterators[int(iterator)]
+        self.forget()
+        shard_id, index = self._place_of(iterator)
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
         self._be_moody()
         shard = self.shards[shard_id]
+        index = max(index, shard.trimmed)  # in silence, as the service may
         size = 0 if self._happens(self.mood.empty_pages) else limit
         if self._happens(self.mood.short_pages):
             size = min(size, self.rng.randint(1, 3))
         records = shard.records[index : index + size]
         return self._page(shard, index + len(records), records, with_data)
+
+    def _place_of(self, iterator: str) -> tuple[str, int]:
+        """
+        Return what an iterator points at.
+
+        That one of a stream that is no more says the same as one that has expired is the worst that may be: what
+        AWS says is not documented.
+        """
+        if int(iterator) < self._created_iterator:
+            raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+        shard_id, index = self._iterators[int(iterator)]
+        if shard_id not in self.shards:
+            raise StreamNotFoundError(f"Shard {shard_id} does not exist", "ResourceNotFoundException")
+        return shard_id, index
 
     def _page(self, shard: FakeShard, index: int, records: list[Record], with_data: bool) -> Page:
         left = shard.records[index:]
@@ -192,11 +238,11 @@ class FakeStream:
     def _close(self, shard_id: str) -> FakeShard:
         shard = self.shards[shard_id]
         assert not shard.is_closed, "only an open shard can be resharded"
-        shard.is_closed = True
+        shard.is_closed, shard.closed_ms = True, self.now_ms()
         return shard
 
     def _add(self, parents: tuple[str, ...], hash_start: int, hash_end: int) -> str:
-        shard_id = f"shardId-{len(self.shards):012d}"
+        shard_id = f"shardId-{len(self.shards) + len(self.gone):012d}"
         self.shards[shard_id] = FakeShard(shard_id, parents, hash_start, hash_end, self._next_number())
         return shard_id
 

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field
 from hypothesis import strategies as st
 
+from kinesis_core.cuts import TrimHorizon
 from kinesis_core.offsets import Offset
 from kinesis_core.options.positions import StartingPosition
 from kinesis_core.planner import Planner
@@ -76,6 +77,8 @@ class Query:
     def restart(self) -> None:
         apis = {self.stream.name: self.stream}
         self.planner = Planner(apis, self.settings, threads=1, clock=self.stream.clock, rng=random.Random(1))
+        if not self.batches and self.position == TrimHorizon():
+            self.start = self.planner.initial_offset(self.position)  # as Spark asks, while no batch is logged
 
     def plan(self, *, bounded: bool = True) -> Offset | None:
         end = self.planner.next_offset(self.start, bounded=bounded)

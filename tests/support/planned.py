@@ -37,22 +37,25 @@ class Planned:
     settings: PlanSettings = field(factory=PlanSettings)
     threads: int = 1
     planner: Planner = field(init=False)
-    start: Offset = field(init=False)
+    start: Offset = field(default=None, init=False)  # type: ignore[assignment] # set before anybody looks
+    _initial: Offset | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.restart()
-        self.start = self.planner.initial_offset(self.position)
+        self.start = self._initial = self.planner.initial_offset(self.position)
 
     @property
     def clock(self) -> FakeClock:
         return self.streams[0].clock
 
     def restart(self) -> None:
-        """Forget everything but the offset."""
+        """Forget everything but the offset of the last batch. Without one, reading begins at the oldest record once more."""
         apis = {stream.name: stream for stream in self.streams}
         self.planner = Planner(
             apis, self.settings, threads=self.threads, clock=self.clock, rng=random.Random(0)
         )
+        if self._initial is not None and self.start == self._initial and self.position == TrimHorizon():
+            self.start = self._initial = self.planner.initial_offset(self.position)
 
     def batch(self, *, bounded: bool = True) -> Read:
         """Plan a batch, read it and go on behind it; nothing when nothing is new."""

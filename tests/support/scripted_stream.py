@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from kinesis_core.cuts import Cut
-from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
+from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.pages import Page, Record
 from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
@@ -89,13 +89,14 @@ class ScriptedStream(FakeStream):
         return iterator
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
-        shard_id, index = self._iterators[int(iterator)]
+        self.forget()
+        shard_id, index = self._place_of(iterator)
         self.log.append(Call(self.clock.now, "GetRecords", shard_id))
         self._maybe_fail("GetRecords", shard_id)
-        if shard_id not in self.shards:
-            raise StreamNotFoundError(f"Shard {shard_id} does not exist", "ResourceNotFoundException")
         if self.clock.now - self._made_s[iterator] > ITERATOR_LIFE_S:
             raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+        if self.is_stuck_when_trimmed and index < self.shards[shard_id].trimmed:
+            self._stuck.add(iterator)
         if iterator in self._stuck:
             return Page([], self.retention_hours * 3_600_000, iterator)
         if self._passed.get(iterator, 0) < self.gaps.get((shard_id, index), 0):

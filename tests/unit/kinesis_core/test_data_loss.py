@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.cuts import After, At, ShardEnd, TrimHorizon
+from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import DataLossError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.positions import Latest, PerShard, StartingPosition
@@ -76,18 +76,90 @@ def test_a_throttle_during_the_check_passes() -> None:
         query.batch()
 
 
-def test_an_old_position_with_nothing_behind_it_is_no_loss() -> None:
-    """A shard that has been silent for longer than the retention has lost nothing."""
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
+@pytest.mark.parametrize("before", [0, 5])
+def test_nothing_left_after_a_long_time_down_may_be_loss(before: int, position: StartingPosition) -> None:
+    """
+    A query that was down for longer than the retention cannot know whether an empty shard was silent, and says so. Told to
+    go on, it knows from then on.
+    """
+    stream = scripted_stream(2)
+    stream.clock.sleep(5)
+    query = Planned([stream], position)
+    stream.put_many(A, before)
+    stream.put_many(B, 5)
+    query.batches(3)
+    stream.put_many(A, 10)
+    stream.clock.sleep(30 * HOUR_S)
+    stream.trim(A, before + 10)
+    stream.put_many(B, 1)
+    query.restart()
+    with pytest.raises(DataLossError, match=f"retention of 24 h, and nothing is left.*shard={A}"):
+        query.batch()
+    query.settings = PlanSettings(fail_on_data_loss=False)
+    query.restart()
+    assert query.batches(3) == everything(stream, B)[5:]
+    query.settings = PlanSettings()
+    query.restart()
+    record = stream.put(A, b"x")
+    assert query.batches(2) == [(A, record.sequence_number)]
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
+def test_what_came_and_went_behind_a_shard_without_records(position: StartingPosition) -> None:
+    """A shard that was empty when the query stopped, and has a record now, may have had others in between."""
+    stream = scripted_stream(1)
+    stream.clock.sleep(5)
+    query = Planned([stream], position)
+    for _ in range(10):
+        stream.clock.sleep(HOUR_S)
+        query.batch()
+    stream.put_many(A, 10)
+    stream.clock.sleep(30 * HOUR_S)
+    stream.trim(A, 10)
+    stream.put_many(A, 5)
+    query.restart()
+    with pytest.raises(DataLossError, match=f"retention of 24 h, the oldest record.*shard={A}"):
+        query.batch()
+
+
+def test_what_came_and_went_in_a_child_without_records() -> None:
+    """A child shard that was empty when the query stopped is no exception, and one that was silent throughout is no loss."""
     stream = scripted_stream(1)
     query = query_on(stream, fails=True)
     stream.put_many(A, 5)
     query.batch()
-    stream.clock.sleep(50 * HOUR_S)
-    stream.trim(A, 5)
+    one, other = stream.split(A)
+    for _ in range(40):
+        stream.clock.sleep(HOUR_S)
+        assert query.batch() == []
     query.restart()
-    assert query.batches(3) == []
-    record = stream.put(A, b"x")
-    assert query.batches(2) == [(A, record.sequence_number)]
+    stream.clock.sleep(12 * HOUR_S)
+    record = stream.put(one, b"x")
+    assert query.batch() == [(one, record.sequence_number)]
+    stream.put_many(other, 3)
+    stream.clock.sleep(30 * HOUR_S)
+    stream.trim(one, 1)
+    stream.trim(other, 3)
+    query.restart()
+    with pytest.raises(DataLossError, match="nothing is left"):
+        query.batch()
+
+
+def test_a_child_is_no_older_than_its_parents() -> None:
+    """A child that waits for parents with a backlog of hours holds nothing that could have left before it is read."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 40, every_s=1800)
+    children = stream.split(A)
+    for child in children:
+        stream.put_many(child, 3, every_s=60)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=4)))
+    read = []
+    for _ in range(60):
+        read += query.batch()
+        query.restart()
+        stream.clock.sleep(600)
+    assert read == everything(stream)
 
 
 def test_an_old_position_whose_record_is_still_there_is_no_loss() -> None:
@@ -155,18 +227,30 @@ def test_silence_costs_few_batches() -> None:
     assert 30 < len(offsets) < 42
 
 
-def test_the_retention_is_checked_once_per_run() -> None:
-    """A position that proved to be good is not checked again, however long the shard stays silent."""
+def test_a_silent_shard_costs_one_call_a_plan() -> None:
+    """However long a shard stays silent, a query that asks it now and then is never in doubt."""
     stream = scripted_stream(1)
     query = query_on(stream, fails=True)
     stream.put_many(A, 5)
-    query.batch()
-    query.batch()
-    stream.clock.sleep(50 * HOUR_S)
-    stream.trim(A, 5)
+    query.batches(2)
     stream.calls.clear()
-    query.batches(3)
+    for _ in range(3):
+        stream.clock.sleep(23 * HOUR_S)
+        stream.trim(A, 5)
+        query.batch()
     assert stream.calls["GetRecords"] == 3
+
+
+def test_what_came_and_went_between_two_plans() -> None:
+    """A query that has not asked a shard for longer than the retention cannot know what came and went, and says so."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 5)
+    query.batches(2)
+    stream.clock.sleep(25 * HOUR_S)
+    stream.trim(A, 5)
+    with pytest.raises(DataLossError, match="nothing is left"):
+        query.batch()
 
 
 @pytest.mark.parametrize("bounded", [False, True])

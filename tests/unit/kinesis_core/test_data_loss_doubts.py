@@ -12,7 +12,8 @@ from kinesis_core.errors import DataLossError
 from kinesis_core.pages import Page
 from kinesis_core.planner import Planner
 from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_planner import RETENTION_KNOWN_S, PlanSettings
+from kinesis_core.stream_facts import KNOWN_S
+from kinesis_core.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
@@ -81,7 +82,7 @@ def test_what_was_seen_idle_has_no_more_behind_it() -> None:
         read += query.batch()
         stream.clock.sleep(5)
     assert len(read) == len(put)
-    stream.clock.sleep(25 * HOUR_S)
+    stream.clock.sleep(23 * HOUR_S)
     stream.trim(A, 3)
     assert query.batch() == []
 
@@ -114,7 +115,7 @@ def test_a_retention_that_is_raised_while_a_query_runs() -> None:
     described = len(stream.calls_of("DescribeStreamSummary"))
     query.batches(5)
     assert len(stream.calls_of("DescribeStreamSummary")) == described
-    stream.clock.sleep(RETENTION_KNOWN_S + 1)
+    stream.clock.sleep(KNOWN_S + 1)
     query.batch()
     assert len(stream.calls_of("DescribeStreamSummary")) == described + 1
 

@@ -120,7 +120,9 @@ def test_a_gap_before_the_tip_of_a_silent_shard_is_no_loss(crosses: bool) -> Non
     query = in_batches_of(10, stream, fails=True, crosses=crosses)
     stream.put_many(A, 5)
     query.batch()
-    stream.clock.sleep(50 * HOUR_S)
+    for _ in range(5):
+        stream.clock.sleep(10 * HOUR_S)
+        assert query.batch() == []
     stream.trim(A, 5)
     stream.gaps[A, 5] = 30
     query.restart()

@@ -14,6 +14,8 @@ from kinesis_core.offsets import Position
 from kinesis_core.pages import Page, Record
 from kinesis_core.shard_looks import GAP_CALLS
 from kinesis_core.shard_view import ShardView
+from kinesis_core.stream_api import MIN_RETENTION_HOURS
+from kinesis_core.stream_facts import StreamFacts
 
 log = get_logger("kinesis_core")
 
@@ -27,12 +29,18 @@ _STAMPS = 4
 
 @frozen
 class DataLoss:
-    """What happens to lost records of one stream."""
+    """
+    What happens to lost records of one stream.
+
+    A position carries a time (`Position.arrived_ms`): no record behind the position arrived before it. While that is
+    younger than the retention, nothing can be lost. Later it is in doubt, until the stream shows a record that is older than
+    all that was promised.
+    """
 
     stream: str
     is_fatal: bool
     """Whether the user wants to stop then."""
-    retention_hours: Callable[[], int]
+    facts: StreamFacts
 
     def report(self, shard_id: str, begun: Position, what: str) -> None:
         """
@@ -67,97 +75,137 @@ class DataLoss:
         """
         if view.lost_behind == begun.cut:
             return plan(_OLDEST)
-        idle, ended, was_old = view.idle, view.ended_behind, self._is_old(view, begun)
-        end = begun if view.is_stuck else plan(begun)
+        before = view.empty, view.ended_behind
+        promised_ms = self.seen(view, begun).arrived_ms
+        was_old = _is_older(promised_ms, view, MIN_RETENTION_HOURS)
+        try:
+            end = begun if view.is_stuck else plan(begun)
+        except BaseException:
+            if was_old:  # what an empty page said may be what is left of a loss
+                view.empty, view.ended_behind = before
+            raise
         expected = _first_known(view, begun.cut, target)
-        is_more_known = expected is not None or (was_old and view.more_behind == begun.cut)
-        is_gone = is_more_known and _is_at_tip(view, begun, end)
-        found_end = view.ended_behind
-        if is_gone:
-            view.idle = idle  # for nothing there is no longer idleness
-        what = "Kinesis finds no way on from the position" if view.is_stuck else None
-        if is_gone or self._is_doubtful(view, begun, end, expected):
-            view.ended_behind = ended  # until it is settled
-            page = view.oldest_page(None if view.is_thorough else GAP_CALLS)
-            if page is None:
-                return begun
-            what = self._what_is_lost(view, begun, page, expected, is_gone=is_gone) or what
-            view.found_good = begun.cut if what is None else None
-        if what is None:
-            view.ended_behind = found_end
-            self._see_next(view, begun, end)
-            return end
-        self.report(view.shard_id, begun, what)
-        view.lost_behind = begun.cut
-        return plan(_OLDEST)
+        is_old = was_old or _is_older(promised_ms, view, MIN_RETENTION_HOURS)
+        if self._is_doubtful(view, begun, end, expected, is_old=is_old):
+            found = view.empty, view.ended_behind
+            view.empty, view.ended_behind = before  # until it is settled
+            if not self._is_left(view, begun.cut):
+                page = view.oldest_page(None if view.is_thorough else GAP_CALLS)
+                if page is None:
+                    return begun
+                what = self._what_is_lost(view, begun, page, expected, promised_ms)
+                if what is None and view.is_stuck:
+                    what = "Kinesis finds no way on from the position"
+                if what is not None:
+                    self.report(view.shard_id, begun, what)
+                    view.lost_behind = begun.cut
+                    return plan(_OLDEST)
+            view.empty, view.ended_behind = found
+        self._see_next(view, begun, end)
+        return end
 
     def seen(self, view: ShardView | None, begun: Position) -> Position:
         """
-        Return *begun* with the time at which nothing was seen to lie behind it.
+        Return *begun* with a later time before which nothing behind it arrived, if one is known.
 
         Without it, the first record after a silence longer than the retention would look like what is left of many.
         """
-        idle_ms = None if view is None else view.idle_at_ms(begun.cut)
-        if idle_ms is None or idle_ms <= (begun.arrived_ms or 0):
+        empty_ms = None if view is None else view.empty_until_ms(begun.cut)
+        if empty_ms is None or empty_ms <= (begun.arrived_ms or 0):
             return begun
-        return evolve(begun, arrived_ms=idle_ms)
+        return evolve(begun, arrived_ms=empty_ms)
 
     def is_outdated(self, view: ShardView | None, begun: Position) -> bool:
-        """Return whether what `seen` adds is worth a batch of its own, which comes a few times in a retention."""
+        """
+        Return whether what `seen` adds is worth a batch of its own, which comes a few times in a retention.
+
+        A query without a batch begins anew when it is started again, and needs no such time.
+        """
         seen_ms = self.seen(view, begun).arrived_ms
-        if seen_ms is None or begun.arrived_ms is None:
+        if seen_ms is None or seen_ms == begun.arrived_ms:
             return False
-        return seen_ms - begun.arrived_ms > self.retention_hours() * _HOUR_MS // _STAMPS
+        since_ms = max(begun.arrived_ms or 0, self.facts.begun_ms)
+        return seen_ms - since_ms > self.facts.retention_hours() * _HOUR_MS // _STAMPS
 
     def _see_next(self, view: ShardView, begun: Position, end: Position) -> None:
         """Note what comes next where a plan ends that is far behind, or it would be in doubt when the end has left."""
-        far_ms = view.now_ms() - self.retention_hours() * _HOUR_MS // _STAMPS
+        far_ms = view.now_ms() - self.facts.retention_hours() * _HOUR_MS // _STAMPS
         is_far = end.arrived_ms is not None and end.arrived_ms < far_ms
-        is_known = view.next_record(end.cut) is not None or view.idle_at_ms(end.cut) is not None
+        is_known = view.next_record(end.cut) is not None or view.empty_until_ms(end.cut) is not None
         if is_far and end.cut != begun.cut and not is_known:
             with suppress(ThrottledError, IteratorExpiredError):
                 view.see_next(end.cut)
 
-    def _is_doubtful(self, view: ShardView, begun: Position, end: Position, expected: int | None) -> bool:
-        if end.cut != begun.cut:
-            # Who begins at the oldest record was promised none that leaves before it is planned.
-            is_missing = (
-                isinstance(begun.cut, (At, After))
-                and expected is not None
-                and end.first is not None
-                and end.first > expected
-            )
-            return is_missing or self._is_old(view, begun)
-        return view.found_good != begun.cut and self._is_old(view, begun)
-
-    def _is_old(self, view: ShardView, begun: Position) -> bool:
-        """Return whether a record that came right behind *begun* may have left the stream."""
-        seen_ms = self.seen(view, begun).arrived_ms
-        if seen_ms is None:
+    def _is_doubtful(
+        self, view: ShardView, begun: Position, end: Position, expected: int | None, *, is_old: bool
+    ) -> bool:
+        if view.is_stuck:
+            return True
+        if end.cut == begun.cut:
+            return is_old or (expected is not None and view.is_at_tip)
+        if end.first is not None and end.first == _following(view, begun.cut):
             return False
-        return seen_ms < view.now_ms() - self.retention_hours() * _HOUR_MS + _MARGIN_MS
+        # Who begins at the oldest record was promised none that leaves before it is planned.
+        is_missing = (
+            isinstance(begun.cut, (At, After))
+            and expected is not None
+            and end.first is not None
+            and end.first > expected
+        )
+        return is_missing or is_old
+
+    def _is_left(self, view: ShardView, cut: Cut) -> bool:
+        """Return whether the record that *cut* names is still there: then so is all behind it."""
+        if view.is_stuck or not isinstance(cut, (At, After)) or view.not_found == cut:
+            return False
+        behind_ms = view.millis_behind
+        try:
+            records = view.page_at(At(cut.number), 1, 1).records
+        finally:
+            view.millis_behind = behind_ms  # which is how far the plan is
+        is_left = bool(records) and records[0].number == cut.number
+        view.not_found = None if is_left else cut
+        return is_left
 
     def _what_is_lost(
-        self, view: ShardView, begun: Position, page: Page, expected: int | None, *, is_gone: bool
+        self,
+        view: ShardView,
+        begun: Position,
+        page: Page,
+        expected: int | None,
+        promised_ms: int | None,
     ) -> str | None:
-        """Return what is lost behind *begun*, given the page of the oldest record; None when nothing is."""
+        """Return what may be lost behind *begun*, given the page of the oldest record; None when nothing is."""
+        if not page.records and expected is not None:
+            return f"record {expected} has left the stream, and nothing is left"
+        hours = self.facts.current_retention_hours()
+        is_old, old = _is_older(promised_ms, view, hours), f"older than the retention of {hours} h"
         if not page.records:
-            what = "what was behind the position" if expected is None else f"record {expected}"
-            return f"{what} has left the stream, and nothing is left" if is_gone else None
+            what = f"the position is {old}, and nothing is left: what came behind it may have left the stream"
+            return what if is_old else None
         oldest, following = page.records[0], view.next_record(begun.cut)
-        if not _is_lost_before(oldest, begun.cut) or (following and oldest.number <= following.number):
+        if not _is_lost_before(oldest, begun.cut, promised_ms):
             return None
-        if self._is_old(view, begun):
-            hours = self.retention_hours()
-            return f"the position is older than the retention of {hours} h, the oldest record is {oldest.sequence_number}"
+        if following is not None and oldest.number <= following.number:
+            return None
+        if is_old:
+            return f"the position is {old}, the oldest record is {oldest.sequence_number}"
         if expected is not None and oldest.number > expected:
             return f"record {expected} has left the stream, the oldest record is {oldest.sequence_number}"
         return None
 
 
-def _is_at_tip(view: ShardView, begun: Position, end: Position) -> bool:
-    """Return whether the plan from *begun* to *end* found nothing, and nothing that it would have to wait for."""
-    return end.cut == begun.cut and view.is_at_tip and not view.is_stuck
+def _is_older(promised_ms: int | None, view: ShardView, hours: int) -> bool:
+    """Return whether a record that arrived at *promised_ms* may have left the stream."""
+    return promised_ms is not None and promised_ms < view.now_ms() - hours * _HOUR_MS + _MARGIN_MS
+
+
+def _following(view: ShardView, cut: Cut) -> int | None:
+    """Return the very next record behind *cut*, if it is known."""
+    if isinstance(cut, At):
+        return cut.number
+    following = view.next_record(cut)
+    return None if following is None else following.number
 
 
 def _first_known(view: ShardView, cut: Cut, target: Position | None) -> int | None:
@@ -168,12 +216,15 @@ def _first_known(view: ShardView, cut: Cut, target: Position | None) -> int | No
     return min((number for number in seen if number is not None and is_behind(number, cut)), default=None)
 
 
-def _is_lost_before(oldest: Record, cut: Cut) -> bool:
+def _is_lost_before(oldest: Record, cut: Cut, promised_ms: int | None) -> bool:
     """Return whether there may have been records between *cut* and the oldest one that is left."""
     match cut:
         case AtTimestamp(epoch_ms):
-            return oldest.arrived_ms is None or oldest.arrived_ms >= epoch_ms
+            since_ms = max(epoch_ms, promised_ms or 0)
+            return oldest.arrived_ms is None or oldest.arrived_ms >= since_ms
         case At(number):
             return oldest.number > number
+        case TrimHorizon() if oldest.arrived_ms is not None and promised_ms is not None:
+            return oldest.arrived_ms >= promised_ms
         case _:
             return is_behind(oldest.number, cut)

@@ -40,8 +40,9 @@ class Position:
     cut: Cut
     arrived_ms: int | None = None
     """
-    Arrival time of the record that the cut names, or later: when nothing was seen to lie behind it. What came since is
-    lost when this is older than the retention. None where the user began at a time or at the oldest record.
+    No record behind the cut arrived before this time: it is when the record that the cut names arrived, or when nothing was
+    seen to lie behind the cut. Records that came since may be lost when this is older than the retention. None where
+    nothing is known, and nothing was promised.
     """
     first: int | None = None
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""

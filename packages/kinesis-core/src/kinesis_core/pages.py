@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from kinesis_core.cuts import Cut, is_behind
 from kinesis_core.errors import MalformedAnswerError
 
 _LONG_MAX = 2**63 - 1
@@ -104,6 +105,15 @@ class _PageWithoutData(Page):
 
 class _SubscribedPageWithoutData(SubscribedPage):
     records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+
+
+def leave_out_before(page: Page, cut: Cut) -> None:
+    """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
+    before = 0
+    while before < len(page.records) and not is_behind(page.records[before].number, cut):
+        before += 1
+    if before:
+        page.records = page.records[before:]
 
 
 _decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
+from attrs import evolve
+
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
@@ -106,6 +108,7 @@ class Planner:
             # A restarted query replays its last batch before it has planned anything.
             if not self._streams[name].listing:
                 self._streams[name].refresh(end.streams[name])
+        ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
         return chains(ranges, {name: p.listing for name, p in self._streams.items()})
 
     def lag_ms(self) -> dict[str, dict[str, int]]:

@@ -37,8 +37,9 @@ class Found:
         """Return the end behind *record*."""
         return Position(After(record.number), record.arrived_ms, first=self.records[0].number)
 
-    def up_to_shard_end(self) -> Position:
-        return Position(ShardEnd(), first=self.records[0].number)
+    def up_to_shard_end(self, last: Record | None = None) -> Position:
+        """Return the shard's end, with the time of the *last* record that is known: children have no older ones."""
+        return Position(ShardEnd(), (last or self.last).arrived_ms, first=self.records[0].number)
 
 
 def look(view: ShardView, start: Position, limit: int, max_empty: int | None) -> Found:

@@ -90,4 +90,4 @@ def _read_to_tip(view: ShardView, found: Found, near: Position | None) -> Positi
             position = near if near and last is None else found.up_to(last or found.last)
             view.keep(position.cut, iterator)
             return position
-    return found.up_to_shard_end()
+    return found.up_to_shard_end(last)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import After, Cut, TrimHorizon, is_behind
+from kinesis_core.cuts import After, Cut, TrimHorizon
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.pace import Pace
-from kinesis_core.pages import Page, Record
+from kinesis_core.pages import Page, Record, leave_out_before
 from kinesis_core.retry import log_retry
 from kinesis_core.sampling import Sampling
 from kinesis_core.stream_api import StreamApi
 
-IDLE_MARGIN_MS = 5000
-"""How much earlier than the answer a shard counts as seen idle: arrival times may be off by as much."""
+EMPTY_MARGIN_MS = 5000
+"""How much earlier than a page says a shard counts as seen empty: arrival times may be off by as much."""
 STUCK_PAGES = 50
 """Empty pages in a row, none of them closer to the tip, that show a position from which nothing can be read."""
 
@@ -34,19 +34,19 @@ class ShardView:
     rng: random.Random
     stream: str = ""
     """What logs call it."""
+    on_expired: Callable[[], None] = lambda: None
+    """Called before an iterator is renewed: the old one may be of a stream that was deleted since."""
     crosses_gaps: bool = False
     """Whether a plan walks gaps to their end, because no other is known to go on where it stops."""
     millis_behind: int | None = None
-    idle: tuple[Cut, int] | None = None
-    """A cut behind which nothing was, and when."""
+    empty: tuple[Cut, int] | None = None
+    """A cut, and a time in ms since the epoch: no record behind the cut arrived before it."""
     latest: int | None = None
     """The highest number of a record that was seen."""
-    more_behind: Cut | None = None
-    """An end that was planned while the server said that it has more."""
     lost_behind: Cut | None = None
-    """A cut from which there is no way on but the oldest record."""
-    found_good: Cut | None = None
-    """A cut behind which nothing was lost when that was last in doubt."""
+    """Data after this cut is lost; reading goes on at the oldest record."""
+    not_found: Cut | None = None
+    """A cut whose record was looked for in vain: most likely it has left the stream."""
     ended_behind: Cut | None = None
     """A cut behind which the shard was found closed with nothing in it."""
     sampling: Sampling = field(factory=Sampling, init=False)
@@ -88,11 +88,14 @@ class ShardView:
 
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard was found closed with nothing behind *cut*."""
-        return self.ended_behind == (TrimHorizon() if cut == self.lost_behind else cut)
+        return self.ended_behind == self._read_from(cut)
 
-    def idle_at_ms(self, cut: Cut) -> int | None:
-        """Return when the shard was last seen with nothing behind *cut*, in ms since the epoch, if it was."""
-        return self.idle[1] if self.idle is not None and self.idle[0] == cut else None
+    def empty_until_ms(self, cut: Cut) -> int | None:
+        """Return a time before which no record behind *cut* arrived, in ms since the epoch; None when none is known."""
+        return self.empty[1] if self.empty is not None and self.empty[0] == self._read_from(cut) else None
+
+    def _read_from(self, cut: Cut) -> Cut:
+        return TrimHorizon() if cut == self.lost_behind else cut
 
     def now_ms(self) -> int:
         return self.api.now_ms()
@@ -136,13 +139,12 @@ class ShardView:
             iterator = self.iterator_at(cut)
             page = self.read(iterator, limit)
         is_tip = page.millis_behind == 0 and len(page.records) < limit
-        _leave_out_before(page, cut)
+        leave_out_before(page, cut)
+        if is_tip or not page.records:
+            self._note_empty(After(page.records[-1].number) if page.records else cut, page.millis_behind)
         self._again = (cut, iterator) if page.records else None
         self._note_progress(page, behind_ms)
         self.keep(cut, None if page.records else page.next_iterator)
-        if is_tip:
-            behind = After(page.records[-1].number) if page.records else cut
-            self.idle = behind, self.now_ms() - IDLE_MARGIN_MS
         if page.is_shard_end and not page.records:
             self.ended_behind = cut
         return page
@@ -151,6 +153,12 @@ class ShardView:
         if self._cut == cut and self._iterator is not None:
             return self._iterator
         return self._again[1] if self._again is not None and self._again[0] == cut else None
+
+    def _note_empty(self, cut: Cut, behind_ms: int) -> None:
+        """Note that a page found nothing behind *cut* up to *behind_ms* before now."""
+        until_ms = self.now_ms() - behind_ms - EMPTY_MARGIN_MS
+        known_ms = self.empty[1] if self.empty is not None and self.empty[0] == cut else until_ms
+        self.empty = cut, max(known_ms, until_ms)
 
     def _note_progress(self, page: Page, behind_ms: int | None) -> None:
         stays = not page.records and behind_ms is not None and page.millis_behind >= behind_ms > 0
@@ -223,6 +231,7 @@ class ShardView:
             except ThrottledError as error:
                 self._back_off("GetRecords", error)
             except IteratorExpiredError as error:
+                self.on_expired()
                 self.crosses_gaps = True  # plans so far apart would each begin the same gap anew
                 self._log_retry("GetRecords", error, 1)
                 raise
@@ -237,12 +246,3 @@ class ShardView:
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
         wait_s = self.pace.wait_s(self.clock.now_s())
         log_retry(call, error.code, attempt, wait_s, stream=self.stream, shard=self.shard_id)
-
-
-def _leave_out_before(page: Page, cut: Cut) -> None:
-    """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
-    before = 0
-    while before < len(page.records) and not is_behind(page.records[before].number, cut):
-        before += 1
-    if before:
-        page.records = page.records[before:]

@@ -23,6 +23,7 @@ from kinesis_core.stream_planner import StreamPlanner
 
 LATEST_MARGIN_MS = 5000
 """How far before now a shard without records begins at LATEST: the next arrival time may be off by as much."""
+_HOUR_MS = 3_600_000
 CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first answers have narrowed it down."""
 
@@ -37,15 +38,34 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
         OptionError: The position is in the future, or names a shard that does not exist, or a record of another one.
         DataLossError: A record that it names has left the stream.
     """
-    created_ms = planner.summary().created_ms
+    created_ms = planner.facts.begin()
     planner.discover()
     cuts = _cuts(planner, position)
+    if not isinstance(position, Checkpoint):
+        cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}
     shards = {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
     numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
     located = planner.run_all(lambda s: locate(planner, s, numbered[s]), numbered)
     start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
-    return evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
+    start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
+    planner.initial = start.shards
+    return start
+
+
+def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Latest:
+    """
+    Return *cut*, or the least time whose records do not leave the stream before they can be read.
+
+    A batch that begins at the oldest record of all cannot be read on a stream that is older than its retention: while the
+    batch is planned and its tasks start, that record leaves.
+    """
+    margin_ms = int(planner.settings.trim_horizon_margin_s * 1000)
+    if not (margin_ms and isinstance(cut, (TrimHorizon, AtTimestamp))):
+        return cut
+    now_ms = planner.api.now_ms()
+    safe_ms = min(now_ms, now_ms - planner.facts.retention_hours() * _HOUR_MS + margin_ms)
+    return AtTimestamp(max(safe_ms, cut.epoch_ms) if isinstance(cut, AtTimestamp) else safe_ms)
 
 
 def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
@@ -104,5 +124,5 @@ def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Posit
     since = Position(AtTimestamp(since_ms), since_ms)
     listed = set(planner.listing)
     shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
-    tip = planner.tip(StreamOffset(planner.summary().created_ms, shards))
+    tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards))
     return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listed}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import ShardEnd, TrimHorizon
+from kinesis_core.cuts import AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.data_loss import DataLoss
-from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, StreamRecreatedError
+from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
@@ -18,7 +19,8 @@ from kinesis_core.shard_planner import PASSING, Limits, plan_end
 from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
-from kinesis_core.stream_api import StreamApi, StreamSummary
+from kinesis_core.stream_api import StreamApi
+from kinesis_core.stream_facts import StreamFacts
 from kinesis_core.targets import Targets, no_further
 
 log = get_logger("kinesis_core")
@@ -29,8 +31,6 @@ RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard before it spreads them."""
-RETENTION_KNOWN_S = 600.0
-"""It may be changed while a query runs; AWS takes minutes for that, too."""
 IDLE_PERIODS = 2
 """An idle shard is asked half as often as its quota would bear: other consumers want to read as well."""
 
@@ -43,6 +43,8 @@ class PlanSettings:
     min_fetch_period_s: float = 0.2
     shard_discovery_interval_s: float = 10.0
     fail_on_data_loss: bool = True
+    trim_horizon_margin_s: float = 300.0
+    """How far from the end of their retention the first records are at a start at TRIM_HORIZON, or at an older time."""
     first_plan_crosses_gaps: bool = True
     """Whether gaps are walked to their end at first, since a run may have one plan only. It holds up other shards."""
 
@@ -63,26 +65,20 @@ class StreamPlanner:
     rng: random.Random
     run_all: RunAll = map
     listing: Listing = field(factory=dict, init=False)
+    initial: Mapping[str, Position] = field(factory=dict, init=False)
+    """Where reading begins, when it began here: nothing is promised before the first plan."""
+    facts: StreamFacts = field(init=False)
     loss: DataLoss = field(init=False)
     _views: dict[str, ShardView] = field(factory=dict, init=False)
     _listed_s: float = field(default=float("-inf"), init=False)
-    _summary: StreamSummary | None = field(default=None, init=False)
-    _described_s: float = field(default=0.0, init=False)
+
+    @facts.default
+    def _know(self) -> StreamFacts:
+        return StreamFacts(self.name, self.api, self.clock)
 
     @loss.default
     def _watch_for_loss(self) -> DataLoss:
-        return DataLoss(self.name, self.settings.fail_on_data_loss, self._retention_hours)
-
-    def summary(self) -> StreamSummary:
-        if self._summary is None:
-            self._summary, self._described_s = self.api.describe(), self.clock.now_s()
-        return self._summary
-
-    def _retention_hours(self) -> int:
-        """Return the retention as it was some minutes ago: it may be changed while a query runs."""
-        if self.clock.now_s() - self._described_s > RETENTION_KNOWN_S:
-            self._summary = None
-        return self.summary().retention_hours
+        return DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
 
     def discover(self) -> Listing:
         """List the shards anew."""
@@ -96,13 +92,7 @@ class StreamPlanner:
 
     def refresh(self, start: StreamOffset) -> None:
         """See that *start* is of this very stream, and that the listing is recent enough."""
-        created_ms = self.summary().created_ms
-        if start.created_ms != created_ms:
-            raise StreamRecreatedError(
-                f"The checkpoint is of a stream created at {start.created_ms} (ms since the epoch), this one was created at "
-                f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
-                f"Start with a new checkpoint directory. [stream={self.name}]"
-            )
+        self.facts.begin_plan(start.created_ms)
         age_s = self.clock.now_s() - self._listed_s
         is_old = not 0 <= age_s < self.settings.shard_discovery_interval_s
         if is_old or without_children(self._finished(start), self.listing):
@@ -111,7 +101,8 @@ class StreamPlanner:
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
             pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
-            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name)
+            same = self.facts.see_same_stream
+            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name, same)
             view.crosses_gaps = self.settings.first_plan_crosses_gaps
             self._views[shard_id] = view
         return self._views[shard_id]
@@ -185,30 +176,29 @@ class StreamPlanner:
             ready = [s for s in readable if s not in tried and is_due(s)]
             if not ready:
                 return self._merged(start, ends) if ends or self._is_outdated(start) else start
-            planned = list(self.run_all(lambda s: self._plan_shard(s, start.begun(s), plan), ready))
-            ends.update(
-                (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != start.begun(s).cut
-            )
+            begun = {s: self._begun(start, ends, s) for s in ready}
+            planned = [*self.run_all(partial(self._plan_shard, begun, plan), ready)]
+            ends.update((s, end) for s, end in zip(ready, planned, strict=True) if end.cut != begun[s].cut)
             tried.update(ready)
             if any(end.cut == ShardEnd() for end in planned) or any(self._is_ended(start, s) for s in ready):
                 self.discover()
 
-    def _plan_shard(self, shard_id: str, begun: Position, plan: Plan) -> Position:
-        view = self.view(shard_id)
+    def _plan_shard(self, begins: Mapping[str, Position], plan: Plan, shard_id: str) -> Position:
+        view, begun = self.view(shard_id), begins[shard_id]
         try:
             end = plan(view, begun)
+        except InvalidRequestError:
+            self.facts.see_same_stream()  # says so if the position is one of a stream that was deleted since
+            raise
         except StreamNotFoundError:
-            self.api.describe()  # says so if it is the stream that is gone
+            self.facts.see_same_stream()  # says so if it is the stream that is gone
             self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
             view.millis_behind = None
             return Position(ShardEnd())
         now = self.clock.now_s()
-        if view.idle_at_ms(begun.cut) is not None:
-            view.more_behind = None
         if end.cut in (begun.cut, TrimHorizon()):
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun
-        view.more_behind = end.cut if view.millis_behind else None
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
         return self.loss.seen(view, end).as_end_from(begun.cut)
 
@@ -220,8 +210,9 @@ class StreamPlanner:
         target = targets.get(shard_id)
         if target is None or self._is_ended(start, shard_id):
             return True
-        # A shard may be gone before its target is reached.
-        return start.begun(shard_id).cut in (target.cut, ShardEnd())
+        # A shard may be gone before its target is reached, and have left the offset.
+        is_gone = shard_id not in start.shards and shard_id not in self.listing
+        return is_gone or start.begun(shard_id).cut in (target.cut, ShardEnd())
 
     def _finished(self, start: StreamOffset) -> set[str]:
         """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
@@ -238,12 +229,35 @@ class StreamPlanner:
         return [shard_id for shard_id in [*listed, *unlisted] if shard_id not in finished]
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in start.shards.items())
+        readable = {s: self._begun(start, {}, s) for s in self._readable(start, {})}
+        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in readable.items())
+
+    def _begun(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
+        """
+        Return how far a shard has been read.
+
+        Nothing in it is older than what was last known of a parent: it was born when the parents ended.
+        """
+        begun, shard = start.begun(shard_id), self.listing.get(shard_id)
+        parents = [s for s in shard.parents if s in ends or s in start.shards] if shard else []
+        times = [begun.arrived_ms, *(self._seen(start, ends, s).arrived_ms for s in parents)]
+        if isinstance(begun.cut, AtTimestamp) and self.initial.get(shard_id) != begun:
+            times.append(begun.cut.epoch_ms)
+        known_ms = max((ms for ms in times if ms is not None), default=None)
+        return begun if known_ms == begun.arrived_ms else evolve(begun, arrived_ms=known_ms)
+
+    def _seen(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
+        """Return how far a shard has been read, and a time before which nothing came behind that."""
+        begun = ends[shard_id] if shard_id in ends else self._begun(start, ends, shard_id).carried_over()
+        return self.loss.seen(self._views.get(shard_id), begun)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
-        shards = {s: self.loss.seen(self._views.get(s), p.carried_over()) for s, p in start.shards.items()}
-        shards.update((s, Position(ShardEnd())) for s in self._views if self._is_ended(start, s))
+        shards = {s: self._seen(start, {}, s) for s in start.shards}
+        empty = {s: self._seen(start, {}, s) for s in self._readable(start, {}) if s not in shards}
+        shards.update((s, position) for s, position in empty.items() if position.arrived_ms is not None)
+        ended = [s for s in self._views if self._is_ended(start, s)]
+        shards.update((s, evolve(self._seen(start, {}, s), cut=ShardEnd())) for s in ended)
         shards.update(ends)
         parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
         gone = (start.finished() & parents) - set(self.listing)

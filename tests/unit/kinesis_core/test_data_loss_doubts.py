@@ -196,3 +196,18 @@ def test_a_query_far_behind_knows_what_comes_next() -> None:
     stream.clock.sleep(5 * HOUR_S)
     stream.trim(A, 10)
     assert query.batch() == everything(stream)[10:]
+
+
+@pytest.mark.parametrize("early_s", [1, 30, 55])
+def test_records_that_leave_a_little_early(early_s: int) -> None:
+    """Arrival times and clocks are not exact: a record counts as leaving up to a minute before its time."""
+    stream = scripted_stream(1)
+    query = query_of(stream, 5)
+    stream.put_many(A, 7)
+    assert query.batch() == everything(stream)[:5]
+    stream.clock.sleep(24 * HOUR_S - early_s)
+    stream.put_many(A, 2)
+    stream.trim(A, 7)
+    query.restart()
+    with pytest.raises(DataLossError, match="retention of 24 h"):
+        query.batch()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Generator
 from itertools import pairwise
 
 import pytest
+from attrs import define
 
-from kinesis_core.cuts import After, At, EndCut, ShardEnd, TrimHorizon
+from kinesis_core.cuts import After, At, Cut, EndCut, ShardEnd, TrimHorizon
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -21,7 +23,7 @@ from kinesis_core.fan_out.ranges import FanOutRanges
 from kinesis_core.fan_out.reader import PATIENCE, SEAT_S, FanOutReader
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.pace import Pace
-from kinesis_core.pages import Record
+from kinesis_core.pages import Record, SubscribedPage
 from kinesis_core.ranges import ShardRange
 from kinesis_core.reader import PolledRanges, ReadSettings
 from kinesis_core.record_check import RecordCheck
@@ -101,6 +103,28 @@ def test_a_closed_shard_is_read_to_its_end(one: OneShard, ends_on_its_own: bool)
     """The event that names the children ends the shard, with records in it or without."""
     one.stream.split(one.shard_id)
     subscriptions = Subscriptions(one.stream, ends_on_its_own=ends_on_its_own)
+    assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
+    assert len(subscriptions.calls) == 1
+
+
+@define
+class GoesOnBehindTheEnd(Subscriptions):
+    """The event that names a shard's children names a continuation as well."""
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        for page in super().subscribe(shard_id, cut, with_data):
+            if page.child_shards:
+                page.continuation = self.stream.shards[shard_id].records[-1].sequence_number
+            yield page
+
+
+@pytest.mark.parametrize("ends_on_its_own", [False, True])
+def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_its_own: bool) -> None:
+    """A range to the shard's end is done with the event that names children, and nothing is subscribed to again."""
+    one.stream.split(one.shard_id)
+    subscriptions = GoesOnBehindTheEnd(one.stream, ends_on_its_own=ends_on_its_own)
     assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
     assert len(subscriptions.calls) == 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.pages import Page, Record, decode_page
+from kinesis_core.pages import Page, Record, decode_event, decode_page
 
 NUMBER = "49660000000000000000000000000000000000000000000000000001"
 RECORD = {
@@ -58,6 +58,17 @@ def test_child_shards_are_kept() -> None:
     """The children that Kinesis names at the end of a shard are on the page."""
     children = [{"ShardId": "shardId-000000000001", "ParentShards": ["shardId-000000000000"]}]
     assert decode_page(body(NextShardIterator=None, ChildShards=children)).child_shards == children
+
+
+@pytest.mark.parametrize("children", [[], [{"ShardId": "shardId-000000000001"}]], ids=["none", "one"])
+@pytest.mark.parametrize("continuation", [NUMBER, None], ids=["named", "null"])
+def test_children_or_no_continuation_end_a_subscribed_shard(
+    children: list[Any], continuation: str | None
+) -> None:
+    """An event ends its shard when it names children, and also when it names no place to go on."""
+    event = {"Records": [RECORD], "MillisBehindLatest": 0, "ChildShards": children}
+    page = decode_event(json.dumps(event | {"ContinuationSequenceNumber": continuation}).encode())
+    assert page.is_shard_end == (bool(children) or continuation is None)
 
 
 def test_an_empty_page_is_not_the_end() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.pages import Page, Record
 from kinesis_core.ranges import Chain, ShardRange, chains, ranges_between
 from kinesis_core.shards import Shard
 
@@ -49,6 +50,15 @@ def test_a_batch_lies_between_two_real_records(begun: Position | None) -> None:
     start = offset() if begun is None else offset(a=begun)
     end = offset(a=Position(After(20), 2, first=10))
     assert ranges_between(start, end) == read_by((A, At(10), After(20)))
+
+
+def test_a_range_may_begin_inside_an_aggregate() -> None:
+    """A range leaves out as many user records of its first record as its end says."""
+    end = offset(a=Position(After(20), 2, first=10, first_skip=3))
+    (found,) = ranges_between(offset(a=Position(At(10, 3))), end)
+    assert found == ShardRange("orders", A, At(10, 3), After(20))
+    assert found.skip(Page([Record("10"), Record("20")], 0)) == 3
+    assert found.skip(Page([Record("20")], 0)) == 0
 
 
 def test_a_range_may_end_before_a_record_or_with_its_shard() -> None:

@@ -232,6 +232,19 @@ def test_a_start_that_leads_nowhere_goes_on_with_the_oldest_record(one: OneShard
     assert one.stream.calls_of("GetShardIterator")[-1].cut == TrimHorizon()
 
 
+def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None:
+    """Once the oldest record is reached, a renewed iterator goes on behind the last record that was delivered."""
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, 40)
+    found = []
+    for page in reader_of(one, At(number(one, 20)), After(number(one, 99)), FORGIVING).pages():
+        found += page.records
+        one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    assert found == one.records[40:]
+    starts = [call.cut for call in one.stream.calls_of("GetShardIterator")]
+    assert starts[starts.index(TrimHorizon()) + 1 :] == [After(number(one, i)) for i in range(49, 99, 10)]
+
+
 def test_a_shard_that_is_gone_is_an_error(one: OneShard) -> None:
     """A range of a shard that Kinesis no longer knows fails, or is empty when told to go on."""
     shard_range = ShardRange("orders", one.shard_id, At(number(one, 20)), After(number(one, 60)))

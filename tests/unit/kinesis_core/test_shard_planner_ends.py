@@ -72,6 +72,16 @@ def test_the_tip_of_a_closed_shard_is_its_end(one: OneShard) -> None:
     assert end.arrived_ms in [record.arrived_ms for record in one.records]
 
 
+@pytest.mark.parametrize("silence_s", [0.0, 0.1, 2.0])
+def test_a_closed_shard_whose_end_is_a_page_of_its_own(silence_s: float) -> None:
+    """The page at the tip is not the last one: the end of a closed shard may follow it."""
+    one = OneShard(Mood(end_page_of_its_own=True))
+    one.put(400, 0.02)
+    one.stream.split(one.shard_id)
+    one.stream.clock.sleep(silence_s)
+    assert plan_tip(one.view, START) == Position(ShardEnd(), first=one.records[0].number)
+
+
 def test_a_tip_while_throttled_passes(one: OneShard) -> None:
     """A throttle on the way to the tip is raised as one that passes, and trying again gives the tip."""
     one.put(200, 0.05)

@@ -56,6 +56,21 @@ def test_latest_of_shards_resharded_meanwhile() -> None:
     assert query.batches(3) == fresh
 
 
+def test_latest_skips_what_children_born_meanwhile_hold() -> None:
+    """Children that LATEST finds while it looks for a parent's tip begin at their own tips."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, 0.01)
+    listed = stream.list_shards()
+    children = stream.split(A)
+    for child in children:
+        stream.put_many(child, 3, 1.0)
+    stream.clock.sleep(60)
+    stream.stale_listings.append(listed)
+    query = Planned([stream], Latest())
+    fresh = [(s, stream.put(s, b"x").sequence_number) for s in children]
+    assert query.batches(3) == fresh
+
+
 def test_a_position_in_time_reads_parents_and_children_from_then_on() -> None:
     """AT_TIMESTAMP applies to every shard of now, closed ones included."""
     stream = scripted_stream(1)

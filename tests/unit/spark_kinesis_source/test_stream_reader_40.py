@@ -88,6 +88,16 @@ def test_new_query(planner: ScriptedPlanner, make_reader: Any) -> None:
     assert [start for start, _ in planner.plans] == [at(0), at(10)]
 
 
+def test_each_batch_begins_where_the_last_one_ended(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """Every batch is planned from the end of the batch before it, not only the second one."""
+    reader = make_reader()
+    for i in range(4):
+        end = reader.latestOffset()
+        assert end == at(10 * (i + 1)).to_json()
+        reader.partitions(at(10 * i).to_json(), end)
+    assert [start for start, _ in planner.plans] == [at(10 * i) for i in range(4)]
+
+
 def test_restarted_query(planner: ScriptedPlanner, make_reader: Any) -> None:
     """A restarted query goes on from the end of the last batch that it names, whether replayed or not."""
     reader = make_reader()

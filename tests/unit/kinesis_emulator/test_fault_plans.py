@@ -8,7 +8,16 @@ from typing import Any
 import botocore.exceptions
 import pytest
 
-from kinesis_emulator import Emulator, Fault, FaultScript, ManualClock, RandomFaults, Request, Step
+from kinesis_emulator import (
+    AwsError,
+    Emulator,
+    Fault,
+    FaultScript,
+    ManualClock,
+    RandomFaults,
+    Request,
+    Step,
+)
 
 SHARD = "shardId-000000000000"
 DAY_S = 24 * 3600
@@ -189,3 +198,91 @@ def test_records_are_trimmed_on_demand(emulator: Emulator, iterator_of: Any, cli
     emulator.trim("orders", SHARD, 3)
     page = client.get_records(ShardIterator=page["NextShardIterator"])
     assert [record["Data"] for record in page["Records"]] == [b"3"]
+
+
+@pytest.fixture
+def generations(emulator: Emulator) -> list[str]:
+    """Split the stream's shard, then its first child; return the ids of all five, from the oldest."""
+    children = emulator.split("orders", SHARD)
+    return [SHARD, *children, *emulator.split("orders", children[0])]
+
+
+def listed(client: Any) -> list[str]:
+    return [shard["ShardId"] for shard in client.list_shards(StreamName="orders")["Shards"]]
+
+
+STALE = {
+    "one child of two": [3],
+    "a grandchild without its parent": [1],
+    "children without the closed parent": [0],
+    "both children missing": [3, 4],
+}
+
+
+@pytest.mark.parametrize("hidden", STALE.values(), ids=STALE)
+def test_the_next_listings_may_be_stale(
+    emulator: Emulator, client: Any, generations: list[str], hidden: list[int]
+) -> None:
+    """So many listings leave out the shards that a fault names; the shards themselves work as before."""
+    missing = tuple(generations[i] for i in hidden)
+    emulator.settings.fault = FaultScript(Step(Fault(hide_shards=missing), "ListShards", times=2))
+    shown = [shard_id for shard_id in generations if shard_id not in missing]
+    assert [listed(client) for _ in range(3)] == [shown, shown, generations]
+    emulator.settings.fault = FaultScript(Step(Fault(hide_shards=missing), "ListShards"))
+    assert client.get_shard_iterator(
+        StreamName="orders", ShardId=missing[0], ShardIteratorType="TRIM_HORIZON"
+    )
+
+
+@pytest.mark.parametrize("hidden", STALE.values(), ids=STALE)
+def test_listings_may_be_stale_for_a_while(
+    emulator: Emulator, client: Any, clock: ManualClock, generations: list[str], hidden: list[int]
+) -> None:
+    """Shards that are hidden are missing from every listing until the clock says that their time is over."""
+    missing = [generations[i] for i in hidden]
+    emulator.hide_shards("orders", missing, for_s=10)
+    shown = [shard_id for shard_id in generations if shard_id not in missing]
+    assert listed(client) == shown
+    described = client.describe_stream(StreamName="orders")["StreamDescription"]["Shards"]
+    assert [shard["ShardId"] for shard in described] == shown
+    clock.advance(9.999)
+    assert listed(client) == shown
+    clock.advance(0.001)
+    assert listed(client) == generations
+
+
+def test_hidden_shards_are_known_ones(emulator: Emulator) -> None:
+    """A shard that the stream does not have cannot be hidden."""
+    with pytest.raises(AwsError, match="shardId-000000000009 .* does not exist"):
+        emulator.hide_shards("orders", ["shardId-000000000009"], for_s=10)
+
+
+def test_a_described_stream_may_be_stale(emulator: Emulator, client: Any, generations: list[str]) -> None:
+    """DescribeStream leaves the hidden shards out as ListShards does, and keeps its other facts."""
+    emulator.settings.fault = lambda _: Fault(hide_shards=tuple(generations[1:]))
+    described = client.describe_stream(StreamName="orders")["StreamDescription"]
+    assert [shard["ShardId"] for shard in described["Shards"]] == [SHARD]
+    assert described["StreamStatus"] == "ACTIVE"
+    assert (
+        client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["OpenShardCount"] == 3
+    )
+
+
+def test_stale_listings_come_by_seed(emulator: Emulator, client: Any, generations: list[str]) -> None:
+    """Faults that hide every so many-th shard make a random plan of stale listings, the same one for the same seed."""
+    stale = [Fault(hide_every=2), Fault(hide_every=3)]
+    first, second, third, fourth, fifth = generations
+    shown = [[first, third, fifth], [first, second, fourth, fifth], generations]
+    runs = []
+    for _ in range(2):
+        emulator.settings.fault = RandomFaults(seed=7, share=0.5, faults=stale)
+        runs.append([shown.index(listed(client)) for _ in range(30)])
+    assert runs[0] == runs[1]
+    assert set(runs[0]) == {0, 1, 2}
+
+
+def test_only_listings_hide_shards(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """A fault that hides shards does nothing to other calls."""
+    emulator.put("orders", b"x")
+    emulator.settings.fault = lambda _: Fault(hide_shards=(SHARD,), hide_every=1)
+    assert len(client.get_records(ShardIterator=iterator_of())["Records"]) == 1

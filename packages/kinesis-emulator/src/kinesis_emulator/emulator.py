@@ -175,6 +175,18 @@ class Emulator:
         with target.lock:
             return [shard.shard_id for shard in target.open_shards]
 
+    def hide_shards(self, stream: str, shard_ids: Collection[str], for_s: float) -> None:
+        """
+        Leave these shards out of ListShards and DescribeStream for so many seconds of the clock, as stale answers do.
+
+        They are written and read as before.
+        """
+        target, now_ms = self._stream(stream), self._service.now_ms()
+        with target.lock:
+            for shard_id in shard_ids:
+                shard = positions.known_shard(target, shard_id, now_ms)
+                shard.hidden_until_ms = now_ms + round(for_s * 1000)
+
     def split(self, stream: str, shard_id: str, new_starting_hash_key: int | None = None) -> list[str]:
         """Split a shard, by default in the middle, and return its children's ids."""
         children = resharding.split(self._service, self._stream(stream), shard_id, new_starting_hash_key)

@@ -44,8 +44,9 @@ class Fault:
     middle of the answer, `stall_s` waits there. `delay_s` waits first.
 
     `fail_every` is for PutRecords: with 3, the third, sixth, ... record fails. `empty_page` is for GetRecords: no
-    records, `millis_behind`, and an iterator that has not gone on. `events` happens after the work, in the stream of
-    events that it opened. Elsewhere these three do nothing.
+    records, `millis_behind`, and an iterator that has not gone on. `hide_shards` and `hide_every` are for ListShards and
+    DescribeStream: the answer leaves these shards out, or every so many-th of those that it names. `events` happens
+    after the work, in the stream of events that it opened. Elsewhere these five do nothing.
     """
 
     code: str | None = None
@@ -62,4 +63,6 @@ class Fault:
     fail_every: int = 0
     empty_page: bool = False
     millis_behind: int = 60_000
+    hide_shards: tuple[str, ...] = ()
+    hide_every: int = 0
     events: EventFault | None = None

@@ -1,9 +1,9 @@
-"""Faults that do a part of a call's work: records of PutRecords that fail, pages of GetRecords that stand still."""
+"""Faults that do a part of a call's work: some records of PutRecords, pages that stand still, listings that are stale."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -37,3 +37,18 @@ def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_m
         "NextShardIterator": encode_iterator(iterator),
     }
     return json.dumps(page, separators=(",", ":")).encode()
+
+
+def list_some(
+    carry_out: CarryOut, request: Request, hidden: Collection[str], hide_every: int
+) -> dict[str, Any]:
+    """Return the answer of ListShards or DescribeStream without the *hidden* shards and every *hide_every*-th one."""
+    answer: dict[str, Any] = carry_out(request)
+    holder = answer.get("StreamDescription", answer)
+    listed = enumerate(holder["Shards"], 1)
+    holder["Shards"] = [
+        shard
+        for i, shard in listed
+        if shard["ShardId"] not in hidden and not (hide_every and i % hide_every == 0)
+    ]
+    return answer

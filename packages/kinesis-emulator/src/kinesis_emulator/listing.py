@@ -50,7 +50,11 @@ def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]
     """Return the shards that a listing shows; the caller holds the stream's lock."""
     newest_ms = now_ms - round(service.settings.hide_children_s * 1000)
     listed = stream.listed_shards(now_ms)
-    return [shard for shard in listed if not shard.parents or shard.opened_ms <= newest_ms]
+    return [
+        shard
+        for shard in listed
+        if shard.hidden_until_ms <= now_ms and (not shard.parents or shard.opened_ms <= newest_ms)
+    ]
 
 
 def _check_token_is_alone(request: Request) -> None:

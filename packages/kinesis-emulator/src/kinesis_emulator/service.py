@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, invalid_argument
 from kinesis_emulator.faults import EventFault, Fault
-from kinesis_emulator.half_done import put_some, stand_still
+from kinesis_emulator.half_done import list_some, put_some, stand_still
 from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.requests import Request
 from kinesis_emulator.store import Store, Stream, stream_arn
@@ -181,6 +181,8 @@ class Service:
             return put_some(self._result, request, fault.fail_every)
         if fault.empty_page and request.action == "GetRecords":
             return stand_still(self._result, request, fault.millis_behind, self.now_ms())
+        if (fault.hide_shards or fault.hide_every) and request.action in ("ListShards", "DescribeStream"):
+            return list_some(self._result, request, fault.hide_shards, fault.hide_every)
         return self._result(request)
 
     def _result(self, request: Request) -> Result:

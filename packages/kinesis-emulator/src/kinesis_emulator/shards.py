@@ -58,6 +58,8 @@ class Shard:
         self.opened_s = opened_s
         self.opened_ms = now_ms
         self.closed_ms: int | None = None
+        self.hidden_until_ms = 0
+        """Until then no listing shows it."""
         self.base = numbers.shard_base(opened_s, index)
         self.changed = threading.Condition(lock)
         self.rates = ShardRates()

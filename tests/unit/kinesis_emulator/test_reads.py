@@ -177,6 +177,29 @@ def test_iterators_of_a_deleted_stream_find_nothing(
     assert refusal(client.get_records, ShardIterator=iterator)[0] == "InvalidArgumentException"
 
 
+@pytest.mark.parametrize("age_s", [0, 3600])
+@pytest.mark.parametrize("shards", [1, 4])
+def test_iterators_of_a_recreated_stream_are_told_from_its_own(
+    emulator: Emulator,
+    client: Any,
+    iterator_of: Any,
+    refusal: Any,
+    clock: ManualClock,
+    age_s: int,
+    shards: int,
+) -> None:
+    """An iterator of the stream before is refused as such, however old it is and whatever shards there are now."""
+    children = emulator.split("orders", SHARD)
+    old = [iterator_of(), *(iterator_of(shard_id=child) for child in children)]
+    emulator.delete_stream("orders")
+    emulator.create_stream("orders", shards=shards)
+    emulator.put("orders", b"new")
+    clock.advance(age_s)
+    refused = ("InvalidArgumentException", "Invalid ShardIterator. It did not come from this stream.")
+    for iterator in old:
+        assert refusal(client.get_records, ShardIterator=iterator) == refused
+
+
 def test_arrival_times_out_of_order_do_not_change_the_order(emulator: Emulator, read_from: Any) -> None:
     """Records come in sequence order whatever their arrival times; AT_TIMESTAMP finds the first late enough."""
     for name, arrived_s in (("a", 10), ("b", 5), ("c", 20), ("d", 1)):

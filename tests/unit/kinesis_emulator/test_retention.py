@@ -85,3 +85,56 @@ def test_a_closed_shard_past_retention_does_not_exist(
     params = {"StreamName": "orders", "ShardId": SHARD, "ShardIteratorType": "TRIM_HORIZON"}
     assert refusal(client.get_shard_iterator, **params) == missing
     assert refusal(client.get_records, ShardIterator=iterator) == missing
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "freed"])
+@pytest.mark.parametrize("how", ["by the clock", "by a shorter retention", "on demand"])
+@pytest.mark.parametrize("leads_nowhere", [False, True], ids=["oldest_record", "empty_pages"])
+def test_a_page_whose_place_left_retention(
+    emulator: Emulator,
+    client: Any,
+    iterator_of: Any,
+    clock: ManualClock,
+    keep: bool,
+    how: str,
+    leads_nowhere: bool,
+) -> None:
+    """An iterator from before the trim goes on at the oldest record; on request it stays, a whole retention behind."""
+    emulator.settings.keep_trimmed = keep
+    if leads_nowhere:
+        emulator.settings.trimmed_start = "empty_pages"
+    client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
+    for i in range(6):
+        emulator.put("orders", str(i))
+    clock.advance(10 * 3600)
+    newer = emulator.put("orders", b"6")
+    clock.advance(2 * DAY_S - 10 * 3600)
+    page = client.get_records(ShardIterator=iterator_of(), Limit=2)
+    assert [record["Data"] for record in page["Records"]] == [b"0", b"1"]
+    if how == "by the clock":
+        clock.advance(1)
+    elif how == "on demand":
+        emulator.trim("orders", SHARD, 6)
+    else:
+        emulator.put("orders", b"7")
+        client.decrease_stream_retention_period(StreamName="orders", RetentionPeriodHours=24)
+    left = [b"7"] if how == "by a shorter retention" else [newer.data]
+    retention_s = DAY_S if how == "by a shorter retention" else 2 * DAY_S
+    for _ in range(3):
+        page = client.get_records(ShardIterator=page["NextShardIterator"])
+        got = [record["Data"] for record in page["Records"]], page["MillisBehindLatest"]
+        assert got == (([], retention_s * 1000) if leads_nowhere else (left, 0))
+        left = []
+    oldest = client.get_records(ShardIterator=iterator_of())["Records"]
+    assert oldest[0]["Data"] in (b"6", b"7")
+
+
+def test_a_place_at_the_horizon_is_not_lost(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """What was read to the last record that left goes on with the next one, whatever a lost place does."""
+    emulator.settings.trimmed_start = "empty_pages"
+    for i in range(4):
+        emulator.put("orders", str(i))
+    page = client.get_records(ShardIterator=iterator_of(), Limit=2)
+    emulator.trim("orders", SHARD, 2)
+    page = client.get_records(ShardIterator=page["NextShardIterator"])
+    assert [record["Data"] for record in page["Records"]] == [b"2", b"3"]

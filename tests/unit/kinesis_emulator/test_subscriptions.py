@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import EventStreamError
 
-from kinesis_emulator import Emulator, ManualClock
+from kinesis_emulator import Emulator, Limits, ManualClock
 
 SHARD = "shardId-000000000000"
 Events = Iterator[dict[str, Any]]
@@ -170,3 +171,47 @@ def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subs
     emulator.deregister_consumer("orders", "one")
     with pytest.raises(EventStreamError, match="ResourceNotFoundException"):
         next(events)
+
+
+@pytest.mark.parametrize("how", ["by a shorter retention", "on demand"])
+def test_a_subscription_goes_on_at_the_oldest_record(
+    emulator: Emulator, client: Any, subscribe: Subscribe, clock: ManualClock, how: str
+) -> None:
+    """Records that leave between two events are skipped without a word."""
+    lower_limits(emulator)
+    client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
+    for i in range(5):
+        emulator.put("orders", str(i))
+    clock.advance(30 * 3600)
+    emulator.put("orders", b"5")
+    events = subscribe()
+    assert data_of(next(events)) == [b"0", b"1"]
+    if how == "on demand":
+        emulator.trim("orders", SHARD, 5)
+    else:
+        client.decrease_stream_retention_period(StreamName="orders", RetentionPeriodHours=24)
+    clock.advance(1)
+    event = next(events)
+    assert (data_of(event), event["MillisBehindLatest"]) == ([b"5"], 0)
+
+
+def test_a_subscription_may_lead_nowhere(
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock
+) -> None:
+    """With `trimmed_start = "empty_pages"` events stay empty, a whole retention behind, once the place has left."""
+    lower_limits(emulator)
+    emulator.settings.trimmed_start = "empty_pages"
+    for i in range(5):
+        emulator.put("orders", str(i))
+    events = subscribe()
+    assert data_of(next(events)) == [b"0", b"1"]
+    emulator.trim("orders", SHARD, 4)
+    for _ in range(3):
+        clock.advance(5)
+        event = next(events)
+        assert (data_of(event), event["MillisBehindLatest"]) == ([], 24 * 3_600_000)
+
+
+def lower_limits(emulator: Emulator) -> None:
+    """Let an event have two records, and the next one come a second later."""
+    emulator.settings.limits = replace(Limits.unlimited(), event_max_records=2, subscribe_bytes_per_s=2)

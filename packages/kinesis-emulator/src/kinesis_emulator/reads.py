@@ -51,8 +51,6 @@ def get_records(service: Service, request: Request) -> bytes:
     check_iterator_age(iterator, now_ms, service.settings.iterator_life_s)
     with stream.lock:
         shard = known_shard(stream, iterator.shard_id, now_ms)
-        if shard.opened_s != iterator.opened_s:
-            raise invalid_argument("Invalid ShardIterator. It was made for another stream of the same name.")
         _admit(stream, shard, limits, now_s)
         size = PageSize(limit or limits.get_records_max_records, limits.get_records_max_bytes)
         page = next_page(stream, shard, iterator.position, size, service.settings, now_ms)
@@ -73,7 +71,10 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
     arn = request.optional_text("StreamARN")
     if arn is not None and arn != iterator.stream_arn:
         raise invalid_argument(f"Invalid ShardIterator. It was not made for the stream {arn}.")
-    return service.store.get(iterator.stream_arn)
+    stream = service.store.get(iterator.stream_arn)
+    if not stream.has_opened(iterator.shard_id, iterator.opened_s):
+        raise invalid_argument("Invalid ShardIterator. It did not come from this stream.")
+    return stream
 
 
 def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:

@@ -79,6 +79,11 @@ class Stream:
             return shard
         return None
 
+    def has_opened(self, shard_id: str, opened_s: int) -> bool:
+        """Return whether the shard is or was one of this stream, and not of one that had its name before."""
+        shard = self._by_id.get(shard_id)
+        return shard is not None and shard.opened_s == opened_s
+
     def open_shards_in(
         self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
     ) -> list[Shard]:

@@ -16,7 +16,7 @@ NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
 @dataclass(frozen=True)
 class Request:
     """
-    A call: its action, parameters as JSON gave them, and the region and access key that it was signed with.
+    A call: its action, parameters as JSON gave them, and region, access key and date that it was signed with.
 
     The typed getters raise a ValidationException or SerializationException that names the parameter.
     """
@@ -25,6 +25,8 @@ class Request:
     params: dict[str, Any]
     region: str
     access_key: str = ""
+    signed_at: str = ""
+    """As its header says; empty when it was not signed."""
 
     @property
     def stream_name(self) -> str | None:

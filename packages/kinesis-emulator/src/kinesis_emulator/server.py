@@ -232,7 +232,8 @@ def _parse(line: str, headers: dict[str, str], body: bytes, default_region: str)
         raise AwsError("SerializationException", "The body is not a JSON object.")
     scope = _SCOPE.search(headers.get("authorization", ""))
     access_key, region = scope.groups() if scope else ("", default_region)
-    return Request(target.removeprefix(_TARGET_PREFIX), params, region, access_key)
+    signed_at = headers.get("x-amz-date", "")
+    return Request(target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at)
 
 
 def _refused(message: str) -> Answer:

@@ -18,6 +18,7 @@ from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.half_done import list_some, put_some, stand_still
 from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.requests import Request
+from kinesis_emulator.signatures import check_signature_date
 from kinesis_emulator.store import Store, Stream, stream_arn
 
 _log = logging.getLogger("kinesis_emulator")
@@ -79,6 +80,8 @@ class Settings:
     """How long after a split or merge ListShards and DescribeStream leave the children out."""
     trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
     """What reading from a place that left retention does: go on at the oldest record, or never get anywhere."""
+    signed_within_s: float | None = None
+    """How far the date of a signature may be from the clock, before or after; AWS takes 300. None: any date will do."""
     arrival_jitter_ms: int = 0
     """By how much arrival times may fall behind the clock, at random: they are out of order then."""
     jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
@@ -150,6 +153,8 @@ class Service:
         """Carry out *request* and return its answer, errors included."""
         self.calls.add(request.action, request.stream_name, request.shard_id)
         try:
+            if self.settings.signed_within_s is not None:
+                check_signature_date(request.signed_at, self.clock(), self.settings.signed_within_s)
             fault = self.settings.fault(request) if self.settings.fault else None
             answer = _answer(self._result(request)) if fault is None else self._suffer(fault, request)
             self.store.tidy_journal()

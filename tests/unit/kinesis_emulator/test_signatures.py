@@ -1,0 +1,119 @@
+"""How far the date of a call's signature may be from the clock, on request."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from kinesis_emulator import Emulator, Fault, ManualClock, Settings
+
+NOW_S = 1_700_000_000  # 2023-11-14 22:13:20
+
+
+@pytest.fixture
+def strict(emulator: Emulator) -> Emulator:
+    emulator.settings.signed_within_s = 300
+    return emulator
+
+
+@pytest.fixture
+def call(emulator: Emulator) -> Iterator[Callable[[str | None], tuple[int, str, str]]]:
+    """Return a function that lists streams with a signature's date, and returns status, code and message."""
+    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=10)
+
+    def call(signed_at: str | None) -> tuple[int, str, str]:
+        headers = {"X-Amz-Target": "Kinesis_20131202.ListStreams"}
+        if signed_at is not None:
+            headers["X-Amz-Date"] = signed_at
+        connection.request("POST", "/", b"{}", headers)
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        return response.status, answer.get("__type", ""), answer.get("message", "")
+
+    yield call
+    connection.close()
+
+
+def date(offset_s: int) -> str:
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(NOW_S + offset_s))
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("offset_s", [-300, 0, 300])
+def test_five_minutes_are_near_enough(call: Any, offset_s: int) -> None:
+    """A call that was signed up to five minutes before or after now is answered."""
+    assert call(date(offset_s)) == (200, "", "")
+
+
+@pytest.mark.usefixtures("strict")
+def test_an_old_signature_is_refused(call: Any) -> None:
+    """A call that was signed more than five minutes ago is refused in AWS's words."""
+    said = (
+        "Signature expired: 20231114T220819Z is now earlier than 20231114T220820Z (20231114T221320Z - 5 min.)"
+    )
+    assert call(date(-301)) == (400, "InvalidSignatureException", said)
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_signature_of_the_future_is_refused(call: Any) -> None:
+    """A call that was signed by a clock more than five minutes ahead is refused in AWS's words."""
+    said = (
+        "Signature not yet current: 20231114T221821Z is still later than 20231114T221820Z "
+        "(20231114T221320Z + 5 min.)"
+    )
+    assert call(date(301)) == (400, "InvalidSignatureException", said)
+
+
+@pytest.mark.usefixtures("strict")
+def test_the_clock_decides(call: Any, clock: ManualClock) -> None:
+    """What is too old or too new follows the emulator's clock."""
+    clock.advance(300)
+    assert call(date(0))[0] == 200
+    clock.advance(1)
+    assert call(date(0))[1] == "InvalidSignatureException"
+    assert call(date(601))[0] == 200
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_date_in_another_form_is_refused(call: Any) -> None:
+    """A date that is not in ISO 8601's basic format is refused as AWS refuses it."""
+    given = "Tue, 14 Nov 2023 22:13:20 GMT"
+    said = (
+        f"Date must be in ISO-8601 'basic format'. Got '{given}'. See http://en.wikipedia.org/wiki/ISO_8601"
+    )
+    assert call(given) == (400, "IncompleteSignatureException", said)
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_call_without_a_signature_passes(call: Any) -> None:
+    """Only the date of a signature is looked at: a call that has none is answered."""
+    assert call(None) == (200, "", "")
+
+
+@pytest.mark.parametrize("signed_at", [date(-86_400), date(86_400), "yesterday"])
+def test_dates_are_not_looked_at_by_default(call: Any, signed_at: str) -> None:
+    """Unless it is asked for, the date of a signature does not matter."""
+    assert call(signed_at)[0] == 200
+
+
+def test_a_refused_signature_does_nothing(strict: Emulator, client: Any) -> None:
+    """boto3, whose clock is years ahead of the emulator's, is refused before any work or other fault."""
+    strict.settings.fault = lambda _: Fault("InternalFailure", status=500)
+    with pytest.raises(ClientError) as caught:
+        client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+    assert caught.value.response["Error"]["Code"] == "InvalidSignatureException"
+    assert strict.records("orders") == []
+
+
+def test_a_client_of_the_same_clock_is_answered(new_client: Callable[..., Any]) -> None:
+    """boto3 signs what an emulator with the same clock takes."""
+    with Emulator(settings=Settings(signed_within_s=300)) as emulator:
+        made = new_client(emulator.endpoint_url)
+        assert made.list_streams()["StreamNames"] == []
+        made.close()

@@ -153,7 +153,7 @@ class Emulator:
         with target.lock:
             shard = target.route(entry.hash_key)
             arrived_ms = self._service.now_ms() if arrived_s is None else round(arrived_s * 1000)
-            append(target, shard, entry, arrived_ms, omit)
+            append(self._service, target, shard, entry, arrived_ms, omit)
             return shard.newest_record()
 
     def records(self, stream: str) -> list[StoredRecord]:

@@ -41,9 +41,15 @@ def next_page(
     start = max(position.place, shard.trimmed)
     scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
     scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms
-    end = shard.records.end
-    seen = end if settings.scan_ms is None else max(start, shard.records.place_at_time(scan_to_ms))
+    end = max(start, shard.readable_end(now_ms))
+    seen = end
+    if settings.scan_ms is not None:
+        seen = min(end, max(start, shard.records.place_at_time(scan_to_ms)))
     stop = _cut(shard, start, seen, size)
+    if stop == end < shard.records.end:
+        # The next record is there, but cannot be read yet: that is as far as anybody gets, and not the tip.
+        reached_ms = min(scan_to_ms, shard.records.peak_ms(stop))
+        return Page(start, stop, Position(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
     tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
     if stop == end and scan_to_ms >= tip_ms:
         is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")

@@ -80,6 +80,8 @@ class Settings:
     """How long after a split or merge ListShards and DescribeStream leave the children out."""
     trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
     """What reading from a place that left retention does: go on at the oldest record, or never get anywhere."""
+    readable_after_s: float = 0.0
+    """How long after its acknowledgement a record can be read; readers are behind until then."""
     signed_within_s: float | None = None
     """How far the date of a signature may be from the clock, before or after; AWS takes 300. None: any date will do."""
     arrival_jitter_ms: int = 0
@@ -122,6 +124,11 @@ class Service:
 
     def now_ms(self) -> int:
         return round(self.clock() * 1000)
+
+    def readable_ms(self) -> int:
+        """Return when a record that is put now can be read; 0 for at once."""
+        after_s = self.settings.readable_after_s
+        return round((self.clock() + after_s) * 1000) if after_s else 0
 
     def account_of(self, request: Request) -> str:
         """Return the account that *request* is signed for: its access key when that is 12 digits, as accounts are."""

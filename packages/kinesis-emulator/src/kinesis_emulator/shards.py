@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 
 from kinesis_emulator import numbers
@@ -65,6 +66,8 @@ class Shard:
         self.rates = ShardRates()
         self.trimmed = 0
         self.records = RecordLog()
+        self._held: deque[tuple[int, int]] = deque()
+        """Places from which on nobody can read yet, and until when; both increase."""
 
     @property
     def starting_number(self) -> str:
@@ -76,10 +79,22 @@ class Shard:
             return None
         return numbers.encode(self.base, numbers.LAST_INDEX, self.closed_ms // 1000)
 
-    def append(self, fragment: bytes, size: int, arrived_ms: int) -> None:
-        """Add a record; *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data."""
+    def append(self, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
+        """
+        Add a record that can be read from *readable_ms* on, once those before it can.
+
+        *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data.
+        """
+        if readable_ms > (self._held[-1][1] if self._held else 0):
+            self._held.append((self.records.end, readable_ms))
         self.records.append(fragment, size, arrived_ms)
         self.changed.notify_all()
+
+    def readable_end(self, now_ms: int) -> int:
+        """Return the place from which on nobody can read yet."""
+        while self._held and self._held[0][1] <= now_ms:
+            self._held.popleft()
+        return self._held[0][0] if self._held else self.records.end
 
     def close(self, children: tuple[Shard, ...], now_ms: int) -> None:
         """Take no more records: hash keys belong to the *children* from now on."""

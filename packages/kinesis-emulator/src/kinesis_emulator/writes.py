@@ -47,10 +47,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-        answer = {
-            "ShardId": shard.shard_id,
-            "SequenceNumber": append(stream, shard, entry, _arrival_ms(service)),
-        }
+        answer = {"ShardId": shard.shard_id, "SequenceNumber": append(service, stream, shard, entry)}
         _tidy(service, stream)
     return _with_encryption(stream, answer)
 
@@ -82,7 +79,7 @@ def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
             "ErrorCode": "ProvisionedThroughputExceededException",
             "ErrorMessage": rate_exceeded_message(shard.shard_id, stream.name, stream.account_id),
         }
-    return {"SequenceNumber": append(stream, shard, entry, _arrival_ms(service)), "ShardId": shard.shard_id}
+    return {"SequenceNumber": append(service, stream, shard, entry), "ShardId": shard.shard_id}
 
 
 def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
@@ -200,12 +197,20 @@ def _arrival_ms(service: Service) -> int:
     return service.now_ms() - (service.settings.jitter.randint(0, jitter_ms) if jitter_ms else 0)
 
 
-def append(stream: Stream, shard: Shard, entry: Entry, arrived_ms: int, omit: Collection[str] = ()) -> str:
+def append(
+    service: Service,
+    stream: Stream,
+    shard: Shard,
+    entry: Entry,
+    arrived_ms: int | None = None,
+    omit: Collection[str] = (),
+) -> str:
     """
     Add *entry* to *shard* and return its sequence number; the caller holds the stream's lock.
 
-    *omit* names members that GetRecords shall not show for this record.
+    It arrives now unless *arrived_ms* says otherwise. *omit* names members that GetRecords shall not show for it.
     """
+    arrived_ms = _arrival_ms(service) if arrived_ms is None else arrived_ms
     number = shard.next_number(arrived_ms)
     parts = [f'{{"SequenceNumber":"{number}"']
     if "ApproximateArrivalTimestamp" not in omit:
@@ -218,7 +223,7 @@ def append(stream: Stream, shard: Shard, entry: Entry, arrived_ms: int, omit: Co
     fragment = (",".join(parts) + "}").encode("ascii")
     if stream.log is not None:
         stream.log.put(shard.index, entry.data_bytes, arrived_ms, fragment)
-    shard.append(fragment, entry.data_bytes, arrived_ms)
+    shard.append(fragment, entry.data_bytes, arrived_ms, service.readable_ms())
     return number
 
 

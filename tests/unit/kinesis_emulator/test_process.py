@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from kinesis_emulator import Emulator, EmulatorProcess
 from kinesis_emulator.cli import main
@@ -30,6 +31,28 @@ def test_a_child_process_serves_the_streams_it_was_asked_for(new_client: Callabl
         os.kill(pid, 0)
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port), timeout=1)
+
+
+def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[..., Any]) -> None:
+    """A child whose clock is an hour ahead takes calls of this clock for old, when it is told to look."""
+    with EmulatorProcess({"orders": 1}, clock_skew_s=3600, signed_within_s=300) as emulator:
+        client = new_client(emulator.endpoint_url)
+        with pytest.raises(ClientError, match="Signature expired"):
+            client.list_streams()
+        client.close()
+
+
+def test_a_childs_records_may_be_readable_later(new_client: Callable[..., Any]) -> None:
+    """A child holds records back for as long as it is told, and its pages say that they are behind."""
+    with EmulatorProcess({"orders": 1}, readable_after_s=3600) as emulator:
+        client = new_client(emulator.endpoint_url)
+        client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+        params = {"StreamName": "orders", "ShardId": "shardId-000000000000"}
+        iterator = client.get_shard_iterator(**params, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        page = client.get_records(ShardIterator=iterator)
+        client.close()
+    assert page["Records"] == []
+    assert page["MillisBehindLatest"] > 0
 
 
 def test_the_child_ends_when_its_parent_is_killed() -> None:
@@ -89,6 +112,9 @@ def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None
         (["--port", "70000"], "is not a port"),
         (["--stream", "orders:none"], "is not NAME or NAME:SHARDS"),
         (["--stream", ":4"], "is not NAME or NAME:SHARDS"),
+        (["--readable-after-s", "soon"], "is not a time in seconds"),
+        (["--readable-after-s", "inf"], "is not a time in seconds"),
+        (["--signed-within-s", "-1"], "is not a time in seconds"),
     ],
 )
 def test_malformed_options_are_refused(

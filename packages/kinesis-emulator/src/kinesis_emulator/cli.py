@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         limits=limits,
         keep_trimmed=False,
         shard_capacity_records=options.shard_capacity_records,
+        readable_after_s=options.readable_after_s,
+        signed_within_s=options.signed_within_s,
     )
     if options.fault_share:
         settings.fault = RandomFaults(options.fault_seed, options.fault_share)
@@ -109,6 +111,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="S",
     )
     parser.add_argument(
+        "--signed-within-s",
+        type=_seconds,
+        help="refuse calls whose signature is so much older or newer; AWS's value is 300; default: any will do",
+        metavar="S",
+    )
+    parser.add_argument(
+        "--readable-after-s",
+        type=_seconds,
+        default=0.0,
+        help="how long after its put a record can be read; default: 0",
+        metavar="S",
+    )
+    parser.add_argument(
         "--fault-share", type=_share, default=0.0, help="share of calls that fail, 0 to 1", metavar="SHARE"
     )
     parser.add_argument(
@@ -128,6 +143,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of records; use 1 or more")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds, such as 2.5")
+    return seconds
 
 
 def _share(text: str) -> float:

@@ -26,6 +26,8 @@ class EmulatorProcess(ChildProcess):
         shard_capacity_records: How many records a shard holds at least; what is older may leave before its retention is
             over. It bounds the memory of an emulator that runs for long.
         clock_skew_s: How far its clock is ahead of this machine's.
+        signed_within_s: How far the date of a signature may be from its clock; AWS takes 300. None: any date will do.
+        readable_after_s: How long after its put a record can be read.
         fault_share: How many of all calls suffer a fault, from 0 to 1, as `RandomFaults` chooses.
         fault_seed: Of that choice.
     """
@@ -40,6 +42,8 @@ class EmulatorProcess(ChildProcess):
         data: str | Path | None = None,
         shard_capacity_records: int | None = None,
         clock_skew_s: float = 0.0,
+        signed_within_s: float | None = None,
+        readable_after_s: float = 0.0,
         fault_share: float = 0.0,
         fault_seed: int = 0,
     ) -> None:
@@ -53,6 +57,8 @@ class EmulatorProcess(ChildProcess):
                 if shard_capacity_records is None
                 else [f"--shard-capacity-records={shard_capacity_records}"]
             ),
+            *([] if signed_within_s is None else [f"--signed-within-s={signed_within_s}"]),
+            f"--readable-after-s={readable_after_s}",
             *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
         ]
         super().__init__("kinesis_emulator", options)

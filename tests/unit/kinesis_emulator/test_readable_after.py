@@ -81,7 +81,7 @@ def test_every_start_waits_for_what_cannot_be_read_yet(
     first = slow.put("orders", b"0").sequence_number
     clock.advance(5)
     put(client, "1")
-    begun = {
+    begun: dict[str, dict[str, Any]] = {
         "AT_TIMESTAMP": {"Timestamp": clock() - 0.5},
         "AT_SEQUENCE_NUMBER": {"StartingSequenceNumber": slow.records("orders")[1].sequence_number},
         "AFTER_SEQUENCE_NUMBER": {"StartingSequenceNumber": first},

@@ -51,6 +51,7 @@ from spark_kinesis_source.declarations.positions import (
     FAIL_ON_DATA_LOSS,
     POSITION_OPTIONS,
     STARTING_POSITION,
+    TRIM_HORIZON_MARGIN,
 )
 from spark_kinesis_source.declarations.publishing import (
     DYNAMODB_ENDPOINT_URL,
@@ -95,6 +96,7 @@ class SourceOptions:
     would always be empty."""
     ending_position: EndingPosition
     fail_on_data_loss: bool
+    trim_horizon_margin_s: float
     max_records_per_shard: int
     max_bytes_per_shard: int | None
     max_bytes_per_batch: int | None
@@ -138,6 +140,7 @@ class SourceOptions:
             batch_starting_position=start if values.is_given(STARTING_POSITION) else TrimHorizon(),
             ending_position=values[ENDING_POSITION],
             fail_on_data_loss=values[FAIL_ON_DATA_LOSS],
+            trim_horizon_margin_s=values[TRIM_HORIZON_MARGIN],
             max_records_per_shard=values[MAX_RECORDS_PER_SHARD],
             max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
             max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],

@@ -50,6 +50,7 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
         min_fetch_period_s=options.min_fetch_period_s,
         shard_discovery_interval_s=options.shard_discovery_interval_s,
         fail_on_data_loss=options.fail_on_data_loss,
+        trim_horizon_margin_s=options.trim_horizon_margin_s,
         first_plan_crosses_gaps=is_planned_once,
     )
     return Planner(apis, settings, threads=options.planning_threads)

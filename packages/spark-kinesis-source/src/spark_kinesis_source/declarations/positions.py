@@ -5,7 +5,7 @@ from __future__ import annotations
 from kinesis_core.options import EndingPosition, Latest, Option, Scope, StartingPosition
 from kinesis_core.options.catalog import WHERE
 from kinesis_core.options.option import awslabs, databricks, qubole
-from kinesis_core.options.parsers import boolean
+from kinesis_core.options.parsers import boolean, duration
 from kinesis_core.options.positions import ending_position, starting_position
 
 STARTING_POSITION = Option[StartingPosition](
@@ -40,7 +40,10 @@ ENDING_POSITION = Option[EndingPosition](
 )
 FAIL_ON_DATA_LOSS = Option[bool](
     name="failOnDataLoss",
-    meaning="Whether a query stops when records left the stream unread; else it logs `data.lost` and goes on.",
+    meaning=(
+        "Whether a query stops when records left the stream unread, or may have. Else it logs `data.lost` and goes on with "
+        "what is left. A batch that can no longer be read as a whole needs `false`, once."
+    ),
     parser=boolean(),
     default=True,
     default_text="`true`",
@@ -48,9 +51,23 @@ FAIL_ON_DATA_LOSS = Option[bool](
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.failOnDataLoss"), qubole("failOnDataLoss")),
 )
+TRIM_HORIZON_MARGIN = Option[float](
+    name="trimHorizonMargin",
+    meaning=(
+        "How long a query that begins at `TRIM_HORIZON`, or at an older time than the stream holds, has to read its first "
+        "records: it passes over those that leave the stream sooner. With 0 it begins at the very oldest record, and its first "
+        "batch fails if that record has left when the batch is read."
+    ),
+    parser=duration(0, 12 * 3600, "s"),
+    default=300.0,
+    default_text="5 minutes",
+    group=WHERE,
+    scope=Scope.SOURCE,
+)
 
 POSITION_OPTIONS = (
     STARTING_POSITION,
     ENDING_POSITION,
     FAIL_ON_DATA_LOSS,
+    TRIM_HORIZON_MARGIN,
 )

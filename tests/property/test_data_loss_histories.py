@@ -1,4 +1,9 @@
-"""Generated histories in which records leave the stream, read or not: what is lost is told, and nothing else is."""
+"""
+Generated histories in which records leave the stream, read or not: what is lost is told, and nothing else is.
+
+The horizon moves under everything: with the clock, while a range is read, and by a retention that somebody changes. Shards
+split. The query is down for longer than the retention. The stream is deleted and made anew.
+"""
 
 from __future__ import annotations
 
@@ -9,129 +14,190 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.errors import DataLossError
+from kinesis_core.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.errors import DataLossError, StreamRecreatedError
+from kinesis_core.options.positions import Latest, StartingPosition
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
-from support.fake_stream import FakeClock, Mood
-from support.planned import Planned, Read, everything
+from support.fake_stream import FakeClock, FakeShard, Mood
+from support.planned import Planned, Read
 from support.scripted_stream import ScriptedStream
 
 A = "shardId-000000000000"
-RETENTION_S = 24 * 3600
-KNOWN_FOR_S = 17 * 3600
-"""A restarted query knows of a silence up to a quarter of the retention ago, and a margin."""
-MOST_CALLS = 20_000
+HOUR_S = 3600
+MARGIN_S = 65
+"""Arrival times and clocks are not exact: a record this close to its end may count as gone."""
+MOST_CALLS = 40_000
 
-waits = st.tuples(st.just("wait"), st.sampled_from([0.5, 600.0, 5 * 3600.0, 13 * 3600.0, 25 * 3600.0]))
-puts = st.tuples(st.just("put"), st.sampled_from([1, 3, 12, 40]))
-batches = st.sampled_from([("batch",), ("batch",), ("batch", "anew")])
-rounds = st.lists(st.one_of(puts, waits), max_size=3).flatmap(
+waits = st.tuples(
+    st.just("wait"), st.sampled_from([0.5, 600.0, 5.0 * HOUR_S, 13.0 * HOUR_S, 25.0 * HOUR_S])
+)
+puts = st.tuples(st.just("put"), st.integers(0, 9), st.sampled_from([1, 3, 12, 40]))
+splits = st.tuples(st.just("split"), st.integers(0, 9))
+retentions = st.tuples(st.just("retention"), st.sampled_from([24, 48, 168]))
+batches = st.sampled_from([("batch",), ("batch",), ("batch", "anew"), ("batch", "slowly")])
+events = st.one_of(puts, puts, waits, waits, splits, retentions)
+rounds = st.lists(events, max_size=3).flatmap(
     lambda steps: st.lists(batches, max_size=2).map(lambda planned: [*steps, *planned])
 )
 histories = st.lists(rounds, min_size=2, max_size=12).map(
     lambda parts: [step for part in parts for step in part]
 )
+positions = st.sampled_from([TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
 gaps = st.dictionaries(st.integers(1, 60), st.sampled_from([1, 3, 6, 30]), max_size=4)
 """Where a gap is, and how many empty pages it has."""
 limits = st.sampled_from([1, 5, 10, 26, 1000])
 Step = tuple[Any, ...]
 
 
-class ForgettingStream(ScriptedStream):
-    """Lets records go as soon as they are older than the retention."""
+class CountingStream(ScriptedStream):
+    """Sees that nobody polls for ever."""
 
     def get_iterator(self, shard_id: str, cut: Any) -> str:
         assert len(self.log) < MOST_CALLS, "it polls for ever"
-        self.forget()
         return super().get_iterator(shard_id, cut)
-
-    def forget(self) -> None:
-        kept_ms = self.now_ms() - RETENTION_S * 1000
-        self.trim(A, sum((r.arrived_ms or 0) < kept_ms for r in self.shards[A].records))
 
 
 @define
 class Watched:
-    """A query, and what can be known of its losses."""
+    """A query on a stream that forgets, and what is known of both."""
 
     limit: int
     fails: bool
+    position: StartingPosition = field(factory=TrimHorizon)
     crosses: bool = True
-    stream: ForgettingStream = field(init=False)
+    stream: CountingStream = field(init=False)
     query: Planned = field(init=False)
     read: Read = field(factory=list)
-    excused: set[tuple[str, str]] = field(factory=set)
-    """What came and went between two plans, or while the query was down, without a trace."""
-    _planned: tuple[float, int] = field(init=False)
-    """When the last plan was made, and how many records there were."""
+    told: int = field(default=0, init=False)
+    _least_hours: int = field(default=24, init=False)
+    """The shortest retention of all times."""
+    _planned_s: float = field(init=False)
+    _first_puts: int = field(default=1, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.stream = ForgettingStream(FakeClock(), name="orders")
+        self.stream = CountingStream(FakeClock(), name="orders")
+        self.stream.forgets = True
         self.stream.create(1)
+        self.stream.clock.sleep(1)
         bounds = PlanSettings(
             Limits(max_records=self.limit), fail_on_data_loss=self.fails, first_plan_crosses_gaps=self.crosses
         )
-        self.query = Planned([self.stream], settings=bounds)
-        self._planned = self.stream.clock.now, 0
+        self.query = Planned([self.stream], self.position, bounds)
+        self._planned_s = self.stream.clock.now
         self.stream.put(A, b"x")
+        self.stream.clock.sleep(1)
         self.batch()  # from now on it knows where it is
 
-    def lost(self) -> list[tuple[str, str]]:
-        gone = everything(self.stream)[: self.stream.shards[A].trimmed]
-        return [record for record in gone if record not in self.read and record not in self.excused]
+    def shards(self) -> dict[str, FakeShard]:
+        return {**self.stream.gone, **self.stream.shards}
+
+    def everything(self) -> Read:
+        return [(s, r.sequence_number) for s, shard in sorted(self.shards().items()) for r in shard.records]
+
+    def gone(self) -> set[tuple[str, str]]:
+        """Return what has left the stream."""
+        self.stream.forget()
+        return {
+            (s, r.sequence_number)
+            for s, shard in self.shards().items()
+            for r in shard.records[: None if s in self.stream.gone else shard.trimmed]
+        }
+
+    def lost(self) -> set[tuple[str, str]]:
+        return self.gone() - set(self.read)
 
     def play(self, history: Sequence[Step]) -> None:
         for step in history:
             match step:
-                case ("put", count):
-                    self.stream.put_many(A, count, every_s=0.01)
+                case ("put", where, count):
+                    shards = self.stream.open_shards()
+                    self.stream.put_many(shards[where % len(shards)], count, every_s=0.01)
                 case ("wait", seconds):
                     self.stream.clock.sleep(seconds)
-                case (_, *anew):
-                    self.batch(is_anew=bool(anew))
+                case ("split", where):
+                    shards = self.stream.open_shards()
+                    if len(shards) < 4:
+                        self.stream.split(shards[where % len(shards)])
+                case ("retention", hours):
+                    self.stream.retention_hours = hours
+                    self._least_hours = min(self._least_hours, hours)
+                case (_, *how):
+                    self.batch(is_anew="anew" in how, is_slow="slowly" in how)
 
-    def batch(self, *, is_anew: bool = False) -> Read:
-        """Run a batch, and see that it skips nothing in silence, and complains of nothing without a reason."""
+    def batch(self, *, is_anew: bool = False, is_slow: bool = False) -> Read:
+        """Run a batch. It skips nothing in silence, and complains of nothing without a reason."""
         if is_anew:
             self.query.restart()
-        self.stream.forget()
-        self._excuse(is_anew=is_anew)
-        lost, away_s = self.lost(), self.stream.clock.now - self._planned[0]
+        lost, away_s = self.lost(), self.stream.clock.now - self._planned_s
+        begun = self.query.start
         try:
-            read = self.query.batch()
+            read = self._run(begun, is_slow=is_slow)
         except DataLossError:
             assert self.fails
-            assert lost or away_s > KNOWN_FOR_S or (is_anew and self._is_behind_retention()), "a false alarm"
+            assert self.lost() or away_s > self._known_for_s(is_anew=is_anew) or self._is_at_the_edge(), (
+                "a false alarm"
+            )
             raise
-        self._planned = self.stream.clock.now, len(self.stream.shards[A].records)
+        self._planned_s = self.stream.clock.now
         self.read += read
-        assert not (lost and self.fails), "a loss in silence"
+        assert len(self.read) == len(set(self.read)), "a record came twice"
+        if self.fails:
+            assert not lost, "a loss in silence"
+            assert not self._skipped(), "a record was skipped"
         return read
 
-    def _is_behind_retention(self) -> bool:
-        """Whether what a restarted query knows is older than all that is left: what came next may have left as well."""
-        arrived_ms = {record.sequence_number: record.arrived_ms for record in self.stream.shards[A].records}
-        return (arrived_ms[self.read[-1][1]] or 0) < self.stream.now_ms() - RETENTION_S * 1000
+    def _run(self, begun: Any, *, is_slow: bool) -> Read:
+        """Plan and read a batch; slowly: hours pass between two of its pages."""
+        end = self.query.planner.next_offset(begun)
+        found: Read = []
+        for shard_range, page in self.query.pages(begun, end):
+            found += [(shard_range.shard_id, record.sequence_number) for record in page.records]
+            if is_slow:
+                self.stream.clock.sleep(11 * HOUR_S)
+        self.query.start = end
+        return found
 
-    def _excuse(self, *, is_anew: bool) -> None:
-        shard = self.stream.shards[A]
-        if shard.trimmed == len(shard.records):  # nothing is left that would tell of the others
-            self.excused.update(everything(self.stream)[0 if is_anew else self._planned[1] :])
+    def _skipped(self) -> set[tuple[str, str]]:
+        """Return what lies before a record of its shard that was read, and was not read itself."""
+        last: dict[str, str] = dict(self.read)
+        every = {
+            s: [r.sequence_number for r in shard.records] for s, shard in self.shards().items() if s in last
+        }
+        passed = {(s, n) for s, numbers in every.items() for n in numbers[: numbers.index(last[s])]}
+        return passed - set(self.read)
+
+    def _known_for_s(self, *, is_anew: bool) -> float:
+        """Return how long after its last plan a query is sure of a silence; started again, it is so much less sure."""
+        shortest_s = min(self._least_hours, self.stream.retention_hours) * HOUR_S
+        # Idle positions are written a quarter of the retention apart, by the longest retention there was.
+        stamped_s = 168 / 4 * HOUR_S if self.stream.retention_hours > 24 else shortest_s / 4
+        return max(0.0, shortest_s - (stamped_s if is_anew else 0.0) - MARGIN_S)
+
+    def _is_at_the_edge(self) -> bool:
+        """Return whether some record that was read last in its shard has left: what followed may have left as well."""
+        last = dict(self.read)
+        return any((s, number) in self.gone() for s, number in last.items())
 
 
 @settings(max_examples=300, deadline=None)
-@given(limits, histories)
-def test_what_is_lost_is_told_and_nothing_else(limit: int, history: list[Step]) -> None:
+@given(limits, positions, histories)
+def test_what_is_lost_is_told_and_nothing_else(
+    limit: int, position: StartingPosition, history: list[Step]
+) -> None:
     """
-    However slowly a query reads, and whenever it is down: a batch that skips a record is an error, unless nobody could know
-    of it; and an error has a record that was skipped, or a time in which one may have been.
+    However slowly a query reads, whenever it is down and whatever happens to the retention: a batch that skips a record is
+    an error, and an error has a record that was skipped, or a time in which one may have been.
     """
-    watched = Watched(limit, fails=True)
+    watched = Watched(limit, fails=True, position=position)
     try:
         watched.play(history)
     except DataLossError:
         return
-    assert watched.read == [r for r in everything(watched.stream) if r in set(watched.read)]
+    by_shard = {s: [n for shard, n in watched.read if shard == s] for s in watched.shards()}
+    assert [(s, n) for s in sorted(by_shard) for n in by_shard[s]] == [
+        r for r in watched.everything() if r in set(watched.read)
+    ]
 
 
 @settings(max_examples=300, deadline=None)
@@ -148,15 +214,13 @@ def test_what_is_left_is_read(
     stream.gaps = {(A, index): pages for index, pages in gaps.items()}
     stream.mood = Mood(throttles=throttles)
     watched.play(history)
-    expected = len(stream.shards[A].records)
     for _ in range(600):
-        stream.clock.sleep(period_s if len(watched.read) < expected else 0.0)
-        watched.batch()
-        if watched.read[-1:] == everything(stream)[-1:]:
+        left = set(watched.everything()) - watched.gone()
+        if left <= set(watched.read):
             break
-    left = everything(stream)[stream.shards[A].trimmed :]
-    assert set(left) <= set(watched.read)
-    assert watched.read == [r for r in everything(stream) if r in set(watched.read)]
+        stream.clock.sleep(period_s)
+        watched.batch()
+    assert set(watched.everything()) - watched.gone() <= set(watched.read)
 
 
 @settings(max_examples=300, deadline=None)
@@ -169,7 +233,7 @@ def test_available_now_ends_whatever_leaves(
     """AvailableNow ends, with all it found when it began, or with an error or without what has left the stream since."""
     watched = Watched(limit, fails=fails)
     watched.stream.put_many(A, there, every_s=600)
-    before = everything(watched.stream)[1:]
+    before = watched.everything()[1:]
     watched.query.planner.fix_targets()
     first = watched.query.batch()
     if is_closed:
@@ -180,13 +244,30 @@ def test_available_now_ends_whatever_leaves(
         while batch:
             watched.play(waiting[:1])
             del waiting[:1]
-            watched.stream.forget()
             batch = watched.query.batch()
             read += batch
     except DataLossError:
-        gone = everything(watched.stream)[: watched.stream.shards[A].trimmed]
         assert fails
-        assert set(gone) - set(read)
+        assert watched.gone() - set(read)
         return
     assert read == [r for r in before if r in set(read)]
     assert read == before or not fails
+
+
+@settings(max_examples=200, deadline=None)
+@given(limits, positions, histories, histories)
+def test_no_record_of_a_stream_made_anew_is_read(
+    limit: int, position: StartingPosition, before: list[Step], after: list[Step]
+) -> None:
+    """Whatever a query knew, and whether it ran or was down: once its stream was deleted, it reads nothing of the next one."""
+    watched = Watched(limit, fails=False, position=position)
+    watched.play(before)
+    old = len(watched.read)
+    watched.stream.gone.clear()
+    watched.stream.recreate(2)
+    try:
+        watched.play([("put", 0, 3), ("put", 1, 3), *after, ("batch",)])
+    except StreamRecreatedError:
+        assert len(watched.read) == old
+        return
+    raise AssertionError("it went on")

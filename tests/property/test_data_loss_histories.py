@@ -32,7 +32,9 @@ MOST_CALLS = 40_000
 waits = st.tuples(
     st.just("wait"), st.sampled_from([0.5, 600.0, 5.0 * HOUR_S, 13.0 * HOUR_S, 25.0 * HOUR_S])
 )
-puts = st.tuples(st.just("put"), st.integers(0, 9), st.sampled_from([1, 3, 12, 40]))
+puts = st.tuples(
+    st.just("put"), st.integers(0, 9), st.sampled_from([1, 3, 12, 40]), st.sampled_from([0.01, 0.01, 1800.0])
+)
 splits = st.tuples(st.just("split"), st.integers(0, 9))
 retentions = st.tuples(st.just("retention"), st.sampled_from([24, 48, 168]))
 batches = st.sampled_from([("batch",), ("batch",), ("batch", "anew"), ("batch", "slowly")])
@@ -69,11 +71,9 @@ class Watched:
     stream: CountingStream = field(init=False)
     query: Planned = field(init=False)
     read: Read = field(factory=list)
-    told: int = field(default=0, init=False)
     _least_hours: int = field(default=24, init=False)
     """The shortest retention of all times."""
     _planned_s: float = field(init=False)
-    _first_puts: int = field(default=1, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.stream = CountingStream(FakeClock(), name="orders")
@@ -83,7 +83,7 @@ class Watched:
         bounds = PlanSettings(
             Limits(max_records=self.limit), fail_on_data_loss=self.fails, first_plan_crosses_gaps=self.crosses
         )
-        self.query = Planned([self.stream], self.position, bounds)
+        self.query = Planned([self.stream], self.position, bounds, page_records=7)
         self._planned_s = self.stream.clock.now
         self.stream.put(A, b"x")
         self.stream.clock.sleep(1)
@@ -110,9 +110,9 @@ class Watched:
     def play(self, history: Sequence[Step]) -> None:
         for step in history:
             match step:
-                case ("put", where, count):
+                case ("put", where, count, every_s):
                     shards = self.stream.open_shards()
-                    self.stream.put_many(shards[where % len(shards)], count, every_s=0.01)
+                    self.stream.put_many(shards[where % len(shards)], count, every_s)
                 case ("wait", seconds):
                     self.stream.clock.sleep(seconds)
                 case ("split", where):
@@ -180,7 +180,7 @@ class Watched:
         return any((s, number) in self.gone() for s, number in last.items())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(limits, positions, histories)
 def test_what_is_lost_is_told_and_nothing_else(
     limit: int, position: StartingPosition, history: list[Step]
@@ -266,7 +266,7 @@ def test_no_record_of_a_stream_made_anew_is_read(
     watched.stream.gone.clear()
     watched.stream.recreate(2)
     try:
-        watched.play([("put", 0, 3), ("put", 1, 3), *after, ("batch",)])
+        watched.play([("put", 0, 3, 0.01), ("put", 1, 3, 0.01), *after, ("batch",)])
     except StreamRecreatedError:
         assert len(watched.read) == old
         return

@@ -36,6 +36,7 @@ class Planned:
     position: StartingPosition = field(factory=TrimHorizon)
     settings: PlanSettings = field(factory=PlanSettings)
     threads: int = 1
+    page_records: int = 10_000
     planner: Planner = field(init=False)
     start: Offset = field(default=None, init=False)  # type: ignore[assignment] # set before anybody looks
     _initial: Offset | None = field(default=None, init=False)
@@ -80,7 +81,7 @@ class Planned:
         """Yield the pages of a batch, through offsets that went through text."""
         ranges = chain.from_iterable(self.planner.chains(through_text(start), through_text(end)))
         by_name = {stream.name: stream for stream in self.streams}
-        settings = ReadSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
+        settings = ReadSettings(self.page_records, fail_on_data_loss=self.settings.fail_on_data_loss)
         for found in ranges:
             reader = RangeReader(by_name[found.stream], found, settings, self.clock, random.Random(0))
             for page in reader.pages():

@@ -146,6 +146,22 @@ def test_what_came_and_went_in_a_child_without_records() -> None:
         query.batch()
 
 
+def test_what_came_and_went_in_a_child_born_while_the_query_was_down() -> None:
+    """That a closed parent has nothing behind its position says nothing of what its children held."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 5)
+    query.batch()
+    stream.clock.sleep(HOUR_S)
+    one, _ = stream.split(A)
+    stream.put_many(one, 3)
+    stream.clock.sleep(30 * HOUR_S)
+    stream.trim(one, 3)
+    query.restart()
+    with pytest.raises(DataLossError, match="nothing is left"):
+        query.batches(2)
+
+
 def test_a_child_is_no_older_than_its_parents() -> None:
     """A child that waits for parents with a backlog of hours holds nothing that could have left before it is read."""
     stream = scripted_stream(1)

@@ -140,7 +140,7 @@ class ShardView:
             page = self.read(iterator, limit)
         is_tip = page.millis_behind == 0 and len(page.records) < limit
         leave_out_before(page, cut)
-        if is_tip or not page.records:
+        if not page.is_shard_end and (is_tip or not page.records):
             self._note_empty(After(page.records[-1].number) if page.records else cut, page.millis_behind)
         self._again = (cut, iterator) if page.records else None
         self._note_progress(page, behind_ms)
@@ -155,7 +155,7 @@ class ShardView:
         return self._again[1] if self._again is not None and self._again[0] == cut else None
 
     def _note_empty(self, cut: Cut, behind_ms: int) -> None:
-        """Note that a page found nothing behind *cut* up to *behind_ms* before now."""
+        """Note that a page of an open shard found nothing behind *cut* up to *behind_ms* before now: children are younger."""
         until_ms = self.now_ms() - behind_ms - EMPTY_MARGIN_MS
         known_ms = self.empty[1] if self.empty is not None and self.empty[0] == cut else until_ms
         self.empty = cut, max(known_ms, until_ms)

@@ -81,7 +81,7 @@ def test_a_retention_that_is_lowered_while_a_query_is_behind(limit: int, hours: 
     stream.forgets, stream.retention_hours = True, 168
     stream.put_many(A, 30 * hours, every_s=120)
     query = Planned([stream], settings=PlanSettings(Limits(max_records=limit)))
-    query.batches(3)
+    query.batch()
     stream.retention_hours = 24
     with pytest.raises(DataLossError, match="retention of 24 h"):
         query.batch()

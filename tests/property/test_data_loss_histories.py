@@ -29,9 +29,7 @@ MARGIN_S = 65
 """Arrival times and clocks are not exact: a record this close to its end may count as gone."""
 MOST_CALLS = 40_000
 
-waits = st.tuples(
-    st.just("wait"), st.sampled_from([0.5, 600.0, 5.0 * HOUR_S, 13.0 * HOUR_S, 25.0 * HOUR_S])
-)
+waits = st.tuples(st.just("wait"), st.sampled_from([0.5, 600.0, 5.0 * HOUR_S, 13.0 * HOUR_S, 25.0 * HOUR_S]))
 puts = st.tuples(
     st.just("put"), st.integers(0, 9), st.sampled_from([1, 3, 12, 40]), st.sampled_from([0.01, 0.01, 1800.0])
 )

@@ -6,7 +6,7 @@ import random
 
 from attrs import define, field, frozen
 
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, TrimHorizon
+from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
 from kinesis_core.pages import Page, Record
 from kinesis_core.shards import Shard
@@ -219,6 +219,9 @@ class FakeStream:
         return str(len(self._iterators) - 1)
 
     def _index(self, shard: FakeShard, cut: Cut) -> int:
+        if isinstance(cut, ShardEnd):
+            raise ValueError("nothing lies behind the end of a shard")
+
         def is_behind(record: Record) -> bool:
             match cut:
                 case At(number):

@@ -146,7 +146,9 @@ def test_a_young_range_costs_no_look(by_subscription: bool) -> None:
 def test_a_range_far_from_its_retention_costs_one_look() -> None:
     """A range older than 24 hours in a stream that keeps records longer is proven once, when it has been read."""
     one = aged(100)
-    assert [r for page in Reading(False).pages(one, whole(one, hours=168)) for r in page.records] == one.records
+    assert [
+        r for page in Reading(False).pages(one, whole(one, hours=168)) for r in page.records
+    ] == one.records
     assert one.calls().count("GetShardIterator") == 2
 
 

@@ -39,7 +39,9 @@ def test_the_oldest_records_are_passed_over(position: StartingPosition) -> None:
     stream.clock.sleep(MARGIN_S - 30)  # until the task begins
     read = query.read(query.start, end)
     kept_ms = begun_ms - 24 * HOUR_S * 1000 + MARGIN_S * 1000
-    assert read == [(A, r.sequence_number) for r in stream.shards[A].records if (r.arrived_ms or 0) >= kept_ms]
+    assert read == [
+        (A, r.sequence_number) for r in stream.shards[A].records if (r.arrived_ms or 0) >= kept_ms
+    ]
 
 
 def test_without_a_margin_the_very_oldest_record_is_promised() -> None:

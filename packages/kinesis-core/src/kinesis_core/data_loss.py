@@ -132,7 +132,7 @@ class DataLoss:
         far_ms = view.now_ms() - self.facts.retention_hours() * _HOUR_MS // _STAMPS
         is_far = end.arrived_ms is not None and end.arrived_ms < far_ms
         is_known = view.next_record(end.cut) is not None or view.empty_until_ms(end.cut) is not None
-        if is_far and end.cut != begun.cut and not is_known:
+        if is_far and isinstance(end.cut, (At, After)) and end.cut != begun.cut and not is_known:
             with suppress(ThrottledError, IteratorExpiredError):
                 view.see_next(end.cut)
 

@@ -137,7 +137,9 @@ class RangeProgress:
     def _check_end(self) -> None:
         """The page of a shard's end has no record: what came before it may have left the stream."""
         if isinstance(self.reached, At):
-            self.lose(f"record {self.reached.number}, which begins the range, is not there, and nothing is left")
+            self.lose(
+                f"record {self.reached.number}, which begins the range, is not there, and nothing is left"
+            )
         elif self._taken is None:
             self._taken = self._proven
 

@@ -21,6 +21,7 @@ from kinesis_core.fan_out.consumers import find_consumer
 from kinesis_core.fan_out.reader import FanOutReader
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.ranges import ShardRange
+from kinesis_core.reader import PolledRanges, ReadSettings
 from support.fan_out_core import SHARD, Doors, connect
 
 pytestmark = pytest.mark.deviates("moto", "has no SubscribeToShard")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
-from kinesis_core import Stream
+from kinesis_core import Batch, Stream
 from kinesis_core.errors import DataLossError, StreamRecreatedError
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.reader import ReadSettings
@@ -59,6 +60,20 @@ def opened(
     )
 
 
+def take(stream: Stream, read: list[int], at: int, then: Callable[[], object]) -> None:
+    """Read a batch from the oldest record into *read*, and let *then* happen when it has *at* records."""
+    for record in stream.read("TRIM_HORIZON").records():
+        read.append(int(record.data))
+        if len(read) == at:
+            then()
+
+
+def follow(batches: Iterator[Batch]) -> None:
+    """Read on, and see that nothing comes."""
+    for batch in batches:
+        assert not list(batch.records())
+
+
 def gaps(numbers: list[int]) -> int:
     return sum(b - a - 1 for a, b in pairwise(numbers))
 
@@ -70,12 +85,9 @@ def test_a_slow_reader_of_a_live_stream_at_its_retention(emulator: Emulator, clo
     with opened(emulator) as stream:
         read: list[int] = []
         with pytest.raises(
-            DataLossError, match="may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
+            DataLossError, match=r"may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
         ):
-            for record in stream.read("TRIM_HORIZON").records():
-                read.append(int(record.data))
-                if len(read) == 500:
-                    clock.advance(375)
+            take(stream, read, 500, lambda: clock.advance(375))
     assert gaps(read) == 0
 
 
@@ -89,14 +101,10 @@ def test_a_retention_that_is_decreased_during_a_batch(
     with opened(emulator) as stream:
         if is_closed:
             emulator.split("orders", "shardId-000000000000")
-        read = 0
+        client = make_client(emulator.endpoint_url)
+        lower = partial(client.decrease_stream_retention_period, StreamName="orders", RetentionPeriodHours=24)
         with pytest.raises(DataLossError, match="may be lost"):
-            for _ in stream.read("TRIM_HORIZON").records():
-                read += 1
-                if read == PAGE:
-                    make_client(emulator.endpoint_url).decrease_stream_retention_period(
-                        StreamName="orders", RetentionPeriodHours=24
-                    )
+            take(stream, [], PAGE, lower)
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
@@ -123,7 +131,7 @@ def test_what_leaves_between_two_subscriptions(
         batch = stream.read("TRIM_HORIZON")
         emulator.settings.fault = cut
         with pytest.raises(
-            DataLossError, match="may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
+            DataLossError, match=r"may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
         ):
             list(batch.records())
     assert subscriptions == 2
@@ -167,5 +175,4 @@ def test_a_stream_that_is_made_anew_while_it_is_followed(
                 Step(Fault("ExpiredIteratorException"), "GetRecords", times=2)
             )
         with pytest.raises(StreamRecreatedError, match="deleted and made anew"):
-            for batch in batches:
-                assert not [record.data for record in batch.records()]
+            follow(batches)

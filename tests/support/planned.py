@@ -38,7 +38,7 @@ class Planned:
     threads: int = 1
     page_records: int = 10_000
     planner: Planner = field(init=False)
-    start: Offset = field(default=None, init=False)  # type: ignore[assignment] # set before anybody looks
+    start: Offset = field(default=None, init=False)
     _initial: Offset | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -96,7 +96,7 @@ def test_a_retention_that_is_lowered_while_a_range_is_read(by_subscription: bool
     """A task that believes in seven days of retention notices that it is one day now, before it ends."""
     one = aged(100)
     shard_range = whole(one, close(one) if is_closed else None, hours=168)
-    with pytest.raises(DataLossError, match="may be lost.*retention_hours=168"):
+    with pytest.raises(DataLossError, match=r"may be lost.*retention_hours=168"):
         Reading(by_subscription).records(one, shard_range, {1: 32})
 
 

@@ -50,7 +50,7 @@ def test_without_a_margin_the_very_oldest_record_is_promised() -> None:
     query = Planned([stream], settings=PlanSettings(trim_horizon_margin_s=0))
     end = query.planner.next_offset(query.start)
     stream.clock.sleep(MARGIN_S)
-    with pytest.raises(DataLossError, match="begins the range, is not there.*failOnDataLoss=false"):
+    with pytest.raises(DataLossError, match=r"begins the range, is not there.*failOnDataLoss=false"):
         query.read(query.start, end)
     query.settings = PlanSettings(fail_on_data_loss=False)
     assert query.read(query.start, end)[0] == everything(stream)[stream.shards[A].trimmed]
@@ -138,7 +138,7 @@ def recreated(position: StartingPosition, wait_s: float) -> tuple[ScriptedStream
 def test_a_stream_that_is_made_anew_under_a_running_query(position: StartingPosition, wait_s: float) -> None:
     """No record of the new stream is read, whether or not the old iterators have expired meanwhile."""
     _, query = recreated(position, wait_s)
-    with pytest.raises(StreamRecreatedError, match="deleted and made anew.*new checkpoint"):
+    with pytest.raises(StreamRecreatedError, match=r"deleted and made anew.*new checkpoint"):
         query.batches(3)
 
 

@@ -75,7 +75,7 @@ class FakeStream:
     def create(self, shards: int) -> FakeStream:
         width = HASHES // shards
         for i in range(shards):
-            self._add((), i * width, (i + 1) * width - 1)
+            self._add((), i * width, HASHES - 1 if i == shards - 1 else (i + 1) * width - 1)
         return self
 
     def put(self, shard_id: str, data: bytes, key: str | None = "k") -> Record:

@@ -228,19 +228,26 @@ def test_a_shard_that_ended_without_news_makes_no_batch() -> None:
     assert positions(query.start)[A] == Position(ShardEnd())
 
 
-def test_a_finished_shard_leaves_the_offset_when_kinesis_forgets_it() -> None:
-    """A finished shard is kept while Kinesis lists it, and dropped once it is gone and its children are known."""
+def test_a_finished_shard_leaves_the_offset_when_its_children_are_begun() -> None:
+    """A finished shard is kept until the offset names all of its children, listed or not; then it counts as read."""
     stream = scripted_stream(1)
+    query = Planned([stream])
     stream.put(A, b"x")
     left, right = stream.split(A)
     stream.put(left, b"x")
-    query = Planned([stream])
-    query.batches(2)
-    assert A in positions(query.start)
-    del stream.shards[A]
-    stream.put(right, b"x")
     stream.clock.sleep(20)
-    assert query.batch() == everything(stream, right)
+    query.batches(2)
+    positions_now = positions(query.start)
+    assert positions_now[A].cut == ShardEnd()
+    assert left in positions_now
+    del stream.shards[A]
+    read = query.batches(2)
+    stream.put(right, b"x")
+    read += query.batches(2)
+    stream.put(left, b"y")
+    stream.clock.sleep(20)
+    read += query.batches(2)
+    assert read == [*everything(stream, right), everything(stream, left)[-1]]
     assert A not in positions(query.start)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
+from attrs import evolve
+
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.position_types import OneStreamStart, StartingPosition, position_in
-from kinesis_core.ranges import Chain, chains, ranges_between
+from kinesis_core.ranges import Chain, ShardRange, chains, ranges_between
 from kinesis_core.shard_planner import Limits
 from kinesis_core.starts import begin, end
 from kinesis_core.stream_api import StreamApi
@@ -105,7 +107,7 @@ class Planner:
         for name in {r.stream for r in ranges}:
             # A restarted query replays its last batch before it has planned anything.
             if not self._streams[name].listing:
-                self._streams[name].refresh(end.streams[name])
+                self._streams[name].refresh(_unread(end.streams[name], ranges, name))
         return chains(ranges, {name: p.listing for name, p in self._streams.items()})
 
     def lag_ms(self) -> dict[str, dict[str, int]]:
@@ -140,6 +142,12 @@ class Planner:
                 f"The checkpoint is of the streams {sorted(offset.streams)}, the query reads {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
             )
+
+
+def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:
+    """Return *end* with the shards of a batch where the batch begins: they must be listed if they are still there."""
+    begins = {r.shard_id: Position(r.start) for r in ranges if r.stream == name}
+    return evolve(end, shards={**end.shards, **begins})
 
 
 def _run_all(

@@ -73,7 +73,8 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
     listing = planner.listing
     match position:
         case Latest():
-            return {s.shard_id: Latest() if s.is_open else ShardEnd() for s in listing.values()}
+            # A closed shard is an ancestor of an open one, and counts as read when that one is named.
+            return {s.shard_id: Latest() for s in listing.values() if s.is_open}
         case PerShard(cuts):
             _check_known("startingPosition", cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
@@ -102,7 +103,13 @@ def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Posit
     """Return the tips of these shards, and of children that they get while being looked at."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
     since = Position(AtTimestamp(since_ms), since_ms)
-    listed = set(planner.listing)
-    shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
-    tip = planner.tip(StreamOffset(planner.summary().created_ms, shards))
-    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listed}
+    listing = planner.listing
+    others = {s: Position(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
+    shards = {**others, **dict.fromkeys(shard_ids, since)}
+
+    def plan(view: ShardView, begun: Position) -> Position:
+        is_other = view.shard_id in listing and view.shard_id not in shard_ids
+        return begun if is_other else plan_tip(view, begun)
+
+    tip = planner.tip(StreamOffset(planner.summary().created_ms, shards), plan)
+    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

@@ -10,18 +10,18 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import ShardEnd, TrimHorizon
 from kinesis_core.data_loss import DataLoss
+from kinesis_core.discovery import Discovery, is_known
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, StreamRecreatedError
-from kinesis_core.logs import get_logger
+from kinesis_core.frontier import Frontier
+from kinesis_core.lineage import Known, find_needless
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
 from kinesis_core.shard_planner import PASSING, Limits, plan_end
 from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
-from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
+from kinesis_core.shards import Listing, ancestors
 from kinesis_core.stream_api import StreamApi, StreamSummary
 from kinesis_core.targets import Targets, no_further
-
-log = get_logger("kinesis_core")
 
 Plan = Callable[[ShardView, Position], Position]
 RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
@@ -62,16 +62,24 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    listing: Listing = field(factory=dict, init=False)
     loss: DataLoss = field(init=False)
+    _discovery: Discovery = field(init=False)
     _views: dict[str, ShardView] = field(factory=dict, init=False)
-    _listed_s: float = field(default=float("-inf"), init=False)
     _summary: StreamSummary | None = field(default=None, init=False)
     _described_s: float = field(default=0.0, init=False)
 
     @loss.default
     def _watch_for_loss(self) -> DataLoss:
         return DataLoss(self.name, self.settings.fail_on_data_loss, self._retention_hours)
+
+    @_discovery.default
+    def _discover_shards(self) -> Discovery:
+        is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.summary
+        return Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
+
+    @property
+    def listing(self) -> Listing:
+        return self._discovery.listing
 
     def summary(self) -> StreamSummary:
         if self._summary is None:
@@ -85,17 +93,11 @@ class StreamPlanner:
         return self.summary().retention_hours
 
     def discover(self) -> Listing:
-        """List the shards anew."""
-        listing = by_id(self.api.list_shards())
-        fresh = [shard_id for shard_id in listing if shard_id not in self.listing]
-        if fresh:
-            log.info("shards.discovered", stream=self.name, shards=fresh[:20], count=len(fresh))
-        self.listing = listing
-        self._listed_s = self.clock.now_s()
-        return listing
+        """List the shards anew, whatever offset there is, and wait until the listing is whole."""
+        return self._discovery.refresh(Known(), patiently=True)
 
-    def refresh(self, start: StreamOffset) -> None:
-        """See that *start* is of this very stream, and that the listing is recent enough."""
+    def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
+        """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""
         created_ms = self.summary().created_ms
         if start.created_ms != created_ms:
             raise StreamRecreatedError(
@@ -103,10 +105,9 @@ class StreamPlanner:
                 f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )
-        age_s = self.clock.now_s() - self._listed_s
-        is_old = not 0 <= age_s < self.settings.shard_discovery_interval_s
-        if is_old or without_children(self._finished(start), self.listing):
-            self.discover()
+        known, shards = self._known(start, {}), self._discovery
+        if shards.is_older(self.settings.shard_discovery_interval_s) or shards.lacks_children(known.finished):
+            shards.refresh(known, patiently=patiently or not self.listing)
 
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
@@ -157,11 +158,12 @@ class StreamPlanner:
         return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
-        return all(self._is_reached(start, shard_id, targets) for shard_id in targets)
+        finished = self._finished(start)
+        return all(s in finished or self._is_reached(start, s, targets) for s in targets)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
-        now, readable = self.clock.now_s(), self._readable(start, {})
+        now, readable = self.clock.now_s(), self._frontier(start).shards
         asked = [s for s in readable if targets is None or not self._is_reached(start, s, targets)]
         return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
@@ -177,21 +179,21 @@ class StreamPlanner:
 
         With *chained*, children of shards that end in this very batch are planned as well.
         """
-        self.refresh(start)
+        self.refresh(start, patiently=chained)
         ends: dict[str, Position] = {}
-        tried: set[str] = set()
-        while True:
-            readable = self._readable(start, ends if chained else {})
-            ready = [s for s in readable if s not in tried and is_due(s)]
-            if not ready:
-                return self._merged(start, ends) if ends or self._is_outdated(start) else start
-            planned = list(self.run_all(lambda s: self._plan_shard(s, start.begun(s), plan), ready))
-            ends.update(
-                (s, end) for s, end in zip(ready, planned, strict=True) if end.cut != start.begun(s).cut
-            )
-            tried.update(ready)
-            if any(end.cut == ShardEnd() for end in planned) or any(self._is_ended(start, s) for s in ready):
-                self.discover()
+        frontier = self._frontier(start)
+        while ready := frontier.take(is_due):
+            planned = self.run_all(lambda s: self._plan_shard(s, start.begun(s), plan), ready)
+            found = dict(zip(ready, planned, strict=True))
+            ends.update((s, end) for s, end in found.items() if end.cut != start.begun(s).cut)
+            empty = [s for s in ready if self._is_ended(start, s)]
+            ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
+            if self._discovery.lacks_children(ended):
+                self._discovery.refresh(self._known(start, ends), patiently=chained)
+            frontier.move_on(ended if chained else empty)
+        if ends or any(self.loss.is_outdated(self._views.get(s), p) for s, p in start.shards.items()):
+            return self._merged(start, ends)
+        return start
 
     def _plan_shard(self, shard_id: str, begun: Position, plan: Plan) -> Position:
         view = self.view(shard_id)
@@ -223,28 +225,26 @@ class StreamPlanner:
         # A shard may be gone before its target is reached.
         return start.begun(shard_id).cut in (target.cut, ShardEnd())
 
+    def _frontier(self, start: StreamOffset) -> Frontier:
+        return Frontier(self._discovery, start.shards, self._finished(start))
+
     def _finished(self, start: StreamOffset) -> set[str]:
         """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
-        ended = {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
         forgotten = ancestors(start.shards, self.listing) - set(start.shards)
-        return start.finished() | ended | forgotten
+        return start.finished() | self._ended(start) | forgotten
 
-    def _readable(self, start: StreamOffset, ends: Mapping[str, Position]) -> list[str]:
-        """Return the unfinished shards whose parents are finished in *start*, or with *ends*."""
-        finished = self._finished(start)
-        passed = finished | {s for s, end in ends.items() if end.cut == ShardEnd()}
-        listed = [s.shard_id for s in self.listing.values() if not waits_for(s, self.listing, passed)]
-        unlisted = [shard_id for shard_id in start.shards if shard_id not in self.listing]
-        return [shard_id for shard_id in [*listed, *unlisted] if shard_id not in finished]
+    def _ended(self, start: StreamOffset) -> set[str]:
+        return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
 
-    def _is_outdated(self, start: StreamOffset) -> bool:
-        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in start.shards.items())
+    def _known(self, start: StreamOffset, ends: Mapping[str, Position]) -> Known:
+        ended = self._ended(start)
+        finished = {s for s, end in ends.items() if end.cut == ShardEnd()}
+        return Known({*start.shards, *ends, *ended}, start.finished() | ended | finished)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
         shards = {s: self.loss.seen(self._views.get(s), p.carried_over()) for s, p in start.shards.items()}
-        shards.update((s, Position(ShardEnd())) for s in self._views if self._is_ended(start, s))
+        shards.update((s, Position(ShardEnd())) for s in self._ended(start))
         shards.update(ends)
-        parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
-        gone = (start.finished() & parents) - set(self.listing)
-        return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
+        needless = find_needless(start.finished() | self._ended(start), shards, self.listing)
+        return evolve(start, shards={s: position for s, position in shards.items() if s not in needless})

@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.cuts import TrimHorizon
-from kinesis_core.errors import StaleListingError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError, StaleListingError, StreamNotFoundError
 from kinesis_core.lineage import Hole, Known, find_hole
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position
@@ -44,6 +44,8 @@ class Discovery:
     listing: Listing = field(factory=dict, init=False)
     """The last whole one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
+    is_checked: bool = field(default=False, init=False)
+    """Whether the listing was compared with an offset. Before that, it may lack shards that only an offset tells of."""
     _listed_s: float = field(default=float("-inf"), init=False)
     _refused: int = field(default=0, init=False)
     """Stale answers in a row."""
@@ -51,12 +53,14 @@ class Discovery:
     _left: set[str] = field(factory=set, init=False)
     """Shards that are known to have left the stream."""
 
-    def is_older(self, age_s: float) -> bool:
-        return not 0 <= self.clock.now_s() - self._listed_s < age_s
+    def is_outdated(self, known: Known, age_s: float) -> bool:
+        """Return whether the listing is older than *age_s*, or does not go with what is *known* of an offset."""
+        is_older = not 0 <= self.clock.now_s() - self._listed_s < age_s
+        return is_older or self.lacks_children(known.closed) or not self._fits(known)
 
-    def lacks_children(self, finished: Iterable[str]) -> bool:
-        """Return whether one of the *finished* shards is listed while its children are not: the listing is too old."""
-        return any(shard_id in self.listing and shard_id not in self.children for shard_id in finished)
+    def lacks_children(self, closed: Iterable[str]) -> bool:
+        """Return whether one of the *closed* shards is listed while its children are not: the listing is too old."""
+        return any(shard_id in self.listing and shard_id not in self.children for shard_id in closed)
 
     def refresh(self, known: Known, *, patiently: bool) -> Listing:
         """
@@ -79,7 +83,7 @@ class Discovery:
                 self._left.add(hole.lost)
                 hole = self._find_hole(listing, known)
             if hole is None:
-                self._adopt(listing)
+                self._adopt(listing, known)
                 break
             self._refuse(hole)
         return self.listing
@@ -108,8 +112,8 @@ class Discovery:
         return self._find_unlisted(listing, known) or hole
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
-        """Return a shard of the offset that Kinesis knows and does not list: what follows it is read too early."""
-        missing = known.named - listing.keys() - self._left
+        """Return a shard that Kinesis knows and does not list: what follows it would be read too early."""
+        missing = known.expected - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
         for shard_id in sorted(missing - followed):
             if self.is_there(shard_id):
@@ -117,11 +121,15 @@ class Discovery:
             self._left.add(shard_id)
         return None
 
-    def _adopt(self, listing: Listing) -> None:
+    def _fits(self, known: Known) -> bool:
+        self.is_checked = self.is_checked or self._find_hole(self.listing, known) is None
+        return self.is_checked
+
+    def _adopt(self, listing: Listing, known: Known) -> None:
         fresh = [shard_id for shard_id in listing if shard_id not in self.listing]
         if fresh:
             log.info("shards.discovered", stream=self.stream, shards=fresh[:20], count=len(fresh))
-        self.listing, self.children = listing, index_children(listing)
+        self.listing, self.children, self.is_checked = listing, index_children(listing), bool(known.named)
         self._listed_s, self._refused = self.clock.now_s(), 0
 
     def _refuse(self, hole: Hole) -> None:
@@ -141,6 +149,6 @@ def is_known(view: ShardView) -> bool:
     try:
         with view.patiently():
             view.iterator_at(TrimHorizon())
-    except StreamNotFoundError:
+    except (StreamNotFoundError, InvalidRequestError):  # a user may name what is no shard
         return False
     return True

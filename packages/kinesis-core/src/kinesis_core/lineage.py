@@ -30,7 +30,11 @@ class Known:
     named: AbstractSet[str] = frozenset()
     """The shards that an offset names. Empty where reading begins."""
     finished: AbstractSet[str] = frozenset()
-    """Those that were read to their end."""
+    """Those that need no reading. A user may say so of an open one."""
+    closed: AbstractSet[str] = frozenset()
+    """Those that were found closed."""
+    expected: AbstractSet[str] = frozenset()
+    """Those that are listed, unless they have left the stream."""
 
 
 @frozen
@@ -53,17 +57,17 @@ def find_hole(listing: Listing, known: Known, *, is_young: bool = False) -> Hole
     if keys is not None:
         return Hole(f"no shard has the hash keys {keys[0]} to {keys[1]}")
     return (
-        _without_children(listing, known.finished)
+        _without_children(listing, known.closed)
         or (_without_parents(listing) if is_young else None)
         or _without_origin(listing, known.named)
     )
 
 
-def _without_children(listing: Listing, finished: AbstractSet[str]) -> Hole | None:
+def _without_children(listing: Listing, closed: AbstractSet[str]) -> Hole | None:
     children = index_children(listing)
     for shard_id, shard in listing.items():
         mine = children.get(shard_id, ())
-        if shard.is_open and not mine and shard_id not in finished:
+        if shard.is_open and not mine and shard_id not in closed:
             continue
         keys = first_hole(mine, shard.hash_start, shard.hash_end)
         if keys is not None:

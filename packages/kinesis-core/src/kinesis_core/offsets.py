@@ -94,6 +94,10 @@ class StreamOffset:
     def finished(self) -> set[str]:
         return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
 
+    def closed(self) -> set[str]:
+        """Return the finished shards of which a record was read. Without one, it may be the user who left the shard out."""
+        return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
+
 
 @frozen
 class Offset:

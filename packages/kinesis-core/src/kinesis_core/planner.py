@@ -106,7 +106,7 @@ class Planner:
         ranges = ranges_between(start, end)
         for name in {r.stream for r in ranges}:
             # A restarted query replays its last batch before it has planned anything.
-            if not self._streams[name].listing:
+            if not self._streams[name].discovery.is_checked:
                 self._streams[name].refresh(_unread(end.streams[name], ranges, name))
         return chains(ranges, {name: p.listing for name, p in self._streams.items()})
 

@@ -38,7 +38,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
         DataLossError: A record that it names has left the stream.
     """
     created_ms = planner.summary().created_ms
-    planner.discover()
+    planner.discover(_unfinished(position))
     cuts = _cuts(planner, position)
     shards = {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
     numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
@@ -52,7 +52,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
 
     if isinstance(position, PerShard):
-        _check_known("endingPosition", position.cuts, planner.discover(), planner.name)
+        _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(view: ShardView, begun: Position) -> Position:
         cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
@@ -67,6 +67,12 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
                 return plan_tip(view, begun)
 
     return planner.tip(start, plan)
+
+
+def _unfinished(position: OneStreamStart) -> list[str]:
+    """Return the shards that the user names and that are not read to their end."""
+    cuts = position.cuts if isinstance(position, (PerShard, Checkpoint)) else {}
+    return [shard_id for shard_id, cut in cuts.items() if cut != ShardEnd()]
 
 
 def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | Latest]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from attrs import define, evolve, field, frozen
 
@@ -63,7 +63,7 @@ class StreamPlanner:
     rng: random.Random
     run_all: RunAll = map
     loss: DataLoss = field(init=False)
-    _discovery: Discovery = field(init=False)
+    discovery: Discovery = field(init=False)
     _views: dict[str, ShardView] = field(factory=dict, init=False)
     _summary: StreamSummary | None = field(default=None, init=False)
     _described_s: float = field(default=0.0, init=False)
@@ -72,14 +72,14 @@ class StreamPlanner:
     def _watch_for_loss(self) -> DataLoss:
         return DataLoss(self.name, self.settings.fail_on_data_loss, self._retention_hours)
 
-    @_discovery.default
+    @discovery.default
     def _discover_shards(self) -> Discovery:
         is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.summary
         return Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
 
     @property
     def listing(self) -> Listing:
-        return self._discovery.listing
+        return self.discovery.listing
 
     def summary(self) -> StreamSummary:
         if self._summary is None:
@@ -92,9 +92,9 @@ class StreamPlanner:
             self._summary = None
         return self.summary().retention_hours
 
-    def discover(self) -> Listing:
-        """List the shards anew, whatever offset there is, and wait until the listing is whole."""
-        return self._discovery.refresh(Known(), patiently=True)
+    def discover(self, expected: Collection[str] = ()) -> Listing:
+        """List the shards anew, and wait until the listing is whole and has those *expected* that are still there."""
+        return self.discovery.refresh(Known(expected=frozenset(expected)), patiently=True)
 
     def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
         """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""
@@ -105,9 +105,9 @@ class StreamPlanner:
                 f"{created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )
-        known, shards = self._known(start, {}), self._discovery
-        if shards.is_older(self.settings.shard_discovery_interval_s) or shards.lacks_children(known.finished):
-            shards.refresh(known, patiently=patiently or not self.listing)
+        known = self._known(start, {})
+        if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
+            self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
@@ -188,8 +188,8 @@ class StreamPlanner:
             ends.update((s, end) for s, end in found.items() if end.cut != start.begun(s).cut)
             empty = [s for s in ready if self._is_ended(start, s)]
             ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
-            if self._discovery.lacks_children(ended):
-                self._discovery.refresh(self._known(start, ends), patiently=chained)
+            if self.discovery.lacks_children(ended):
+                self.discovery.refresh(self._known(start, ends), patiently=chained)
             frontier.move_on(ended if chained else empty)
         if ends or any(self.loss.is_outdated(self._views.get(s), p) for s, p in start.shards.items()):
             return self._merged(start, ends)
@@ -226,7 +226,7 @@ class StreamPlanner:
         return start.begun(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
-        return Frontier(self._discovery, start.shards, self._finished(start))
+        return Frontier(self.discovery, start.shards, self._finished(start))
 
     def _finished(self, start: StreamOffset) -> set[str]:
         """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
@@ -237,9 +237,9 @@ class StreamPlanner:
         return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
 
     def _known(self, start: StreamOffset, ends: Mapping[str, Position]) -> Known:
-        ended = self._ended(start)
-        finished = {s for s, end in ends.items() if end.cut == ShardEnd()}
-        return Known({*start.shards, *ends, *ended}, start.finished() | ended | finished)
+        ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        named = {*start.shards, *ends, *ended}
+        return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""

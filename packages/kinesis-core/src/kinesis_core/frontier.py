@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from attrs import define, field
 
 from kinesis_core.discovery import Discovery
-from kinesis_core.shards import Listing, waits_for
+from kinesis_core.shards import Listing, ancestors, waits_for
 
 
 @define
@@ -22,6 +22,7 @@ class Frontier:
     named: Collection[str]
     """The shards of the offset. One that is not listed has left the stream, and planning it finds that out."""
     finished: set[str]
+    """The shards that need no reading: read to their end, or ancestors of those that the offset names."""
     shards: list[str] = field(factory=list, init=False)
     _taken: set[str] = field(factory=set, init=False)
     _listing: Listing = field(factory=dict, init=False)
@@ -49,6 +50,7 @@ class Frontier:
 
     def _look(self) -> None:
         listing = self._listing = self.discovery.listing
+        self.finished |= ancestors(self.named, listing) - set(self.named)
         listed = [s.shard_id for s in listing.values() if not waits_for(s, listing, self.finished)]
         unlisted = [shard_id for shard_id in self.named if shard_id not in listing]
         passed = self.finished | self._taken

@@ -19,7 +19,7 @@ from kinesis_core.pace import Pace
 from kinesis_core.shard_planner import PASSING, Limits, plan_end
 from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
-from kinesis_core.shards import Listing, ancestors
+from kinesis_core.shards import Listing
 from kinesis_core.stream_api import StreamApi, StreamSummary
 from kinesis_core.targets import Targets, no_further
 
@@ -158,7 +158,7 @@ class StreamPlanner:
         return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
-        finished = self._finished(start)
+        finished = self._frontier(start).finished
         return all(s in finished or self._is_reached(start, s, targets) for s in targets)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
@@ -226,12 +226,7 @@ class StreamPlanner:
         return start.begun(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
-        return Frontier(self.discovery, start.shards, self._finished(start))
-
-    def _finished(self, start: StreamOffset) -> set[str]:
-        """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
-        forgotten = ancestors(start.shards, self.listing) - set(start.shards)
-        return start.finished() | self._ended(start) | forgotten
+        return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
 
     def _ended(self, start: StreamOffset) -> set[str]:
         return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}

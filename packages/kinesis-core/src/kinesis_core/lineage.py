@@ -93,9 +93,7 @@ def _without_origin(listing: Listing, named: AbstractSet[str]) -> Hole | None:
         if shard_id in begun:
             continue
         if not shard.parents:
-            return Hole(
-                f"{shard_id} has no parent and is unknown to the offset, so its descendants are missing"
-            )
+            return Hole(f"{shard_id} has no parent and is not in the offset, nor any descendant of it")
         for parent in shard.parents:
             if parent not in listing and parent not in origins:
                 return Hole(f"{parent} is not listed, the parent of {shard_id}, and was never read", parent)

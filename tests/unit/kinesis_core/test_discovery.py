@@ -54,6 +54,7 @@ def test_a_grandchild_without_its_parent() -> None:
     """A grandchild that is listed before its parent waits for it: every record comes, parents first."""
     stream = scripted_stream()
     query = Planned([stream])
+    assert query.batch() == []
     split_with_records(stream, A)
     split_with_records(stream, B)
     stream.leave_out(B, answers=4)
@@ -165,6 +166,7 @@ def test_other_shards_go_on() -> None:
     """While listings are stale, what is known goes on at its pace, and ListShards is asked after growing pauses."""
     stream = scripted_stream(2)
     query = Planned([stream])
+    assert query.batch() == []
     split_with_records(stream, A)
     stream.leave_out(C, D, answers=6)
     stream.clock.sleep(15)
@@ -188,6 +190,7 @@ def test_a_listing_that_stays_stale(is_patient: bool) -> None:
     """After two minutes of stale answers the query ends with an error that names stream and hole, and nothing is skipped."""
     stream = scripted_stream()
     query = Planned([stream])
+    assert query.batch() == []
     split_with_records(stream, A)
     stream.leave_out(C, answers=FOR_EVER)
     stream.clock.sleep(15)

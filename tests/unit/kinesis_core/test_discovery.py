@@ -185,6 +185,22 @@ def test_other_shards_go_on() -> None:
     assert sorted(read + drained(query)) == everything(stream)
 
 
+def test_children_are_asked_for_until_they_are_there() -> None:
+    """Children of a shard that ended are found after the next pause, whatever batches other shards have meanwhile."""
+    stream = scripted_stream(2)
+    stream.put(A, b"x")
+    query = Planned([stream])
+    assert query.batch() == everything(stream, A)
+    split_with_records(stream, A)
+    stream.leave_out(C, D, answers=3)
+    begun_s = stream.clock.now
+    read: Read = []
+    while len(read) < 10:
+        stream.put(B, b"x")
+        read += [record for record in query.batches(2) if record[0] in (C, D)]
+    assert stream.clock.now - begun_s < 5
+
+
 @pytest.mark.parametrize("is_patient", [False, True])
 def test_a_listing_that_stays_stale(is_patient: bool) -> None:
     """After two minutes of stale answers the query ends with an error that names stream and hole, and nothing is skipped."""

@@ -95,7 +95,7 @@ class StreamOffset:
         return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
 
     def closed(self) -> set[str]:
-        """Return the finished shards of which a record was read. Without one, it may be the user who left the shard out."""
+        """Return the finished shards that were seen, and so found closed. The others may have been left out by the user."""
         return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
 
 

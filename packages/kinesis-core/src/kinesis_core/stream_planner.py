@@ -238,8 +238,10 @@ class StreamPlanner:
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
-        shards = {s: self.loss.seen(self._views.get(s), p.carried_over()) for s, p in start.shards.items()}
-        shards.update((s, Position(ShardEnd())) for s in self._ended(start))
+        ended = self._ended(start)
+        begun = {s: start.begun(s).carried_over() for s in [*start.shards, *ended]}
+        shards = {s: self.loss.seen(self._views.get(s), position) for s, position in begun.items()}
+        shards.update((s, evolve(shards[s], cut=ShardEnd())) for s in ended)
         shards.update(ends)
-        needless = find_needless(start.finished() | self._ended(start), shards, self.listing)
+        needless = find_needless(start.finished() | ended, shards, self.listing)
         return evolve(start, shards={s: position for s, position in shards.items() if s not in needless})

@@ -158,13 +158,13 @@ class StreamPlanner:
         return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
-        finished = self._frontier(start).finished
-        return all(s in finished or self._is_reached(start, s, targets) for s in targets)
+        left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
+        return all(self._is_reached(start, s, targets) for s in left)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
-        now, readable = self.clock.now_s(), self._frontier(start).shards
-        asked = [s for s in readable if targets is None or not self._is_reached(start, s, targets)]
+        now, shards = self.clock.now_s(), self._frontier(start).shards
+        asked = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
         return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
@@ -212,7 +212,8 @@ class StreamPlanner:
             return begun
         view.more_behind = end.cut if view.millis_behind else None
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        return self.loss.seen(view, end).as_end_from(begun.cut)
+        end = evolve(end, arrived_ms=view.now_ms()) if end.cut == ShardEnd() else self.loss.seen(view, end)
+        return end.as_end_from(begun.cut)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""

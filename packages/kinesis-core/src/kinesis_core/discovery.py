@@ -23,8 +23,9 @@ PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
 Pauses after stale answers in a row. They add up to two minutes: ListShards catches up within seconds, and what takes
 longer than this is worth an error. The quota of ListShards bears far more calls.
 """
-YOUNG_MS = 23 * 3_600_000
-"""No shard of a stream that is younger has left it: the shortest retention is 24 hours. An hour is left for clocks."""
+SHORTEST_RETENTION_HOURS = 24
+"""No shard has left a stream that is younger: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DecreaseStreamRetentionPeriod.html"""
+_HOUR_MS = 3_600_000
 
 Report = Callable[[str, Position, str], None]
 """Reports records that are lost: the shard, the position they lay behind, and what happened. It raises if that is fatal."""
@@ -104,12 +105,17 @@ class Discovery:
         return self._is_patience_over() or not self._left.isdisjoint(known.named - known.finished)
 
     def _find_hole(self, listing: Listing, known: Known) -> Hole | None:
-        is_young = self.api.now_ms() - self.summary().created_ms < YOUNG_MS
         passed = evolve(known, named=known.named | self._left) if known.named else known
-        hole = find_hole(listing, passed, is_young=is_young)
+        hole = find_hole(listing, passed, is_young=self._is_young())
         if hole is not None and hole.lost is None:
             return hole
         return self._find_unlisted(listing, known) or hole
+
+    def _is_young(self) -> bool:
+        """Return whether no shard can have left the stream yet; an hour is left for clocks that differ."""
+        summary = self.summary()
+        hours = min(SHORTEST_RETENTION_HOURS, summary.retention_hours) - 1
+        return self.api.now_ms() - summary.created_ms < hours * _HOUR_MS
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
         """Return a shard that Kinesis knows and does not list: what follows it would be read too early."""
@@ -141,7 +147,7 @@ class Discovery:
                 f"`aws kinesis list-shards`, and report it to AWS if a shard is missing there. [stream={self.stream}]"
             )
         self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
-        log.info("shards.listed_stale", stream=self.stream, reason=hole.what, answers=self._refused)
+        log.info("listing.refused", stream=self.stream, reason=hole.what, answers=self._refused)
 
 
 def is_known(view: ShardView) -> bool:

@@ -108,7 +108,7 @@ def test_the_parents_of_a_young_stream_are_listed() -> None:
     """No shard has left a stream that is younger than the shortest retention, so an unlisted parent is left out."""
     hole = find_hole(without(SPLIT_TWICE, "a"), Known(), is_young=True)
     assert hole is not None
-    assert hole.what == "a is not listed, the parent of b"
+    assert hole.what == "a, the parent of b, is not listed"
     assert hole.lost is None
     assert find_hole(SPLIT_TWICE, Known(), is_young=True) is None
 
@@ -121,7 +121,7 @@ def test_a_shard_between_the_offset_and_the_listing(beside: Known) -> None:
     hole = find_hole(without(SPLIT_TWICE, "a", "b"), beside)
     assert hole is not None
     assert hole.lost == "b"
-    assert hole.what == "b is not listed, the parent of d, and was never read"
+    assert hole.what == "b, the parent of d, is not listed and was never read"
 
 
 def test_a_merged_shard_needs_both_parents() -> None:

@@ -78,9 +78,7 @@ class Discovery:
             listing = by_id(self.api.list_shards())
             hole = self._find_hole(listing, known)
             while hole is not None and hole.lost is not None and self._is_loss_certain(known):
-                self.report_loss(
-                    hole.lost, Position(TrimHorizon()), f"ListShards leaves out a shard: {hole.what}"
-                )
+                self.report_loss(hole.lost, Position(TrimHorizon()), hole.what)
                 self._left.add(hole.lost)
                 hole = self._find_hole(listing, known)
             if hole is None:

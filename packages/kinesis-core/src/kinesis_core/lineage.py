@@ -79,7 +79,7 @@ def _without_parents(listing: Listing) -> Hole | None:
     for shard_id, shard in listing.items():
         for parent in shard.parents:
             if parent not in listing:
-                return Hole(f"{parent} is not listed, the parent of {shard_id}")
+                return Hole(f"{parent}, the parent of {shard_id}, is not listed")
     return None
 
 
@@ -96,7 +96,7 @@ def _without_origin(listing: Listing, named: AbstractSet[str]) -> Hole | None:
             return Hole(f"{shard_id} has no parent and is not in the offset, nor any descendant of it")
         for parent in shard.parents:
             if parent not in listing and parent not in origins:
-                return Hole(f"{parent} is not listed, the parent of {shard_id}, and was never read", parent)
+                return Hole(f"{parent}, the parent of {shard_id}, is not listed and was never read", parent)
     return None
 
 

@@ -21,6 +21,7 @@ moods = st.builds(
     short_pages=st.sampled_from([0, 30]),
     expiries=st.sampled_from([0, 10]),
     end_page_of_its_own=st.booleans(),
+    stale_listings=st.sampled_from([0, 40, 90]),
 )
 steps = st.lists(
     st.one_of(
@@ -51,7 +52,9 @@ def play(stream: FakeStream, history: Sequence[Step]) -> None:
 
 
 def make(shards: int, mood: Mood, seed: int) -> FakeStream:
-    return FakeStream(FakeClock(), random.Random(seed), mood).create(shards)
+    stream = FakeStream(FakeClock(), random.Random(seed), mood)
+    stream.created_ms = stream.now_ms()  # so a first listing that lacks a parent is known for stale
+    return stream.create(shards)
 
 
 def assert_in_order(stream: FakeStream, read: Read) -> None:

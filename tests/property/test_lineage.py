@@ -7,6 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinesis_core.cuts import After, At
+from kinesis_core.ranges import ShardRange, chains
 from kinesis_core.shards import Listing, Shard, ancestors, by_id, parents_first, waits_for, without_children
 from support.fake_stream import FakeClock, FakeStream
 
@@ -65,6 +67,25 @@ def test_parents_first_is_a_topological_order(listing: Tree, data: st.DataObject
     assert sorted(order) == sorted(wanted)
     for place, shard_id in enumerate(order):
         assert not ancestors([shard_id], listing) & set(order[place + 1 :])
+
+
+@given(trees(), st.data())
+def test_chains_are_made_of_relatives(listing: Tree, data: st.DataObject) -> None:
+    """Shards share a chain when one descends from the other, or both are relatives of a third; parents stand first."""
+    members = {s for s in listing if data.draw(st.booleans())}
+    families = {s: {s} for s in members}
+    for shard_id in members:
+        for relative in ancestors([shard_id], listing) & members:
+            joined = families[shard_id] | families[relative]
+            families.update(dict.fromkeys(joined, joined))
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in data.draw(st.permutations(sorted(members)))]
+    grouped = [[r.shard_id for r in chain] for chain in chains(ranges, {"orders": listing})]
+    assert sorted(map(sorted, grouped)) == sorted(
+        {tuple(sorted(f)): sorted(f) for f in families.values()}.values()
+    )
+    for chain in grouped:
+        for place, shard_id in enumerate(chain):
+            assert not ancestors([shard_id], listing) & set(chain[place + 1 :])
 
 
 @given(trees())

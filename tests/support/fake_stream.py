@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
@@ -13,6 +13,7 @@ from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
 
 HASHES = 2**128
+STALE_IN_A_ROW = 6
 STEP = 2**80
 """Neighbouring sequence numbers are this far apart."""
 
@@ -54,6 +55,8 @@ class Mood:
     end_page_of_its_own: bool = False
     jitter_ms: int = 0
     """How far arrival times may be off, in both directions."""
+    stale_listings: int = 0
+    """How often ListShards lags behind the last reshards, or leaves shards of any out; a few answers in a row at most."""
 
 
 @define
@@ -79,11 +82,13 @@ class FakeStream:
     _created_number: int = 0
     """Sequence numbers below it are those of an earlier stream of this name."""
     _created_iterator: int = 0
+    _stale: int = 0
+    """Stale listings in a row."""
 
     def create(self, shards: int) -> FakeStream:
         width = HASHES // shards
         for i in range(shards):
-            self._add((), i * width, (i + 1) * width - 1)
+            self._add((), i * width, HASHES - 1 if i == shards - 1 else (i + 1) * width - 1)
         return self
 
     def recreate(self, shards: int) -> FakeStream:
@@ -147,7 +152,19 @@ class FakeStream:
         self.forget()
         listed = [self._describe(shard) for shard in self.shards.values()]
         self.rng.shuffle(listed)
-        return listed
+        is_stale = self.mood.stale_listings and self._happens(self.mood.stale_listings)
+        self._stale = self._stale + 1 if is_stale and self._stale < STALE_IN_A_ROW else 0
+        return self._staled(listed) if self._stale else listed
+
+    def _staled(self, listed: list[Shard]) -> list[Shard]:
+        """Leave out up to 3 shards of reshards, or the newest ones; some of their parents look open then."""
+        resharded = sorted(s.shard_id for s in listed if s.parents or not s.is_open)
+        count = self.rng.randint(0, min(3, len(resharded)))
+        is_older = self._happens(50)
+        out = resharded[len(resharded) - count :] if is_older else self.rng.sample(resharded, count)
+        left = [shard for shard in listed if shard.shard_id not in out]
+        followed = {parent for shard in left for parent in shard.parents}
+        return [s if s.shard_id in followed or not is_older else evolve(s, ending_number=None) for s in left]
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         self._count("GetShardIterator")

@@ -36,6 +36,7 @@ moods = st.builds(
     expiries=st.sampled_from([0, 10]),
     end_page_of_its_own=st.booleans(),
     jitter_ms=st.sampled_from([0, 0, 50, 3000]),
+    stale_listings=st.sampled_from([0, 0, 40, 90]),
 )
 limits = st.builds(
     Limits,

@@ -66,6 +66,11 @@ class ScriptedStream(FakeStream):
             self.clock.sleep(every_s)
         return put
 
+    def leave_out(self, *shard_ids: str, answers: int) -> None:
+        """Let the next *answers* of ListShards be without these shards."""
+        left = [shard for shard in FakeStream.list_shards(self) if shard.shard_id not in shard_ids]
+        self.stale_listings = [left] * answers
+
     def calls_of(self, action: str, shard_id: str | None = None) -> list[Call]:
         return [c for c in self.log if c.action == action and shard_id in (None, c.shard_id)]
 
@@ -76,6 +81,7 @@ class ScriptedStream(FakeStream):
         return super().describe()
 
     def list_shards(self) -> list[Shard]:
+        self.log.append(Call(self.clock.now, "ListShards", ""))
         listed = super().list_shards()
         return self.stale_listings.pop(0) if self.stale_listings else listed
 

@@ -162,6 +162,24 @@ def test_what_came_and_went_in_a_child_born_while_the_query_was_down() -> None:
         query.batches(2)
 
 
+def test_many_generations_cost_no_recursion() -> None:
+    """Hundreds of closed shards without records, one the child of the other, pass their times on."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 1)
+    query = query_on(stream, fails=True)
+    query.batch()
+    shard = A
+    for _ in range(300):
+        shard = stream.merge(*stream.split(shard))
+    stream.clock.sleep(HOUR_S)
+    query.restart()
+    for _ in range(3):
+        assert query.batch() == []
+        stream.clock.sleep(23 * HOUR_S)
+    record = stream.put(shard, b"x")
+    assert query.batches(2) == [(shard, record.sequence_number)]
+
+
 def test_a_child_is_no_older_than_its_parents() -> None:
     """A child that waits for parents with a backlog of hours holds nothing that could have left before it is read."""
     stream = scripted_stream(1)

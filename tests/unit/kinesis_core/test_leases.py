@@ -58,14 +58,21 @@ def test_shards_that_are_gone() -> None:
     assert lease == Lease("shardId-000000000009", Checkpoint("SHARD_END"))
 
 
+def test_ancestors_that_the_offset_no_longer_names() -> None:
+    """Listed ancestors of a shard that is read are published as finished, with their children, also at LATEST."""
+    leases = list(leases_of(StreamOffset(1, {MERGED.shard_id: Position(After(NUMBER + 2))}), LISTING))
+    assert [lease.checkpoint.number for lease in leases] == ["SHARD_END"] * 3 + [str(NUMBER + 2)]
+    assert leases[0].children == (LEFT.shard_id, RIGHT.shard_id)
+
+
 def test_unread_shards() -> None:
     """A shard of which no read record is known has no lease: any would lose or invent something."""
-    assert list(leases_of(StreamOffset(1, {MERGED.shard_id: Position(At(NUMBER))}), LISTING)) == []
+    assert list(leases_of(StreamOffset(1, {MERGED.shard_id: Position(At(NUMBER))}), by_id([MERGED]))) == []
 
 
 def test_attributes_of_one_stream() -> None:
     """The item has the names and types of the KCL's: numbers of records and hash keys as text, parents as a set."""
-    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: Position(After(NUMBER))}), LISTING)
+    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: Position(After(NUMBER))}), by_id([MERGED]))
     assert lease.key == MERGED.shard_id
     assert lease.attributes() == {
         "checkpoint": {"S": str(NUMBER)},

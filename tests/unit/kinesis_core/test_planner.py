@@ -211,7 +211,7 @@ def test_a_reshard_is_found_at_once_whatever_the_interval() -> None:
 
 
 def test_a_shard_that_ended_without_news_makes_no_batch() -> None:
-    """A split of an idle shard runs no batch of its own; the next one says that the parent is finished."""
+    """A split of an idle shard runs no batch of its own; the next one names the children in the place of the parent."""
     stream = scripted_stream(1)
     query = Planned([stream])
     stream.put(A, b"x")
@@ -225,22 +225,29 @@ def test_a_shard_that_ended_without_news_makes_no_batch() -> None:
     stream.put(left, b"x")
     stream.clock.sleep(20)
     query.batch()
-    assert positions(query.start)[A].cut == ShardEnd()
+    assert set(positions(query.start)) == set(stream.open_shards())
 
 
-def test_a_finished_shard_leaves_the_offset_when_kinesis_forgets_it() -> None:
-    """A finished shard is kept while Kinesis lists it, and dropped once it is gone and its children are known."""
+def test_a_finished_shard_leaves_the_offset_when_its_children_are_begun() -> None:
+    """A finished shard is kept until the offset names all of its children, listed or not; then it counts as read."""
     stream = scripted_stream(1)
+    query = Planned([stream])
     stream.put(A, b"x")
     left, right = stream.split(A)
     stream.put(left, b"x")
-    query = Planned([stream])
-    query.batches(2)
-    assert A in positions(query.start)
-    del stream.shards[A]
-    stream.put(right, b"x")
     stream.clock.sleep(20)
-    assert query.batch() == everything(stream, right)
+    query.batch()
+    assert set(positions(query.start)) == {A}
+    query.batch()
+    assert set(positions(query.start)) == {left, right}
+    del stream.shards[A]
+    read = query.batches(2)
+    stream.put(right, b"x")
+    read += query.batches(2)
+    stream.put(left, b"y")
+    stream.clock.sleep(20)
+    read += query.batches(2)
+    assert read == [*everything(stream, right), everything(stream, left)[-1]]
     assert A not in positions(query.start)
 
 

@@ -137,6 +137,48 @@ def test_relatives_are_known_over_a_generation_without_a_range() -> None:
     assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
 
 
+def test_a_parent_that_is_not_listed_any_more() -> None:
+    """A parent with a range in the batch comes before its child, also where only the child is listed."""
+    listing = listing_of(a=("z",))
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
+    assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
+
+
+class CountingListing(dict[str, Shard]):
+    """A listing that counts how often it is looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.looks += 1
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Shard:
+        self.looks += 1
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.looks += 1
+        return super().__contains__(key)
+
+
+@pytest.mark.parametrize("every", [1, 3, 100])
+def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
+    """Of many generations of splits and merges, each shard is looked at a few times, however many are in the batch."""
+
+    def looks(rounds: int) -> int:
+        listing = CountingListing({"m0": shard("m0")})
+        for i in range(rounds):
+            listing[f"l{i}"], listing[f"r{i}"] = shard(f"l{i}", f"m{i}"), shard(f"r{i}", f"m{i}")
+            listing[f"m{i + 1}"] = shard(f"m{i + 1}", f"l{i}", f"r{i}")
+        ranges = [ShardRange("orders", s, At(1), After(2)) for s in sorted(listing)[::every]]
+        grouped = chains(ranges, {"orders": listing})
+        assert sum(len(chain) for chain in grouped) == len(ranges)
+        return listing.looks
+
+    assert looks(2000) <= 11 * looks(200)
+
+
 def test_siblings_are_read_side_by_side() -> None:
     """Two children of a parent that has no range in the batch need not wait for each other."""
     listing = listing_of(p=(), a=("p",), b=("p",))

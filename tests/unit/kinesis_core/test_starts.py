@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.errors import OptionError
+from kinesis_core.cuts import After, At, AtTimestamp, TrimHorizon
+from kinesis_core.errors import InvalidRequestError, OptionError
 from kinesis_core.offsets import Offset, Position
 from kinesis_core.options.positions import EndingPosition, Latest, PerShard
 from support.planned import Planned, everything
@@ -33,13 +33,13 @@ def test_latest_skips_what_is_there() -> None:
 
 
 def test_latest_does_not_begin_with_closed_shards() -> None:
-    """LATEST counts closed shards as finished, whatever they hold."""
+    """LATEST counts closed shards as finished, whatever they hold, and names none of them."""
     stream = scripted_stream(1)
     stream.put_many(A, 10)
     left, _ = stream.split(A)
     stream.clock.sleep(60)
     query = Planned([stream], Latest())
-    assert positions(query.start)[A] == Position(ShardEnd())
+    assert A not in positions(query.start)
     record = stream.put(left, b"x")
     assert query.batch() == [(left, record.sequence_number)]
 
@@ -100,6 +100,7 @@ def test_a_position_per_shard() -> None:
     stream.put_many(right, 4)
     second = stream.shards[left].records[1]
     query = Planned([stream], PerShard({left: After(second.number), right: Latest()}))
+    assert stream.calls_of("GetRecords", B) == [], "its start needs no look"
     assert query.batches(3) == everything(stream, B) + everything(stream, left)[2:]
 
 
@@ -107,6 +108,14 @@ def test_a_position_of_an_unknown_shard_is_refused() -> None:
     """A shard that the stream does not have is refused by name, with those that it has."""
     with pytest.raises(OptionError, match=f"does not have: {D}. It has {A}, {B}"):
         Planned([scripted_stream(2)], PerShard({D: TrimHorizon()}))
+
+
+def test_a_position_of_what_is_no_shard_id_is_refused() -> None:
+    """A name that Kinesis does not take for a shard's is refused as one that the stream does not have."""
+    stream = scripted_stream()
+    stream.fail("GetShardIterator", "x!", [InvalidRequestError("1 validation error", "ValidationException")])
+    with pytest.raises(OptionError, match="does not have: x!"):
+        Planned([stream], PerShard({"x!": TrimHorizon()}))
 
 
 def test_an_end_in_an_unknown_shard_is_refused() -> None:

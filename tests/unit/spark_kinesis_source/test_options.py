@@ -52,6 +52,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
     ),
     ("endingPosition", "ending_position", Latest(), "AT_TIMESTAMP 1769850000", AT_TIME, {}),
     ("failOnDataLoss", "fail_on_data_loss", True, "false", False, {"kinesis.failOnDataLoss": "FALSE"}),
+    ("trimHorizonMargin", "trim_horizon_margin_s", 300.0, "10 m", 600.0, {}),
     (
         "maxRecordsPerShard",
         "max_records_per_shard",

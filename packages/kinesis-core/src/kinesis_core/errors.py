@@ -7,6 +7,7 @@ Every error of the core, one class per situation that a caller can act on.
     ├── OffsetError (ValueError)        an offset that cannot be read or is not ours
     ├── DataLossError                   records left the stream before they were read
     ├── StreamRecreatedError            the stream was deleted and created anew
+    ├── StaleListingError               ListShards keeps leaving out shards; nothing was skipped
     ├── InvalidRecordError (ValueError) a record that Kinesis would not take, found before it was sent
     ├── PutError                        records could not be written
     └── ServiceError                    AWS, or the way to it, said no
@@ -63,6 +64,10 @@ class DataLossError(KinesisError):
 
 class StreamRecreatedError(KinesisError):
     """The stream has another creation time than the one the offset was made with."""
+
+
+class StaleListingError(KinesisError):
+    """ListShards kept leaving out shards. Nothing was skipped: the same query goes on once the listing is whole."""
 
 
 class InvalidRecordError(KinesisError, ValueError):

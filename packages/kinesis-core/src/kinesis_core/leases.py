@@ -19,7 +19,7 @@ from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.offsets import Position, StreamOffset
-from kinesis_core.shards import Listing
+from kinesis_core.shards import Listing, ancestors, index_children
 
 LEASE_KEY = "leaseKey"
 LEASE_OWNER = "leaseOwner"
@@ -99,11 +99,13 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
     """
     Yield the leases of one stream's positions, in the order of shard ids.
 
-    Children of finished shards have one before they are begun: a KCL that takes over finds every open shard.
+    Children of finished shards have one before they are begun: a KCL that takes over finds every open shard. Listed
+    ancestors that the offset no longer names have one as finished.
     """
     children = _index_children(listing)
-    for shard_id in sorted({*stream.shards, *_next_generation(stream, children)}):
-        position = stream.shards.get(shard_id, Position(TrimHorizon()))
+    passed = ancestors(stream.shards, listing)
+    for shard_id in sorted({*stream.shards, *passed, *_next_generation(stream, children)}):
+        position = stream.shards.get(shard_id, Position(ShardEnd() if shard_id in passed else TrimHorizon()))
         checkpoint = checkpoint_of(position)
         if checkpoint is None:
             continue
@@ -119,11 +121,8 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
 
 
 def _index_children(listing: Listing) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for shard in listing.values():
-        for parent in shard.parents:
-            found[parent] = (*found.get(parent, ()), shard.shard_id)
-    return found
+    children = index_children(listing)
+    return {parent: tuple(child.shard_id for child in mine) for parent, mine in children.items()}
 
 
 def _next_generation(stream: StreamOffset, children: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

@@ -95,6 +95,10 @@ class StreamOffset:
     def finished(self) -> set[str]:
         return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
 
+    def closed(self) -> set[str]:
+        """Return the shards whose end was found: those have a time. A user may call another one finished to leave it out."""
+        return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
+
 
 @frozen
 class Offset:

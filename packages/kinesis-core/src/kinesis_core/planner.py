@@ -14,7 +14,7 @@ from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.position_types import OneStreamStart, StartingPosition, position_in
-from kinesis_core.ranges import Chain, chains, ranges_between
+from kinesis_core.ranges import Chain, ShardRange, chains, ranges_between
 from kinesis_core.shard_planner import Limits
 from kinesis_core.starts import begin, end
 from kinesis_core.stream_api import StreamApi
@@ -106,8 +106,8 @@ class Planner:
         ranges = ranges_between(start, end)
         for name in {r.stream for r in ranges}:
             # A restarted query replays its last batch before it has planned anything.
-            if not self._streams[name].listing:
-                self._streams[name].refresh(end.streams[name])
+            if not self._streams[name].discovery.is_checked:
+                self._streams[name].refresh(_unread(end.streams[name], ranges, name))
         ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
         return chains(ranges, {name: p.listing for name, p in self._streams.items()})
 
@@ -143,6 +143,12 @@ class Planner:
                 f"The checkpoint is of the streams {sorted(offset.streams)}, the query reads {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
             )
+
+
+def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:
+    """Return *end* with the shards of a batch where the batch begins: they must be listed if they are still there."""
+    begins = {r.shard_id: Position(r.start) for r in ranges if r.stream == name}
+    return evolve(end, shards={**end.shards, **begins})
 
 
 def _run_all(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.pages import Page
-from kinesis_core.shards import Listing, ancestors, parents_first
+from kinesis_core.shards import Listing, generations, known_parents, parents_first
 from kinesis_core.stream_api import MIN_RETENTION_HOURS
 
 
@@ -68,21 +68,39 @@ def chains(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[Ch
     Group *ranges* so that related shards follow each other, parents first; unrelated ones stay alone.
 
     Only a batch without a size limit holds a parent and its child at once. The grouping decides the order of
-    reading, never what is read.
+    reading, never what is read. The work grows with the number of shards, however they are related.
     """
     grouped: list[Chain] = []
     for stream in dict.fromkeys(r.stream for r in ranges):
         members = {r.shard_id: r for r in ranges if r.stream == stream}
         listing = listings.get(stream, {})
-        for family in _families(set(members), listing):
-            grouped.append(tuple(members[shard_id] for shard_id in parents_first(family, listing)))
+        head = _heads(set(members), listing)
+        families: dict[str, list[str]] = {}
+        for shard_id in parents_first(members, listing):
+            families.setdefault(head(shard_id), []).append(shard_id)
+        for family in sorted(families.values(), key=min):
+            grouped.append(tuple(members[shard_id] for shard_id in family))
     return grouped
 
 
-def _families(members: set[str], listing: Listing) -> list[set[str]]:
-    family = {shard_id: {shard_id} for shard_id in sorted(members)}
-    for shard_id in family:
-        for ancestor in ancestors([shard_id], listing) & members:
-            joined = family[shard_id] | family[ancestor]
-            family.update(dict.fromkeys(joined, joined))
-    return list({id(group): group for group in family.values()}.values())
+def _heads(members: set[str], listing: Listing) -> Callable[[str], str]:
+    """Return what tells families of *members* apart: the same one for a shard, its ancestors and its descendants."""
+    heads = {shard_id: shard_id for shard_id in members}
+
+    def head(shard_id: str) -> str:
+        while heads[shard_id] != shard_id:
+            heads[shard_id] = heads[heads[shard_id]]  # a shorter way for the next one
+            shard_id = heads[shard_id]
+        return shard_id
+
+    nearest: dict[str, str] = {}
+    """Of each shard, a member that is the shard itself or an ancestor of it."""
+    for shard_id in generations(members, listing):
+        parents = known_parents(shard_id, listing, members)
+        related = [nearest[parent] for parent in parents if parent in nearest]
+        if shard_id in members:
+            related.append(shard_id)
+        for one in related:
+            heads[head(one)] = head(related[0])  # some member descends from all of them
+            nearest[shard_id] = one
+    return head

@@ -45,6 +45,8 @@ class ShardView:
     """The highest number of a record that was seen."""
     lost_behind: Cut | None = None
     """Data after this cut is lost; reading goes on at the oldest record."""
+    promised_ms: int | None = None
+    """No record that was not planned when the shard was last asked arrived before this time."""
     not_found: Cut | None = None
     """A cut whose record was looked for in vain: most likely it has left the stream."""
     ended_behind: Cut | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -41,6 +41,8 @@ class Shard:
 
 Listing = Mapping[str, Shard]
 """All shards that Kinesis still knows, by shard id."""
+Children = Mapping[str, Sequence[Shard]]
+"""The listed children of each shard that has any, whether it is listed itself or not."""
 
 
 def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
@@ -48,14 +50,24 @@ def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
     return {shard.shard_id: shard for shard in sorted(shards, key=lambda s: s.shard_id)}
 
 
-def first_hole(shards: Iterable[Shard]) -> tuple[int, int] | None:
-    """Return the first inclusive range of hash keys that no shard of *shards* covers; None when they cover all keys."""
-    covered = 0
+def first_hole(shards: Iterable[Shard], first: int = 0, last: int = HASH_KEYS - 1) -> tuple[int, int] | None:
+    """Return the first inclusive range of the hash keys *first* to *last* that no shard covers; None when all are covered."""
+    covered = first
     for shard in sorted(shards, key=lambda s: s.hash_start):
         if shard.hash_start > covered:
-            return covered, shard.hash_start - 1
+            return covered, min(shard.hash_start - 1, last)
         covered = max(covered, shard.hash_end + 1)
-    return None if covered >= HASH_KEYS else (covered, HASH_KEYS - 1)
+        if covered > last:
+            return None
+    return covered, last
+
+
+def index_children(listing: Listing) -> Children:
+    children: dict[str, list[Shard]] = {}
+    for shard in listing.values():
+        for parent in shard.parents:
+            children.setdefault(parent, []).append(shard)
+    return children
 
 
 def waits_for(shard: Shard, listing: Listing, finished: Collection[str]) -> list[str]:
@@ -94,8 +106,35 @@ def children_of(shard_id: str, listing: Listing) -> tuple[str, ...]:
     return tuple(shard.shard_id for shard in listing.values() if shard_id in shard.parents)
 
 
+def generations(shard_ids: Collection[str], listing: Listing) -> dict[str, int]:
+    """
+    Return the generation of *shard_ids* and of all their ancestors, each behind its own parents.
+
+    The oldest known shards are generation 0. Parents are known when they are listed, or asked for themselves.
+    """
+    known: dict[str, int] = {}
+    entered: set[str] = set()
+    waiting = list(shard_ids)
+    while waiting:
+        shard_id = waiting[-1]
+        parents = known_parents(shard_id, listing, shard_ids)
+        if shard_id not in entered:
+            entered.add(shard_id)
+            waiting.extend(parent for parent in parents if parent not in entered)
+        else:
+            waiting.pop()
+            known.setdefault(shard_id, 1 + max((known.get(parent, -1) for parent in parents), default=-1))
+    return known
+
+
+def known_parents(shard_id: str, listing: Listing, wanted: Collection[str]) -> list[str]:
+    """Return the parents of a shard that are listed, or among those that are *wanted* anyway."""
+    shard = listing.get(shard_id)
+    return [parent for parent in shard.parents if parent in listing or parent in wanted] if shard else []
+
+
 def parents_first(shard_ids: Iterable[str], listing: Listing) -> list[str]:
     """Return *shard_ids* so that every parent stands before its children, otherwise in the order of ids."""
-    wanted = sorted(shard_ids)
-    depth = {shard_id: len(ancestors([shard_id], listing)) for shard_id in wanted}
-    return sorted(wanted, key=lambda shard_id: (depth[shard_id], shard_id))
+    wanted = set(shard_ids)
+    generation = generations(wanted, listing)
+    return sorted(wanted, key=lambda shard_id: (generation[shard_id], shard_id))

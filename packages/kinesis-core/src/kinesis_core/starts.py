@@ -39,7 +39,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
         DataLossError: A record that it names has left the stream.
     """
     created_ms = planner.facts.begin()
-    planner.discover()
+    planner.discover(_unfinished(position))
     cuts = _cuts(planner, position)
     if not isinstance(position, Checkpoint):
         cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}
@@ -49,7 +49,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
-    planner.initial = start.shards
+    planner.times.initial = start.shards
     return start
 
 
@@ -72,7 +72,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
 
     if isinstance(position, PerShard):
-        _check_known("endingPosition", position.cuts, planner.discover(), planner.name)
+        _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(view: ShardView, begun: Position) -> Position:
         cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
@@ -89,11 +89,18 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     return planner.tip(start, plan)
 
 
+def _unfinished(position: OneStreamStart) -> list[str]:
+    """Return the shards that the user names and that are not read to their end."""
+    cuts = position.cuts if isinstance(position, (PerShard, Checkpoint)) else {}
+    return [shard_id for shard_id, cut in cuts.items() if cut != ShardEnd()]
+
+
 def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | Latest]:
     listing = planner.listing
     match position:
         case Latest():
-            return {s.shard_id: Latest() if s.is_open else ShardEnd() for s in listing.values()}
+            # A closed shard is an ancestor of an open one, and counts as read when that one is named.
+            return {s.shard_id: Latest() for s in listing.values() if s.is_open}
         case PerShard(cuts):
             _check_known("startingPosition", cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
@@ -122,7 +129,13 @@ def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Posit
     """Return the tips of these shards, and of children that they get while being looked at."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
     since = Position(AtTimestamp(since_ms), since_ms)
-    listed = set(planner.listing)
-    shards = {s: since if s in shard_ids else Position(ShardEnd()) for s in listed}
-    tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards))
-    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listed}
+    listing = planner.listing
+    others = {s: Position(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
+    shards = {**others, **dict.fromkeys(shard_ids, since)}
+
+    def plan(view: ShardView, begun: Position) -> Position:
+        is_other = view.shard_id in listing and view.shard_id not in shard_ids
+        return begun if is_other else plan_tip(view, begun)
+
+    tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
+    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.cuts import AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.cuts import ShardEnd, TrimHorizon
 from kinesis_core.data_loss import DataLoss
+from kinesis_core.discovery import Discovery, is_known
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
-from kinesis_core.logs import get_logger
+from kinesis_core.frontier import Frontier
+from kinesis_core.lineage import Known, find_needless
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.pace import Pace
+from kinesis_core.position_times import PositionTimes, closed
 from kinesis_core.shard_planner import PASSING, Limits, plan_end
 from kinesis_core.shard_tip import plan_tip
 from kinesis_core.shard_view import ShardView
-from kinesis_core.shards import Listing, ancestors, by_id, waits_for, without_children
+from kinesis_core.shards import Listing
 from kinesis_core.stream_api import StreamApi
 from kinesis_core.stream_facts import StreamFacts
 from kinesis_core.targets import Targets, no_further
-
-log = get_logger("kinesis_core")
 
 Plan = Callable[[ShardView, Position], Position]
 RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
@@ -64,13 +65,11 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    listing: Listing = field(factory=dict, init=False)
-    initial: Mapping[str, Position] = field(factory=dict, init=False)
-    """Where reading begins, when it began here: nothing is promised before the first plan."""
+    _views: dict[str, ShardView] = field(factory=dict, init=False)
     facts: StreamFacts = field(init=False)
     loss: DataLoss = field(init=False)
-    _views: dict[str, ShardView] = field(factory=dict, init=False)
-    _listed_s: float = field(default=float("-inf"), init=False)
+    times: PositionTimes = field(init=False)
+    discovery: Discovery = field(init=False)
 
     @facts.default
     def _know(self) -> StreamFacts:
@@ -80,23 +79,29 @@ class StreamPlanner:
     def _watch_for_loss(self) -> DataLoss:
         return DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
 
-    def discover(self) -> Listing:
-        """List the shards anew."""
-        listing = by_id(self.api.list_shards())
-        fresh = [shard_id for shard_id in listing if shard_id not in self.listing]
-        if fresh:
-            log.info("shards.discovered", stream=self.name, shards=fresh[:20], count=len(fresh))
-        self.listing = listing
-        self._listed_s = self.clock.now_s()
-        return listing
+    @times.default
+    def _tell_times(self) -> PositionTimes:
+        return PositionTimes(self.loss, self._views)
 
-    def refresh(self, start: StreamOffset) -> None:
-        """See that *start* is of this very stream, and that the listing is recent enough."""
+    @discovery.default
+    def _discover_shards(self) -> Discovery:
+        is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.facts.summary
+        return Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
+
+    @property
+    def listing(self) -> Listing:
+        return self.discovery.listing
+
+    def discover(self, expected: Collection[str] = ()) -> Listing:
+        """List the shards anew, and wait until the listing is whole and has those *expected* that are still there."""
+        return self.discovery.refresh(Known(expected=frozenset(expected)), patiently=True)
+
+    def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
+        """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""
         self.facts.begin_plan(start.created_ms)
-        age_s = self.clock.now_s() - self._listed_s
-        is_old = not 0 <= age_s < self.settings.shard_discovery_interval_s
-        if is_old or without_children(self._finished(start), self.listing):
-            self.discover()
+        known = self._known(start, {})
+        if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
+            self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
     def view(self, shard_id: str) -> ShardView:
         if shard_id not in self._views:
@@ -148,12 +153,13 @@ class StreamPlanner:
         return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
-        return all(self._is_reached(start, shard_id, targets) for shard_id in targets)
+        left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
+        return all(self._is_reached(start, s, targets) for s in left)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
-        now, readable = self.clock.now_s(), self._readable(start, {})
-        asked = [s for s in readable if targets is None or not self._is_reached(start, s, targets)]
+        now, shards = self.clock.now_s(), self._frontier(start).shards
+        asked = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
         return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
@@ -168,20 +174,19 @@ class StreamPlanner:
 
         With *chained*, children of shards that end in this very batch are planned as well.
         """
-        self.refresh(start)
+        self.refresh(start, patiently=chained)
         ends: dict[str, Position] = {}
-        tried: set[str] = set()
-        while True:
-            readable = self._readable(start, ends if chained else {})
-            ready = [s for s in readable if s not in tried and is_due(s)]
-            if not ready:
-                return self._merged(start, ends) if ends or self._is_outdated(start) else start
+        frontier = self._frontier(start)
+        while ready := frontier.take(is_due):
             begun = {s: self._begun(start, ends, s) for s in ready}
-            planned = [*self.run_all(partial(self._plan_shard, begun, plan), ready)]
-            ends.update((s, end) for s, end in zip(ready, planned, strict=True) if end.cut != begun[s].cut)
-            tried.update(ready)
-            if any(end.cut == ShardEnd() for end in planned) or any(self._is_ended(start, s) for s in ready):
-                self.discover()
+            found = dict(zip(ready, self.run_all(partial(self._plan_shard, begun, plan), ready), strict=True))
+            ends.update((s, end) for s, end in found.items() if end.cut != begun[s].cut)
+            empty = [s for s in ready if self._is_ended(start, s)]
+            ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
+            if self.discovery.lacks_children(ended):
+                self.discovery.refresh(self._known(start, ends), patiently=chained)
+            frontier.move_on(ended if chained else empty)
+        return self._merged(start, ends) if ends or self._is_outdated(start) else start
 
     def _plan_shard(self, begins: Mapping[str, Position], plan: Plan, shard_id: str) -> Position:
         view, begun = self.view(shard_id), begins[shard_id]
@@ -195,12 +200,14 @@ class StreamPlanner:
             self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
             view.millis_behind = None
             return Position(ShardEnd())
+        view.promised_ms = self.loss.seen(view, begun).arrived_ms
         now = self.clock.now_s()
         if end.cut in (begun.cut, TrimHorizon()):
             view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return begun
         view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        return self.loss.seen(view, end).as_end_from(begun.cut)
+        end = closed(end, begun) if end.cut == ShardEnd() else self.loss.seen(view, end)
+        return end.as_end_from(begun.cut)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
@@ -210,55 +217,33 @@ class StreamPlanner:
         target = targets.get(shard_id)
         if target is None or self._is_ended(start, shard_id):
             return True
-        # A shard may be gone before its target is reached, and have left the offset.
-        is_gone = shard_id not in start.shards and shard_id not in self.listing
-        return is_gone or start.begun(shard_id).cut in (target.cut, ShardEnd())
+        # A shard may be gone before its target is reached.
+        return start.begun(shard_id).cut in (target.cut, ShardEnd())
 
-    def _finished(self, start: StreamOffset) -> set[str]:
-        """Return the shards that need no reading: read to their end, or ancestors of such that were begun."""
-        ended = {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
-        forgotten = ancestors(start.shards, self.listing) - set(start.shards)
-        return start.finished() | ended | forgotten
+    def _frontier(self, start: StreamOffset) -> Frontier:
+        return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
 
-    def _readable(self, start: StreamOffset, ends: Mapping[str, Position]) -> list[str]:
-        """Return the unfinished shards whose parents are finished in *start*, or with *ends*."""
-        finished = self._finished(start)
-        passed = finished | {s for s, end in ends.items() if end.cut == ShardEnd()}
-        listed = [s.shard_id for s in self.listing.values() if not waits_for(s, self.listing, passed)]
-        unlisted = [shard_id for shard_id in start.shards if shard_id not in self.listing]
-        return [shard_id for shard_id in [*listed, *unlisted] if shard_id not in finished]
+    def _ended(self, start: StreamOffset) -> set[str]:
+        return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
+
+    def _known(self, start: StreamOffset, ends: Mapping[str, Position]) -> Known:
+        ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        named = {*start.shards, *ends, *ended}
+        return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        readable = {s: self._begun(start, {}, s) for s in self._readable(start, {})}
+        readable = {s: self._begun(start, {}, s) for s in self._frontier(start).shards}
         return any(self.loss.is_outdated(self._views.get(s), p) for s, p in readable.items())
 
     def _begun(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
-        """
-        Return how far a shard has been read.
-
-        Nothing in it is older than what was last known of a parent: it was born when the parents ended.
-        """
-        begun, shard = start.begun(shard_id), self.listing.get(shard_id)
-        parents = [s for s in shard.parents if s in ends or s in start.shards] if shard else []
-        times = [begun.arrived_ms, *(self._seen(start, ends, s).arrived_ms for s in parents)]
-        if isinstance(begun.cut, AtTimestamp) and self.initial.get(shard_id) != begun:
-            times.append(begun.cut.epoch_ms)
-        known_ms = max((ms for ms in times if ms is not None), default=None)
-        return begun if known_ms == begun.arrived_ms else evolve(begun, arrived_ms=known_ms)
-
-    def _seen(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
-        """Return how far a shard has been read, and a time before which nothing came behind that."""
-        begun = ends[shard_id] if shard_id in ends else self._begun(start, ends, shard_id).carried_over()
-        return self.loss.seen(self._views.get(shard_id), begun)
+        return self.times.begun(start, ends, shard_id, self.listing)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
-        shards = {s: self._seen(start, {}, s) for s in start.shards}
-        empty = {s: self._seen(start, {}, s) for s in self._readable(start, {}) if s not in shards}
-        shards.update((s, position) for s, position in empty.items() if position.arrived_ms is not None)
-        ended = [s for s in self._views if self._is_ended(start, s)]
-        shards.update((s, evolve(self._seen(start, {}, s), cut=ShardEnd())) for s in ended)
+        ended, readable = self._ended(start), self._frontier(start).shards
+        seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
+        shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
+        shards.update((s, closed(seen[s], seen[s])) for s in ended)
         shards.update(ends)
-        parents = {parent for s in shards if s in self.listing for parent in self.listing[s].parents}
-        gone = (start.finished() & parents) - set(self.listing)
-        return evolve(start, shards={s: position for s, position in shards.items() if s not in gone})
+        needless = find_needless(start.finished() | ended, shards, self.listing)
+        return evolve(start, shards={s: position for s, position in shards.items() if s not in needless})

@@ -113,6 +113,7 @@ WRITING_UNNEEDED = (
             "shardsPerTask",
             "maxPartitions",
             "shardDiscoveryInterval",
+            "trimHorizonMargin",
             "describeShardInterval",
             "kinesis.client.describeShardInterval",
             "shardFetchInterval",

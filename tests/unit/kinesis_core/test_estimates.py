@@ -8,6 +8,7 @@ from attrs import evolve
 from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.estimates import Estimate
 from kinesis_core.offsets import Position
+from kinesis_core.shard_looks import READ_ON_BYTES
 from kinesis_core.shard_planner import Limits, plan_end
 from kinesis_core.shard_tip import plan_tip
 from support.one_shard import OneShard
@@ -82,7 +83,7 @@ def test_a_start_at_a_time_counts_from_there(one: OneShard) -> None:
     for _ in range(2):
         one.put(26, data=b"x")
         one.stream.clock.sleep(10)
-    end = plan_end(one.view, Position(AtTimestamp(since_ms), since_ms), MANY)
+    end = plan_end(one.view, Position(AtTimestamp(since_ms)), MANY)
     assert estimate(end).records == pytest.approx(52, abs=2)
 
 
@@ -103,6 +104,15 @@ def test_records_without_arrival_times_are_counted_as_seen(one: OneShard) -> Non
     end = plan_end(one.view, START, MANY)
     assert estimate(end).age_ms is None
     assert 0 < estimate(end).records <= len(one.between(START.cut, end))
+
+
+def test_one_record_without_an_arrival_time_adds_nothing(one: OneShard) -> None:
+    """The last record that was read may lack its time where others have theirs."""
+    one.put(600, every_s=0.02, data=b"x" * 5000)
+    plan_tip(one.view, START)  # from here on the rate is known
+    read = one.view.sampling.records_for(READ_ON_BYTES)
+    one.records[read - 1].arrived_s = None
+    assert estimate(plan_tip(one.view, START)).records == read + 1
 
 
 def test_everything_up_to_the_tip_is_estimated(one: OneShard) -> None:

@@ -6,7 +6,6 @@ import time
 import pytest
 from attrs import define, field
 
-from kinesis_core.cuts import ShardEnd
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.pages import Page

@@ -61,6 +61,8 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         500,
         {"kinesis.maxFetchRecordsPerShard": "500", "kinesis.executor.maxFetchRecordsPerShard": "500"},
     ),
+    ("minRecordsPerTrigger", "min_records_per_trigger", 1, "500", 500, {}),
+    ("maxTriggerDelay", "max_trigger_delay_s", 900.0, "10s", 10.0, {}),
     (
         "maxBytesPerShard",
         "max_bytes_per_shard",
@@ -248,6 +250,19 @@ def test_regions(name: str) -> None:
             "Option 'minFetchPeriod' accepts a duration of 0 s to 1 m (milliseconds when no unit is given); "
             "got '2 m'.",
         ),
+        (
+            {"minRecordsPerTrigger": "0"},
+            "Option 'minRecordsPerTrigger' accepts 1 or more records; got '0'.",
+        ),
+        (
+            {"minRecordsPerTrigger": "9", "maxTriggerDelay": "2 h"},
+            "Option 'maxTriggerDelay' accepts a duration of 0 s to 1 h (milliseconds when no unit is given); "
+            "got '2 h'.",
+        ),
+        (
+            {"minOffsetsPerTrigger": "9"},
+            "Unknown option 'minOffsetsPerTrigger'. Did you mean 'minRecordsPerTrigger'?",
+        ),
         ({"maxFetchRate": "0"}, "Option 'maxFetchRate' accepts 0.01 to 1000 MiB/s; got '0'."),
         ({"planningThreads": "0"}, "Option 'planningThreads' accepts 1 to 256 threads; got '0'."),
         ({"shardsPerTask": "0"}, "Option 'shardsPerTask' accepts 1 to 10000 shards; got '0'."),
@@ -343,6 +358,15 @@ def test_not_needed(name: str) -> None:
     """A name that means nothing here is accepted, and the log gets one line that says why."""
     [note] = parse(**{name: "1"}).notes
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+
+
+def test_delay_of_nothing() -> None:
+    """A delay without a number of records to wait for is accepted, and the log says that it does not count."""
+    [note] = parse(maxTriggerDelay="10s").notes
+    assert note == (
+        "Option 'maxTriggerDelay' is accepted and not needed: it belongs to 'minRecordsPerTrigger', which is not given."
+    )
+    assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").notes == ()
 
 
 @pytest.mark.parametrize(

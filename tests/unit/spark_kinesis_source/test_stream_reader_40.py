@@ -9,6 +9,7 @@ import pytest
 
 from kinesis_core.cuts import After
 from kinesis_core.errors import OffsetError
+from kinesis_core.estimates import Estimate
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.ranges import Chain
 from spark_kinesis_source.options import SourceOptions
@@ -18,7 +19,8 @@ OPTIONS = {"streamName": "orders", "region": "eu-west-1"}
 
 
 def at(number: int) -> Offset:
-    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": Position(After(number))})})
+    position = Position(After(number), first=number, estimate=Estimate(10, 0))
+    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": position})})
 
 
 class ScriptedPlanner:
@@ -123,6 +125,26 @@ def test_bound(planner: ScriptedPlanner, make_reader: Any, options: dict[str, st
     """A batch holds all there is, for AvailableNow is one batch, unless the user sets a limit."""
     make_reader(**options).latestOffset()
     assert [plan[1] for plan in planner.plans] == [bounded]
+
+
+def test_the_first_plan_of_a_run_waits_for_nothing(make_reader: Any) -> None:
+    """It may be the only one, of AvailableNow or Once; the next one returns its start until there are enough records."""
+    options = {"minRecordsPerTrigger": "11", "maxTriggerDelay": "1h"}
+    for restarted in (False, True):
+        reader = make_reader(**options)
+        if restarted:
+            reader.partitions(at(0).to_json(), at(0).to_json())
+        assert reader.latestOffset() == at(10).to_json()
+        reader.partitions(at(0).to_json(), at(10).to_json())
+        assert reader.latestOffset() == at(10).to_json()
+
+
+def test_enough_records_do_not_wait(make_reader: Any) -> None:
+    """A batch of as many records as the user wants is planned at once."""
+    reader = make_reader(minRecordsPerTrigger="10", maxTriggerDelay="1h")
+    for end in (10, 20, 30):
+        assert reader.latestOffset() == at(end).to_json()
+        reader.partitions(at(end - 10).to_json(), at(end).to_json())
 
 
 def test_making_one_calls_nobody() -> None:

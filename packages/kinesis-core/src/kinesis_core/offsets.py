@@ -24,6 +24,7 @@ from attrs import evolve, field, frozen
 
 from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.errors import OffsetError
+from kinesis_core.estimates import Estimate
 
 VERSION = 1
 
@@ -48,10 +49,12 @@ class Position:
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
     first_skip: int = 0
     """How many user records of `first` the batch leaves out, because they were read before the query began."""
+    estimate: Estimate | None = field(default=None, eq=False, repr=False)
+    """What the plan saw from `first` to the cut. It is no part of the place, and is not written down."""
 
     def carried_over(self) -> Position:
         """Return the same place as the end of a later batch that has no record of this shard."""
-        return evolve(self, first=None, first_skip=0)
+        return evolve(self, first=None, first_skip=0, estimate=None)
 
     def as_end_from(self, start: Cut) -> Position:
         """Return it with what a batch that begins at *start* leaves out of its first record."""

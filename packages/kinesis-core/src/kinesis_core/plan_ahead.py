@@ -34,8 +34,10 @@ STALE = 1.5
 class BatchPlanner(Protocol):
     """What plans, in one thread at a time."""
 
-    planning_s: float
-    """How long the last plan took, without waiting for when it was due."""
+    @property
+    def planning_s(self) -> float:
+        """How long the last plan took, without waiting for when it was due."""
+        ...
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         """Return the end of the next batch, *start* itself when nothing is new."""

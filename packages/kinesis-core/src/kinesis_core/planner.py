@@ -9,6 +9,7 @@ from functools import partial
 
 from attrs import evolve
 
+from kinesis_core.backlogs import warn_of_backlog
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
@@ -127,7 +128,9 @@ class Planner:
         planner, begun = self._streams[name], start.streams[name]
         targets = None if self._targets is None else self._targets[name]
         if limits is None and targets is None:
-            return planner.tip(begun)
+            ended = planner.tip(begun)
+            warn_of_backlog(name, ended, planner.facts.retention_hours)
+            return ended
         return planner.next(begun, limits or Limits(), targets)
 
     def _due_s(self, start: Offset) -> float:

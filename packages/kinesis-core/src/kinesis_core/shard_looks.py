@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kinesis_core.cuts import After, AtTimestamp, ShardEnd
+from kinesis_core.estimates import Estimate
 from kinesis_core.offsets import Position
 from kinesis_core.pages import Page, Record
 from kinesis_core.shard_view import ShardView
@@ -28,6 +29,10 @@ class Found:
     ended: bool
     iterator: str | None
     """Reads on behind the records."""
+    now_ms: int
+    """When they were found."""
+    records_per_ms: float
+    """How fast records follow them, about."""
 
     @property
     def last(self) -> Record:
@@ -35,11 +40,25 @@ class Found:
 
     def up_to(self, record: Record) -> Position:
         """Return the end behind *record*."""
-        return Position(After(record.number), record.arrived_ms, first=self.records[0].number)
+        first, estimate = self.records[0].number, self._estimate(self._count(record))
+        return Position(After(record.number), record.arrived_ms, first, estimate=estimate)
 
     def up_to_shard_end(self, last: Record | None = None) -> Position:
         """Return the shard's end, with the time of the *last* record that is known: children have no older ones."""
-        return Position(ShardEnd(), (last or self.last).arrived_ms, first=self.records[0].number)
+        arrived_ms, estimate = (last or self.last).arrived_ms, self._estimate(len(self.records))
+        return Position(ShardEnd(), arrived_ms, self.records[0].number, estimate=estimate)
+
+    def _count(self, end: Record) -> int:
+        """Return how many records there are up to *end*: exactly up to the last one found, about behind it."""
+        if end.number <= self.last.number:
+            return len(self.records) if end.number == self.last.number else self.records.index(end) + 1
+        last_ms, end_ms = self.last.arrived_ms, end.arrived_ms
+        passed_ms = 0 if last_ms is None or end_ms is None else end_ms - last_ms
+        return len(self.records) + max(1, round(passed_ms * self.records_per_ms))
+
+    def _estimate(self, records: int) -> Estimate:
+        first_ms = self.records[0].arrived_ms
+        return Estimate(records, None if first_ms is None else self.now_ms - first_ms)
 
 
 def look(view: ShardView, start: Position, limit: int, max_empty: int | None) -> Found:
@@ -53,7 +72,17 @@ def look(view: ShardView, start: Position, limit: int, max_empty: int | None) ->
         page, empty = view.next_page(start.cut, limit), empty + 1
     if page.records and page.next_iterator is not None:
         view.keep(After(page.records[-1].number), page.next_iterator)
-    return Found(page.records, is_tip(page, limit), page.is_shard_end, page.next_iterator)
+    if page.records:
+        since_ms = start.cut.epoch_ms if isinstance(start.cut, AtTimestamp) else start.arrived_ms
+        view.sampling.note_rate(page.records, since_ms)
+    return Found(
+        page.records,
+        is_tip(page, limit),
+        page.is_shard_end,
+        page.next_iterator,
+        view.now_ms(),
+        view.sampling.records_per_ms,
+    )
 
 
 def is_tip(page: Page, limit: int) -> bool:

@@ -86,7 +86,15 @@ def _still_busy(view: ShardView, start: Position, limits: Limits) -> Position | 
     first_ms, tip_ms = following.arrived_ms, view.now_ms() - TIP_LAG_MS
     if first_ms is None or not first_ms < tip_ms < first_ms + limits.span_ms:
         return None
-    return end_at(view, Found([following], at_tip=False, ended=False, iterator=None), tip_ms)
+    found = Found(
+        [following],
+        at_tip=False,
+        ended=False,
+        iterator=None,
+        now_ms=view.now_ms(),
+        records_per_ms=view.sampling.records_per_ms,
+    )
+    return end_at(view, found, tip_ms)
 
 
 def _sample_records(view: ShardView, limits: Limits) -> int:

@@ -99,6 +99,8 @@ WRITING_UNNEEDED = (
             "maxFetchDuration",
             "maxBytesPerBatch",
             "fetchBufferSize",
+            "minRecordsPerTrigger",
+            "maxTriggerDelay",
             "maxRecordsPerFetch",
             "kinesis.getRecords.*",
             "kinesis.executor.maxFetchRecordsPerShard",

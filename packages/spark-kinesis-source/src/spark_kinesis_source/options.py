@@ -31,6 +31,8 @@ from spark_kinesis_source.declarations.batches import (
     MAX_BYTES_PER_SHARD,
     MAX_PARTITIONS,
     MAX_RECORDS_PER_SHARD,
+    MAX_TRIGGER_DELAY,
+    MIN_RECORDS_PER_TRIGGER,
     PLANNING_THREADS,
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
@@ -102,6 +104,8 @@ class SourceOptions:
     max_bytes_per_batch: int | None
     has_explicit_limit: bool
     """Whether the user set one of the three bounds above."""
+    min_records_per_trigger: int
+    max_trigger_delay_s: float
     max_records_per_fetch: int
     min_fetch_period_s: float
     max_fetch_rate_bytes: float
@@ -145,6 +149,8 @@ class SourceOptions:
             max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
             max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
+            min_records_per_trigger=values[MIN_RECORDS_PER_TRIGGER],
+            max_trigger_delay_s=values[MAX_TRIGGER_DELAY],
             max_records_per_fetch=values[MAX_RECORDS_PER_FETCH],
             min_fetch_period_s=min_fetch_period_s,
             max_fetch_rate_bytes=values[MAX_FETCH_RATE],

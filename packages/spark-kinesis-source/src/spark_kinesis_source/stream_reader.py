@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kinesis_core.clock import SystemClock
+from kinesis_core.batch_gate import BatchGate
+from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.for_spark import plain_errors
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.offsets import Offset
@@ -40,6 +41,7 @@ class StreamReader(DataSourceStreamReader):
         self.options = options
         self._task = ReadTask.of(options, columns)
         self._opened: Planner | None = None
+        self._gate: BatchGate | None = None
         self._ahead: PlanAhead | None = None
         self._publisher: LeasePublisher | None = None
         self._consumers: Consumers | None = None
@@ -56,10 +58,18 @@ class StreamReader(DataSourceStreamReader):
         return self._opened
 
     @property
+    def gate(self) -> BatchGate:
+        """Which holds batches back that are too small, if the user wants that."""
+        if self._gate is None:
+            minimum, delay_s = self.options.min_records_per_trigger, self.options.max_trigger_delay_s
+            self._gate = BatchGate(self.planner, minimum, delay_s, SteadyClock())
+        return self._gate
+
+    @property
     def plans(self) -> PlanAhead:
         """Batch after batch; while Spark processes one, this process has nothing else to do than to plan the next."""
         if self._ahead is None:
-            self._ahead = PlanAhead(self.planner, SystemClock())
+            self._ahead = PlanAhead(self.gate, SystemClock())
         return self._ahead
 
     def resolve_initial_offset(self) -> Offset:

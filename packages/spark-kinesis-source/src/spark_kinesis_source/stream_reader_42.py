@@ -38,6 +38,7 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:
         self.planner.fix_targets()
+        self.gate.open()
 
     def reportLatestOffset(self) -> Json | None:
         """Return how far the query is behind: it ends up as `latestOffset` in the query's progress."""

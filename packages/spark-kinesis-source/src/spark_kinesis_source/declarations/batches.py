@@ -7,11 +7,16 @@ from kinesis_core.options.option import awslabs, databricks, qubole
 from kinesis_core.options.parsers import byte_size, bytes_read_in, duration, integer
 
 HOW_MUCH = "How much, how fast"
+_HOUR_S = 3600
 _DAY_S = 86400
 
 MAX_RECORDS_PER_SHARD = Option[int](
     name="maxRecordsPerShard",
-    meaning="How many records of a shard a micro-batch takes, about. An aggregate counts as one.",
+    meaning=(
+        "How many records of a shard a micro-batch takes, about. An aggregate counts as one. On Spark 4.0 and 4.1 the "
+        "default does not count: a batch takes all there is, which may be the whole backlog, unless you set this "
+        "option, `maxBytesPerShard` or `maxBytesPerBatch`. Then `Trigger.AvailableNow` ends after one batch of that size."
+    ),
     parser=integer(1, None, "records"),
     default=100_000,
     default_text="100000",
@@ -48,6 +53,31 @@ MAX_BYTES_PER_BATCH = Option[int | None](
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(databricks("fetchBufferSize"),),
+)
+MIN_RECORDS_PER_TRIGGER = Option[int](
+    name="minRecordsPerTrigger",
+    meaning=(
+        "How many records, over all shards and streams and about, a micro-batch waits for, `maxTriggerDelay` at most. "
+        "An aggregate counts as one. The first batch of a run, `Trigger.AvailableNow` and `Trigger.Once` do not wait."
+    ),
+    parser=integer(1, None, "records"),
+    default=1,
+    default_text="1: a batch waits for nothing",
+    group=HOW_MUCH,
+    scope=Scope.SOURCE,
+)
+MAX_TRIGGER_DELAY = Option[float](
+    name="maxTriggerDelay",
+    meaning=(
+        "How long `minRecordsPerTrigger` keeps a record waiting at most. Spark asks once per trigger interval, so use it "
+        "with the default trigger or a short one."
+    ),
+    parser=duration(0, _HOUR_S, "ms"),
+    default=900.0,
+    default_text="15 m",
+    group=HOW_MUCH,
+    scope=Scope.SOURCE,
+    needs=MIN_RECORDS_PER_TRIGGER,
 )
 SHARDS_PER_TASK = Option[int | None](
     name="shardsPerTask",
@@ -98,6 +128,8 @@ BATCH_OPTIONS = (
     MAX_RECORDS_PER_SHARD,
     MAX_BYTES_PER_SHARD,
     MAX_BYTES_PER_BATCH,
+    MIN_RECORDS_PER_TRIGGER,
+    MAX_TRIGGER_DELAY,
     SHARDS_PER_TASK,
     MAX_PARTITIONS,
     SHARD_DISCOVERY_INTERVAL,

@@ -1,0 +1,91 @@
+"""What a trickle of records costs a query with the default trigger, and how late they are: waiting for each other, or not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3  # type: ignore[import-untyped]
+from attrs import frozen
+from pyspark.sql import SparkSession
+from tests.bench.harness import Row
+from tests.bench.latency_probe import Arrival, Probe, percentile
+from tests.bench.process_tree import cpu_s
+
+from kinesis_emulator import EmulatorProcess
+
+WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
+"""More records than come in the delay, so that it is the delay that counts."""
+GROUP = f"A trickle of 10 records/s: {', '.join(f'{name}={value}' for name, value in WAITING.items())}, or default"
+_CASES: dict[str, dict[str, str]] = {"waiting": WAITING, "default": {}}
+PERIOD_S = 0.1
+WARM_UP_S = 10.0
+MEASURED_S = 25.0
+TURNS = 2
+_KEYS = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test"}
+
+
+@frozen
+class _Turn:
+    """CPU and passed seconds of one turn of one query, and its records."""
+
+    cpu_s: float
+    passed_s: float
+    arrivals: list[Arrival]
+
+
+def measure_trickle(spark: SparkSession, directory: Path) -> Iterator[Row]:
+    """Run a query with the options and one without in turns, and yield the rows of both side by side."""
+    with EmulatorProcess() as emulator:
+        turns = [
+            [_turn(spark, directory, emulator, f"{name}-{turn}", options) for name, options in _CASES.items()]
+            for turn in range(TURNS)
+        ]
+    waiting, default = ([pair[i] for pair in turns] for i in range(2))
+    yield _row("CPU of the query", "share of a core", _cores(waiting), _cores(default))
+    yield _row("batches", "batches/s", _batches_a_second(waiting), _batches_a_second(default))
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        yield _row(f"put to sink, {name}", "ms", _latency_ms(waiting, share), _latency_ms(default, share))
+
+
+def _turn(
+    spark: SparkSession, directory: Path, emulator: EmulatorProcess, name: str, options: dict[str, str]
+) -> _Turn:
+    client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, **_KEYS)
+    client.create_stream(StreamName=name, ShardCount=1)
+    client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig={"Delay": 1})
+    given = {"streamName": name, "endpointUrl": emulator.endpoint_url, **_OPTIONS, **options}
+
+    def put(data: bytes) -> None:
+        client.put_record(StreamName=name, Data=data, PartitionKey="k")
+
+    probe = Probe(spark, directory / f"trickle-{name}", "kinesis", given, put)
+    probe.start("0 seconds")
+    probe.send_many(round(WARM_UP_S / PERIOD_S), PERIOD_S)
+    arrivals: list[Arrival] = []
+    begun_s, sending_s = time.monotonic(), time.thread_time()
+    spent_s = cpu_s(
+        lambda: arrivals.extend(probe.send_many(round(MEASURED_S / PERIOD_S), PERIOD_S)), [emulator.pid]
+    )
+    # The thread that sends is not part of the query.
+    turn = _Turn(spent_s - (time.thread_time() - sending_s), time.monotonic() - begun_s, arrivals)
+    probe.stop()
+    return turn
+
+
+def _cores(turns: list[_Turn]) -> float:
+    return sum(turn.cpu_s for turn in turns) / sum(turn.passed_s for turn in turns)
+
+
+def _batches_a_second(turns: list[_Turn]) -> float:
+    return sum(len({a.batch_id for a in turn.arrivals}) for turn in turns) / sum(t.passed_s for t in turns)
+
+
+def _latency_ms(turns: list[_Turn], share: float) -> float:
+    return percentile([arrival.ms for turn in turns for arrival in turn.arrivals], share)
+
+
+def _row(case: str, metric: str, waiting: float, default: float) -> Row:
+    return Row(GROUP, case, metric, waiting, default, waiting / default, None, is_cost=True)

@@ -130,10 +130,11 @@ def _read_streams(values: Values) -> tuple[StreamRef, ...]:
 
 def _is_endpoint_elsewhere(values: Values) -> bool:
     """Return whether streams by name are at an AWS endpoint outside the region that awslabs' option names."""
+    endpoint_url = values[ENDPOINT_URL]
     is_named = values.is_given(STREAM_REGION) or values.is_given(STREAM_ARN)
-    if is_named or not values.is_prefixed(REGION) or values[ENDPOINT_URL] is None:
+    if endpoint_url is None or is_named or not values.is_prefixed(REGION):
         return False
-    return find_endpoint_region(values[ENDPOINT_URL]) not in (None, values[REGION])
+    return find_endpoint_region(endpoint_url) not in (None, values[REGION])
 
 
 def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_region: bool) -> str:

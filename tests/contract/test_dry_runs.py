@@ -32,7 +32,7 @@ def test_nothing_happens(stream: Any, api: BotoDryRuns) -> None:
 def test_record_of_the_dry_run(stream: Any, api: BotoDryRuns) -> None:
     """Every server refuses the record of the dry run, also one that knows none and would write it."""
     with pytest.raises(ServiceError):
-        api.run_put_records_dry()
+        api.dry_run_put_records()
     assert stream.data() == []
 
 

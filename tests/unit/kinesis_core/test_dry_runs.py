@@ -207,5 +207,5 @@ def test_success_is_an_error_of_its_own(canned: Canned) -> None:
     """That a dry run would have succeeded has a class of its own, and is not retried."""
     canned.refuse("DryRunOperationException")
     with pytest.raises(DryRunSucceededError) as caught:
-        make_api(canned).run_get_records_dry("iterator")
+        make_api(canned).dry_run_get_records("iterator")
     assert not caught.value.retryable

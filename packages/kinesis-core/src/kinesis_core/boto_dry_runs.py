@@ -62,12 +62,12 @@ class BotoDryRuns(BotoCaller):
             shard=shard_id,
         )
 
-    def run_get_records_dry(self, iterator: str) -> None:
+    def dry_run_get_records(self, iterator: str) -> None:
         stream = {"StreamARN": self.arn} if self.arn else {}
         request = {"ShardIterator": iterator, "Limit": 1, _PARAMETER: True}
         self._call("GetRecords", lambda: self._send("GetRecords", stream, request))
 
-    def run_put_records_dry(self) -> None:
+    def dry_run_put_records(self) -> None:
         request = {"Records": [_UNWRITABLE], _PARAMETER: True}
         self._call("PutRecords", lambda: self._send("PutRecords", self._stream, request))
 

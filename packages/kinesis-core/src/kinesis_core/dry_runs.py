@@ -10,7 +10,8 @@ out. So no call is made here that does harm when it is carried out:
 * Writing: a role that writes need not be allowed to read, so there is no harmless call that shows whether the server
   knows dry runs. Instead the record is one that cannot be written: without a partition key, and with a hash key beyond
   those of all shards. Kinesis looks at permissions first and at parameters then, so that its refusal says that the call
-  is allowed.
+  is allowed. Only a stream whose records Kinesis distributes itself takes such a record. AWS alone has such streams, and
+  knows dry runs in all regions.
 
 Only a denial stops a query here. Throttles, outages and servers that answer in other ways count for nothing: each call
 is tried once, and the first one that fails ends the check.
@@ -44,11 +45,11 @@ class DryRunApi(Protocol):
         """Return an iterator behind the last record of *shard_id*."""
         ...
 
-    def run_get_records_dry(self, iterator: str) -> None:
+    def dry_run_get_records(self, iterator: str) -> None:
         """Dry-run GetRecords for one record."""
         ...
 
-    def run_put_records_dry(self) -> None:
+    def dry_run_put_records(self) -> None:
         """Dry-run PutRecords with a record that cannot be written."""
         ...
 
@@ -91,12 +92,12 @@ def _try_reading(api: DryRunApi) -> None:
     if shard_id is None or not _would_succeed(lambda: api.get_iterator(shard_id, dry_run=True)):
         return
     iterator = api.get_iterator(shard_id, dry_run=False)
-    _would_succeed(lambda: api.run_get_records_dry(iterator))
+    _would_succeed(lambda: api.dry_run_get_records(iterator))
 
 
 def _try_writing(api: DryRunApi) -> None:
     api.find_shard()
-    _would_succeed(api.run_put_records_dry)
+    _would_succeed(api.dry_run_put_records)
 
 
 def _would_succeed(dry_run: Callable[[], object]) -> bool:

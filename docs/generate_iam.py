@@ -24,8 +24,24 @@ INTRODUCTION = """\
 <!-- Made by docs/generate_iam.py from kinesis_core/permissions.py. Change that, and run it again. -->
 
 These are all calls to AWS that source and sink make, each with the IAM action that it needs, and AWS's quota of it. When a
-permission is missing, the error names the action and what to allow it on: at `load()` or `start()` where driver and
-stream can tell, otherwise when the first task needs it.
+permission is missing, the error names the action and what to allow it on.
+
+## The check before a query starts
+
+The driver checks at `load()` and `start()` that its credentials allow the calls on the stream. DescribeStreamSummary and
+ListShards are carried out. GetShardIterator, GetRecords and PutRecords are dry runs (`DryRun`): Kinesis checks permissions
+and parameters, reads nothing and writes nothing. That takes up to four calls for each stream, each made once.
+
+* A denied call, or a KMS key that cannot be used, fails `load()` or `start()`. Throttles and outages do not.
+* The installed botocore must know `DryRun`, as 1.44 does. With an older one nothing but DescribeStreamSummary is called, and
+  a missing permission shows at the first call that needs it.
+* A server that does not know `DryRun` carries such a call out. The source therefore calls GetRecords only after a dry run of
+  GetShardIterator was answered as one. The sink's dry run has a record that no server can write: it has no partition key, and a
+  hash key beyond those of all shards. So the sink's check does not see a missing permission on the KMS key.
+* Streams that rows name are not checked, since the driver does not know them. For enhanced fan-out the driver asks for a
+  subscription to a shard that does not exist when a query starts.
+* The driver's credentials must allow the calls of the tasks as well. Where executors have others, such as those of their
+  instances, their errors come from the first task.
 """
 POLICIES_INTRODUCTION = """\
 ## Policies

@@ -8,6 +8,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
+from support.checks import CarriedOut
 from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
@@ -23,8 +24,9 @@ def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_qu
     stream.split()
     stream.put_numbers(30)
     there = stream.payloads
+    emulator.settings.fault = seen = CarriedOut()
     query = make_query(stream.options()).start(availableNow=True)
-    query.wait(lambda: emulator.calls.count("GetRecords") > 0, "first look")
+    query.wait(lambda: seen.calls["GetRecords"] > 0, "first look")
     stream.put_numbers(5)
     query.finish()
     assert set(query.payloads) >= set(there)

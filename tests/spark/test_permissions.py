@@ -9,7 +9,9 @@ from pyspark.sql import SparkSession
 
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.permissions import CALLS, Place, Purpose
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Fault
+from kinesis_emulator.requests import Request
+from spark_kinesis_source import KinesisDataSource
 from support.halves import batch_reader, open_writer, payloads, plan, streaming, write
 from support.key_services import KeyServices
 from support.lease_tables import DynamoDb, dynamodb
@@ -165,6 +167,88 @@ def test_missing_for_the_source(
     with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream") as caught:
         make_query(stream.options()).start().process_all()
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
+def test_load_without_permission(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
+) -> None:
+    """load() fails when any call of the query would be denied, also when it is first made by a task."""
+    emulator.settings.deny = {operation}
+    reader = spark.readStream.format("kinesis").options(**stream.options())
+    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream"):
+        reader.load()
+
+
+@pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
+def test_start_without_permission(emulator: Emulator, stream: StreamUnderTest, operation: str) -> None:
+    """With a schema of the user's, where Spark asks nothing at load(), a query fails before its first offset."""
+    emulator.settings.deny = {operation}
+    with (
+        streaming(stream.options()) as reader,
+        pytest.raises(AccessDeniedError, match=f"kinesis:{operation} on the stream"),
+    ):
+        reader.initialOffset()
+    with pytest.raises(AccessDeniedError, match=f"kinesis:{operation} on the stream"):
+        batch_reader(stream.options()).partitions()
+
+
+@pytest.mark.parametrize("operation", operations(Purpose.SINK))
+def test_sink_without_permission(emulator: Emulator, stream: StreamUnderTest, operation: str) -> None:
+    """A writer fails on the driver, before any task, when any call of the tasks would be denied."""
+    emulator.settings.deny = {operation}
+    with pytest.raises(AccessDeniedError, match=f"Allow the IAM action kinesis:{operation} on the stream"):
+        open_writer(sink_options(stream))
+
+
+def test_check_does_nothing(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """The checks read and write nothing, on a server that knows dry runs and on one that carries them out."""
+    for knows_dry_run in (True, False):
+        emulator.settings.knows_dry_run = knows_dry_run
+        stream = StreamUnderTest(stream.endpoint_url, f"orders-{knows_dry_run}")
+        stream.put_numbers(1)
+        seen = list[Request]()
+        emulator.settings.fault = seen.append
+        KinesisDataSource(stream.options()).schema()
+        open_writer(sink_options(stream))
+        assert [len(emulator.records(stream.name)), len(user_records(emulator, stream.name))] == [1, 1]
+        reads = [request for request in seen if request.action == "GetRecords"]
+        assert [request.is_dry_run for request in reads] == [True] * knows_dry_run
+        assert len(seen) <= 5 + 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("ProvisionedThroughputExceededException"),
+        Fault("LimitExceededException"),
+        Fault("InternalFailure", status=500),
+        Fault("KMSThrottlingException"),
+        Fault(drop_request=True),
+    ],
+    ids=lambda fault: str(fault.code),
+)
+def test_trouble_of_the_check(emulator: Emulator, stream: StreamUnderTest, fault: Fault) -> None:
+    """Throttles and outages of the checks fail no start, and are not waited for."""
+    calls: list[str] = []
+
+    def disturb(request: Request) -> Fault | None:
+        calls.append(request.action)
+        return None if request.action == "DescribeStreamSummary" else fault
+
+    emulator.settings.fault = disturb
+    KinesisDataSource(stream.options()).schema()
+    open_writer(sink_options(stream))
+    assert calls == ["DescribeStreamSummary", "ListShards"] * 2
+
+
+def test_key_of_the_stream(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A stream whose KMS key the role may not use fails load(), with the action on the key."""
+    emulator.settings.fault = lambda request: (
+        Fault("KMSAccessDeniedException") if request.action == "GetRecords" else None
+    )
+    with pytest.raises(AccessDeniedError, match="kms:Decrypt on the stream's KMS key"):
+        KinesisDataSource(stream.options()).schema()
 
 
 def test_missing_on_executors(emulator: Emulator, stream: StreamUnderTest) -> None:

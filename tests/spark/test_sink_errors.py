@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_emulator import Emulator, Fault
+from kinesis_emulator import Emulator, Fault, Request
+from support.checks import is_check
 from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import SECRET, StreamUnderTest
 
@@ -176,8 +177,8 @@ def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], 
 
 @pytest.mark.all_sparks
 def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A write that is refused for good fails the batch, with counts, code, shard and a hash of an example key."""
-    emulator.settings.deny = {"PutRecords"}
+    """A write that is refused for good, after the check at the start, fails the batch, with counts, code, shard and a hash of an example key."""
+    emulator.settings.fault = deny_tasks
     frame = spark.createDataFrame([("x", "secret-key")] * 10, "data string, partitionKey string").coalesce(1)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
         write(frame, sink_options(stream))
@@ -188,6 +189,12 @@ def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: Stre
     assert f"shard={emulator.shard_ids(stream.name)[0]}" in text
     assert hashlib.sha256(b"secret-key").hexdigest()[:16] in text
     assert "secret-key" not in text
+
+
+def deny_tasks(request: Request) -> Fault | None:
+    """Deny what tasks write, and not the driver's check: the permission was taken away in between."""
+    is_write = request.action == "PutRecords" and not is_check(request)
+    return Fault("AccessDeniedException") if is_write else None
 
 
 def test_out_of_time(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
@@ -208,11 +215,11 @@ def test_failed_batch_is_written_later(
     feed = Feed(spark, tmp_path / "feed", "data string")
     feed.add((str(number),) for number in range(100))
     query = SinkQuery(feed.frame(), tmp_path / "checkpoint", sink_options(stream))
-    emulator.settings.deny = {"PutRecords"}
+    emulator.settings.fault = deny_tasks
     with pytest.raises(Exception, match="100 user records could not be written"):
         query.start().process_all()
     assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
-    emulator.settings.deny = set()
+    emulator.settings.fault = None
     query.start().process_all().stop()
     from support.written import user_records
 

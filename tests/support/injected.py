@@ -7,6 +7,7 @@ from collections import Counter
 
 from kinesis_emulator import Fault, RandomFaults
 from kinesis_emulator.requests import Request
+from support.checks import is_check
 
 
 class InjectedFaults:
@@ -14,7 +15,8 @@ class InjectedFaults:
     A `Settings.fault`: a share of all calls fails in every way that a retry can cure, chosen by a seed.
 
     Attributes:
-        felt: How many calls of each action failed, or were done in part: each is made again.
+        felt: How many calls of each action failed, or were done in part: each is made again. The checks of permissions
+            before a query are not among them.
         calls: How many came in all.
     """
 
@@ -35,6 +37,6 @@ class InjectedFaults:
 
 def _is_felt(fault: Fault, request: Request) -> bool:
     """Return whether a call fails by it: a page may be empty, and a request has to be long to be done in part."""
-    if fault.empty_page:
+    if fault.empty_page or is_check(request):
         return False
     return not fault.fail_every or len(request.params["Records"]) >= fault.fail_every

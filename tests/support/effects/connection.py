@@ -26,12 +26,12 @@ THROUGH_PROXY = {"proxyAddress": "127.0.0.1", "proxyPort": "{wire_port}"}
 
 
 def asked(look: Callable[[Any], object]) -> Observe:
-    """Look at what Kinesis was asked last; None when it was asked nothing."""
+    """Look at what Kinesis was asked first; None when it was asked nothing."""
 
     def observe(world: World, options: Options) -> object:
         world.requests.clear()
         world.touch(options)
-        return look(world.requests[-1]) if world.requests else None
+        return look(world.requests[0]) if world.requests else None
 
     return observe
 

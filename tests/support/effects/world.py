@@ -34,7 +34,7 @@ class Half:
 
     name: str
     touch: Callable[[Options], object]
-    """Makes it call Kinesis once."""
+    """Makes it call Kinesis: first for a description of the stream."""
     parse: Callable[[Options], SourceOptions | SinkOptions]
 
     def connect(self, options: Options) -> ConnectionOptions:

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef
+from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef, region_notes
 from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNSUPPORTED, SPARK_OPTIONS
 from kinesis_credentials import DefaultChain, Profile, StaticKeys
 
@@ -82,6 +82,64 @@ def test_two_regions(given: dict[str, str], region: str, stream_region: str) -> 
     connection = connect(streamName="orders", **given)
     assert connection.region == region
     assert connection.region_of(connection.streams[0]) == stream_region
+
+
+ENDPOINT = "https://kinesis.eu-west-1.amazonaws.com"
+
+
+def read_by_awslabs(**given: object) -> ConnectionOptions:
+    return ConnectionOptions.from_values(
+        TABLE.read({"streamName": "orders", **given}), endpoint_goes_first=True
+    )
+
+
+@pytest.mark.parametrize("name", ["kinesis.region", "KINESIS.REGION"])
+@pytest.mark.parametrize("url", [ENDPOINT, "https://vpce-1a2b.kinesis.eu-west-1.vpce.amazonaws.com"])
+def test_region_of_awslabs(name: str, url: str) -> None:
+    """awslabs' region is where DynamoDB is asked, and its source calls Kinesis in the region of the endpoint: a line says so."""
+    given = {"streamName": "orders", "endpointUrl": url, name: "us-east-2"}
+    connection = read_by_awslabs(**given)
+    assert connection.region == "us-east-2"
+    assert connection.region_of(connection.streams[0]) == "eu-west-1"
+    assert region_notes(TABLE.read(given), connection) == (
+        "Option 'kinesis.region' set to 'us-east-2' is where STS and DynamoDB are asked. Kinesis is called in 'eu-west-1', the "
+        "region of 'endpointUrl'.",
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kinesis.region": "eu-west-1", "endpointUrl": ENDPOINT},
+        {"kinesis.region": "us-east-2", "endpointUrl": "https://kinesis.example.com"},
+        {"kinesis.region": "us-east-2"},
+        {"kinesis.region": "us-east-2", "kinesis.kinesisRegion": "eu-west-1", "endpointUrl": ENDPOINT},
+    ],
+)
+def test_regions_of_awslabs_that_agree(given: dict[str, str]) -> None:
+    """Where nothing contradicts the endpoint, nothing is said."""
+    assert region_notes(TABLE.read(given), read_by_awslabs(**given)) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"region": "us-east-2"},
+        {"regionName": "us-east-2"},
+        {"kinesis.region": "us-east-2", "kinesis.kinesisRegion": "us-east-2"},
+        {"kinesis.region": "us-east-2", "streamARN": ARN},
+    ],
+)
+def test_regions_that_contradict(given: dict[str, str]) -> None:
+    """Any other region that is not the endpoint's stays an error: our own, qubole's, that of the streams, beside an ARN."""
+    with pytest.raises(OptionError, match="The regions contradict each other"):
+        read_by_awslabs(endpointUrl=ENDPOINT, **given)
+
+
+def test_region_of_awslabs_in_a_sink() -> None:
+    """For writing it stays an error as well: awslabs' sink writes to that region, and not to the endpoint's."""
+    with pytest.raises(OptionError, match="The regions contradict each other"):
+        connect(streamName="orders", endpointUrl=ENDPOINT, **{"kinesis.region": "us-east-2"})
 
 
 def test_region_beside_an_arn() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import Option, OptionTable, Unneeded, Unsupported
+from kinesis_core.options.clamps import clamped_integer
 from kinesis_core.options.option import awslabs, databricks, qubole
 from kinesis_core.options.parsers import duration, integer, text
 
@@ -55,6 +56,31 @@ TABLE = OptionTable(
     unneeded=(Unneeded(("metadataPath", "kinesis.internal.*"), "Spark's checkpoint holds all progress"),),
     let_through=("path", "checkpointlocation"),
 )
+
+
+RETRIES = Option[int](
+    name="maxRetries",
+    meaning="How often a call is tried again.",
+    parser=integer(0, 100, "retries"),
+    default=5,
+    default_text="5",
+    group="Retries",
+    aliases=(awslabs("kinesis.clientNumRetries", clamped_integer(0, 100, "retries")),),
+)
+
+
+def test_value_that_counts_as_the_nearest() -> None:
+    """A value that another connector takes counts as the nearest of ours, and a line says so; by our own name it is refused."""
+    table = OptionTable((RETRIES,))
+    values = table.read({"KINESIS.clientNumRetries": "1000"})
+    assert values[RETRIES] == 100
+    assert values.notes == (
+        "Option 'KINESIS.clientNumRetries' set to '1000' counts as 100, the nearest value.",
+    )
+    assert table.read({"clientNumRetries": "100"}).notes == ()
+    assert table.read({"clientNumRetries": "1000", "maxRetries": "100"})[RETRIES] == 100
+    with pytest.raises(OptionError, match=r"'maxRetries' accepts 0 to 100 retries; got '1000'\."):
+        table.read({"maxRetries": "1000"})
 
 
 def test_defaults() -> None:

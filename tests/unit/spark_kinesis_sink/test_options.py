@@ -105,6 +105,31 @@ def test_refusals(given: dict[str, str | None], message: str) -> None:
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "setting", "parsed", "shown"),
+    [
+        ("kinesis.sink.recordTtl", "172800000", "record_ttl_s", 86_400.0, "1 d"),
+        ("kinesis.sink.recordTtl", "9223372036854775", "record_ttl_s", 86_400.0, "1 d"),
+        ("kinesis.sink.recordMaxBufferedTimeMs", "600000", "record_max_buffered_time_s", 300.0, "5 m"),
+    ],
+)
+def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, shown: str) -> None:
+    """A value that awslabs takes counts as the largest of ours, and a line in the log says so."""
+    options = parse(**{name: value})
+    assert getattr(options.producer, setting) == parsed
+    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"recordTtlMs": "172800000"}, {"kinesis.sink.recordTtl": "99"}, {"kinesis.sink.recordTtl": "-1"}],
+)
+def test_values_that_stay_refused(given: dict[str, str]) -> None:
+    """Our own names keep their domains, and what awslabs refuses stays refused."""
+    with pytest.raises(OptionError, match="accepts a duration of 100 ms to 1 d"):
+        parse(**given)
+
+
 def test_heap_left_alone() -> None:
     """Who wants the garbage collector to see everything in a worker says so, to the sink as to the source."""
     assert not parse(freezeWorkerHeap="false").freeze_worker_heap

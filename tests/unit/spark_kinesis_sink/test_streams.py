@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kinesis_core.boto_dry_runs import knows_dry_run
 from kinesis_core.connections import open_stream
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.streams import check_stream
@@ -25,13 +26,20 @@ def test_once_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     options = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1"})
     assert options.stream is not None
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
-    asked = []
+    asked, expected = [], []
     for key_id in ("AKIAFIRST", "AKIASECOND"):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
         canned = Canned()
-        canned.serve(open_stream(options.connection, options.stream).client)
+        client = open_stream(options.connection, options.stream).client
+        canned.serve(client)
         canned.answer(SUMMARY)
+        canned.answer({"Shards": []})
+        canned.refuse("InvalidArgumentException")
         for _ in range(2):
             check_stream(options)
         asked += [action for action, _ in canned.asked]
-    assert asked == ["DescribeStreamSummary"] * 2
+        expected += [
+            "DescribeStreamSummary",
+            *(["ListShards", "PutRecords"] if knows_dry_run(client) else []),
+        ]
+    assert asked == expected

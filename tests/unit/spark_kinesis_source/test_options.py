@@ -536,3 +536,58 @@ def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
 def test_origins() -> None:
     """Every connector is represented among the names."""
     assert {alias.origin for option in SOURCE_OPTIONS.options for alias in option.aliases} == set(Origin)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "parsed", "shown"),
+    [
+        ("kinesis.getRecords.fetchIntervalMs", "120000", "min_fetch_period_s", 60.0, "1 m"),
+        ("kinesis.clientNumRetries", "2147483647", "connection.max_retries", 100, "100"),
+        ("kinesis.clientRetryIntervalsMs", "600000", "connection.retry_interval_s", 300.0, "5 m"),
+        ("kinesis.clientMaxRetryIntervalMs", "600000", "connection.max_retry_interval_s", 300.0, "5 m"),
+        ("kinesis.subscribeToShard.timeoutSec", "0", "fan_out.settings.timeout_s", 1.0, "1 s"),
+        ("kinesis.subscribeToShard.timeoutSec", "7200", "fan_out.settings.timeout_s", 3600.0, "1 h"),
+        ("kinesis.subscribeToShard.maxRetries", "5000", "fan_out.settings.retries", 1000, "1000"),
+    ],
+)
+def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object, shown: str) -> None:
+    """A value that awslabs takes counts as the nearest of ours, and a line in the log says so."""
+    options = parse(**{name: value}, consumerType="SubscribeToShard", consumerName="me")
+    assert look_up(options, attribute) == parsed
+    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("minFetchPeriod", "120000"),
+        ("maxRetries", "101"),
+        ("maxRetryInterval", "301"),
+        ("subscribeTimeout", "0"),
+        ("subscribeRetries", "1001"),
+        ("kinesis.clientNumRetries", "-1"),
+        ("kinesis.client.numRetries", "101"),
+    ],
+)
+def test_values_that_stay_refused(name: str, value: str) -> None:
+    """Our own names and those of others keep their domains, and what awslabs refuses stays refused."""
+    with pytest.raises(OptionError, match="accepts"):
+        parse(**{name: value})
+
+
+def test_region_of_awslabs() -> None:
+    """A job of awslabs whose region is not the endpoint's publishes there, under awslabs' table name, and reads at the endpoint."""
+    options = SourceOptions.parse(
+        {
+            "kinesis.region": "us-east-2",
+            "kinesis.streamName": "orders",
+            "kinesis.endpointUrl": "https://kinesis.eu-west-1.amazonaws.com",
+            "kinesis.metadataCommitterType": "DYNAMODB",
+        }
+    )
+    connection = options.connection
+    assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
+    assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
+    assert [
+        note.startswith("Option 'kinesis.region' set to 'us-east-2' is where") for note in options.notes
+    ] == [True]

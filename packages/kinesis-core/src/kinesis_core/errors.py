@@ -17,6 +17,7 @@ Every error of the core, one class per situation that a caller can act on.
         ├── InvalidRequestError
         ├── IteratorExpiredError        renew the iterator and go on
         ├── ResourceInUseError          somebody else, or oneself a moment ago, holds it
+        ├── DryRunSucceededError        the call would have succeeded
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
         └── MalformedAnswerError        retryable
@@ -151,6 +152,10 @@ class IteratorExpiredError(ServiceError):
 
 class ResourceInUseError(ServiceError):
     """A consumer's shard was subscribed to less than 5 seconds ago, or somebody else has taken it or its name."""
+
+
+class DryRunSucceededError(ServiceError):
+    """The call was a dry run and would have succeeded without it."""
 
 
 class ThrottledError(ServiceError):

@@ -108,10 +108,10 @@ CALLS = (
         "ListShards",
         (STREAM,),
         (
-            Use(Purpose.SOURCE, _DRIVER, "every `shardDiscoveryInterval`, and when a shard ends"),
             Use(
-                Purpose.SINK, _EXECUTORS, "once for each stream that a worker writes to, and after a reshard"
+                Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, and when a shard ends"
             ),
+            Use(Purpose.SINK, _BOTH, "when a query starts, once in a worker, and after a reshard"),
         ),
         "1,000 calls a second, per stream",
     ),
@@ -119,14 +119,26 @@ CALLS = (
         "kinesis",
         "GetShardIterator",
         (STREAM,),
-        (Use(Purpose.SOURCE, _BOTH, "at the start of a shard's range, and for each look ahead"),),
+        (
+            Use(
+                Purpose.SOURCE,
+                _BOTH,
+                "at the start of a query and of a shard's range, and for each look ahead",
+            ),
+        ),
         "5 calls a second, per shard",
     ),
     Call(
         "kinesis",
         "GetRecords",
         (STREAM,),
-        (Use(Purpose.SOURCE, _BOTH, "the driver to find where a batch ends, a task to read it"),),
+        (
+            Use(
+                Purpose.SOURCE,
+                _BOTH,
+                "a dry run at the start; the driver to find where a batch ends, a task to read it",
+            ),
+        ),
         "5 calls and 2 MiB a second, per shard, shared by all its polling consumers",
     ),
     Call(
@@ -178,7 +190,7 @@ CALLS = (
         "kinesis",
         "PutRecords",
         (STREAM,),
-        (Use(Purpose.SINK, _EXECUTORS, "for up to 500 records and 10 MiB each"),),
+        (Use(Purpose.SINK, _BOTH, "a dry run at the start; tasks for up to 500 records and 10 MiB each"),),
         "1,000 records and 1 MiB a second, per shard",
     ),
     Call(

@@ -9,6 +9,7 @@ import botocore.exceptions as boto
 
 from kinesis_core.errors import (
     AccessDeniedError,
+    DryRunSucceededError,
     InvalidRequestError,
     IteratorExpiredError,
     MalformedAnswerError,
@@ -48,6 +49,7 @@ _BY_CODE: Mapping[str, type[ServiceError]] = {
     "ExpiredTokenException": AccessDeniedError,
     "OptInRequired": AccessDeniedError,
     "ResourceInUseException": ResourceInUseError,
+    "DryRunOperationException": DryRunSucceededError,
     "InternalFailureException": UnavailableError,
     "InternalFailure": UnavailableError,
 }

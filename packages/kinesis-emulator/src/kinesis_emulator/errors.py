@@ -64,6 +64,10 @@ def access_denied(action: str, resource: str, account_id: str) -> AwsError:
     )
 
 
+def dry_run_succeeded() -> AwsError:
+    return AwsError("DryRunOperationException", "The request would have succeeded without DryRun.")
+
+
 def validation(member: str, value: Any, constraint: str) -> AwsError:
     """
     Return the error for a parameter outside its domain.

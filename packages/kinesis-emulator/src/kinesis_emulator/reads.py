@@ -34,6 +34,7 @@ def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
         shard = known_shard(stream, request.text("ShardId"), now_ms)
         shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
+        service.end_dry_run(request)
         rate, now_s = service.settings.limits.iterators_per_s, service.clock()
         if not shard.rates.iterators.admits(rate, now_s):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
@@ -51,6 +52,7 @@ def get_records(service: Service, request: Request) -> bytes:
     check_iterator_age(iterator, now_ms, service.settings.iterator_life_s)
     with stream.lock:
         shard = known_shard(stream, iterator.shard_id, now_ms)
+        service.end_dry_run(request)
         _admit(stream, shard, limits, now_s)
         size = PageSize(limit or limits.get_records_max_records, limits.get_records_max_bytes)
         page = next_page(stream, shard, iterator.position, size, service.settings, now_ms)

@@ -95,6 +95,14 @@ class Request:
             raise validation(name, value, f"Member must have value less than or equal to {highest}")
         return value
 
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether the call is to be checked and not carried out."""
+        value = self.params.get("DryRun")
+        if value is not None and not isinstance(value, bool):
+            raise _unexpected_type("DryRun")
+        return value is True
+
     def integer(self, name: str, lowest: int, highest: int | None = None) -> int:
         value = self.optional_integer(name, lowest, highest)
         if value is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from kinesis_emulator.calls import Calls
-from kinesis_emulator.errors import AwsError, access_denied, invalid_argument
+from kinesis_emulator.errors import AwsError, access_denied, dry_run_succeeded, invalid_argument
 from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.half_done import list_some, put_some, stand_still
 from kinesis_emulator.limits import Limits, RateWindow
@@ -74,6 +74,8 @@ class Settings:
     """How long a subscription waits for records before it sends an event without any."""
     deny: set[str] = field(default_factory=set)
     """Actions that are answered with AccessDeniedException."""
+    knows_dry_run: bool = True
+    """Whether `DryRun` counts; a server from before September 2026 carries the call out."""
     fault: Callable[[Request], Fault | None] | None = None
     """Asked before each call, by several threads at once; a function, a `FaultScript` or `RandomFaults`."""
     hide_children_s: float = 0.0
@@ -146,6 +148,17 @@ class Service:
         elif name is not None and not arn.endswith(f"/{name}"):
             raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
         return self.store.get(arn)
+
+    def end_dry_run(self, request: Request) -> None:
+        """
+        End a dry run whose request is good.
+
+        Operations call this after their checks, and before they count, read or write anything.
+
+        Source: https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html
+        """
+        if self.settings.knows_dry_run and request.is_dry_run:
+            raise dry_run_succeeded()
 
     def admit(self, action: str, resource: str, rate: int | None) -> None:
         """Count a control-plane call on *resource*, or refuse it with a LimitExceededException."""

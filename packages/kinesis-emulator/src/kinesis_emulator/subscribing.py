@@ -24,8 +24,7 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
         shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
         _check_seat(service, stream, consumer, shard_id, now_s)
-        if request.params.get("DryRun"):
-            raise AwsError("DryRunOperationException", "The request would have succeeded without DryRun.")
+        service.end_dry_run(request)
         seat = consumer.seats[shard_id] = Seat(now_s)
         shard.changed.notify_all()  # whoever had the seat
     return Subscription(service, stream, shard, consumer, seat, position)

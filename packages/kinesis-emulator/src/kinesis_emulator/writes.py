@@ -43,6 +43,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
     entry = _entry(request.params, "")
     _check_size(service.settings.limits, stream, entry)
     _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
+    service.end_dry_run(request)
     with stream.lock:
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
@@ -55,6 +56,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
 def put_records(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     entries = _entries(service.settings.limits, stream, request.params.get("Records"))
+    service.end_dry_run(request)
     with stream.lock:
         results = [_put_one(service, stream, entry) for entry in entries]
         _tidy(service, stream)

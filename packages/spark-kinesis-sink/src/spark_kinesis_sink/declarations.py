@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kinesis_core.options import Option, Scope, Unneeded
+from kinesis_core.options.clamps import clamped_duration
 from kinesis_core.options.option import awslabs, qubole
 from kinesis_core.options.parsers import boolean, duration, integer
 from kinesis_core.producing import ProducerSettings
 
 WRITING = "Writing"
 _DAY_S = 86400
+_LONGEST_BUFFERED_S = 300
 _DEFAULTS = ProducerSettings()
 
 AGGREGATION_ENABLED = Option[bool](
@@ -37,13 +39,13 @@ RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
     meaning="How long a row waits for others to share an aggregate and a request with: no longer than a quarter of `recordTtlMs`. "
     "The end of a task waits for none.",
-    parser=duration(0, 300, "ms"),
+    parser=duration(0, _LONGEST_BUFFERED_S, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
     default_text=f"{_DEFAULTS.record_max_buffered_time_s * 1000:g} ms",
     group=WRITING,
     scope=Scope.SINK,
     aliases=(
-        awslabs("kinesis.sink.recordMaxBufferedTimeMs"),
+        awslabs("kinesis.sink.recordMaxBufferedTimeMs", clamped_duration(0, _LONGEST_BUFFERED_S, "ms")),
         qubole("kinesis.executor.recordMaxBufferedTime"),
     ),
 )
@@ -65,7 +67,7 @@ RECORD_TTL = Option[float](
     default_text=f"{_DEFAULTS.record_ttl_s * 1000:g} ms",
     group=WRITING,
     scope=Scope.SINK,
-    aliases=(awslabs("kinesis.sink.recordTtl"),),
+    aliases=(awslabs("kinesis.sink.recordTtl", clamped_duration(0.1, _DAY_S, "ms")),),
 )
 
 WRITING_OPTIONS = (

@@ -50,7 +50,7 @@ class SinkOptions:
     producer: ProducerSettings
     freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
     notes: tuple[str, ...] = field(default=(), eq=False)
-    """A line for the log for each option that was accepted and is not needed."""
+    """A line for the log for each option that was accepted and is not needed, or counts as something else."""
 
     @property
     def stream(self) -> StreamRef | None:

@@ -1,10 +1,12 @@
-"""The stream that is written to, as far as the driver cares: that it is there."""
+"""The stream that is written to, as far as the driver cares: that it is there, and may be written to."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from kinesis_core.boto_dry_runs import open_dry_runs
 from kinesis_core.connections import find_session, open_stream
+from kinesis_core.dry_runs import check_writing
 from kinesis_core.logs import get_logger
 from spark_kinesis_sink.options import SinkOptions
 
@@ -13,7 +15,9 @@ log = get_logger("spark_kinesis_sink")
 
 def check_stream(options: SinkOptions) -> None:
     """
-    See once in a process that the stream of *options* is there, with one DescribeStreamSummary; streams that rows name are not.
+    See once in a process that the stream of *options* is there and may be written to; streams that rows name are not seen to.
+
+    That takes one DescribeStreamSummary, one ListShards and a dry run of PutRecords.
 
     Spark makes a writer for each micro-batch, mostly in the same process, and another one to commit it.
     It may be in the middle of a query, after a pause of Spark's workers, so it is as patient as any call.
@@ -30,3 +34,6 @@ def _check(options: SinkOptions, _session: object) -> None:
         log.info("option.ignored", note=note)
     if options.stream is not None:
         open_stream(options.connection, options.stream).describe()
+        dry_runs = open_dry_runs(options.connection, options.stream)
+        if dry_runs is not None:
+            check_writing(dry_runs)

@@ -18,6 +18,7 @@ from kinesis_core.options import (
     Values,
     begins_inside_aggregates,
     position_in,
+    region_notes,
 )
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
@@ -121,7 +122,7 @@ class SourceOptions:
     lease_table: LeaseTableOptions | None
     """None when nothing is published."""
     notes: tuple[str, ...] = field(default=(), eq=False)
-    """A line for the log for each option that was accepted and is not needed."""
+    """A line for the log for each option that was accepted and is not needed, or counts as something else."""
 
     @staticmethod
     def parse(given: Mapping[str, object]) -> SourceOptions:
@@ -133,7 +134,7 @@ class SourceOptions:
                 other, or the stream or region is missing.
         """
         values = SOURCE_OPTIONS.read(given)
-        connection = ConnectionOptions.from_values(values)
+        connection = ConnectionOptions.from_values(values, endpoint_goes_first=True)
         _check_together(values, connection)
         start = values[STARTING_POSITION]
         min_fetch_period_s, idle_notes = _read_fetch_period(values)
@@ -162,7 +163,11 @@ class SourceOptions:
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
-            notes=values.notes + idle_notes + list_idle(values) + lease_notes,
+            notes=values.notes
+            + region_notes(values, connection)
+            + idle_notes
+            + list_idle(values)
+            + lease_notes,
         )
 
     def for_batch_read(self) -> SourceOptions:

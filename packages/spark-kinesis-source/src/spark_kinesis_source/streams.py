@@ -7,7 +7,9 @@ from collections.abc import Collection
 
 from attrs import evolve
 
+from kinesis_core.boto_dry_runs import open_dry_runs
 from kinesis_core.connections import open_stream
+from kinesis_core.dry_runs import check_reading
 from kinesis_core.lease_publisher import LeasePublisher
 from kinesis_core.lease_table import open_table
 from kinesis_core.options import ConnectionOptions
@@ -25,7 +27,7 @@ CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S = 0.2, 1.0
 
 def check_streams(connection: ConnectionOptions) -> None:
     """
-    See that every stream is there and may be read, with one DescribeStreamSummary each.
+    See that every stream is there and may be read, with one DescribeStreamSummary each and dry runs of what follows.
 
     Raises:
         ServiceError: A stream is missing, access is denied, or Kinesis cannot be reached.
@@ -33,6 +35,9 @@ def check_streams(connection: ConnectionOptions) -> None:
     hasty = _hasten(connection)
     for ref in connection.streams:
         open_stream(hasty, ref).describe()
+        dry_runs = open_dry_runs(hasty, ref)
+        if dry_runs is not None:
+            check_reading(dry_runs)
 
 
 def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Planner:

@@ -1,6 +1,6 @@
 """Options: each is declared once, and parsed into types before any call to AWS."""
 
-from kinesis_core.options.connection import ConnectionOptions, StreamRef
+from kinesis_core.options.connection import ConnectionOptions, StreamRef, region_notes
 from kinesis_core.options.option import (
     Alias,
     BadValueError,
@@ -44,4 +44,5 @@ __all__ = [
     "Values",
     "begins_inside_aggregates",
     "position_in",
+    "region_notes",
 ]

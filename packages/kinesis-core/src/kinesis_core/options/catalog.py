@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole
 from kinesis_core.options.parsers import boolean, duration, integer, region, stream_arns, stream_names, url
@@ -13,6 +14,8 @@ WORKERS = "Spark's Python workers"
 
 _LONGEST_RETRY_S = 300
 _MILLISECONDS = duration(0, _LONGEST_RETRY_S, "ms")
+_AWSLABS_MILLISECONDS = clamped_duration(0, _LONGEST_RETRY_S, "ms")
+_MOST_RETRIES = 100
 
 STREAM_NAME = Option[tuple[str, ...]](
     name="streamName",
@@ -77,11 +80,14 @@ MAX_RETRIES = Option[int](
         "times `maxRetryInterval`. 0 means one attempt. Throttles do not count: they are waited out. What the sink "
         "writes is tried again until `recordTtlMs`."
     ),
-    parser=integer(0, 100, "retries"),
+    parser=integer(0, _MOST_RETRIES, "retries"),
     default=5,
     default_text="5",
     group=RETRIES,
-    aliases=(awslabs("kinesis.clientNumRetries"), qubole("kinesis.client.numRetries")),
+    aliases=(
+        awslabs("kinesis.clientNumRetries", clamped_integer(0, _MOST_RETRIES, "retries")),
+        qubole("kinesis.client.numRetries"),
+    ),
 )
 RETRY_INTERVAL = Option[float](
     name="retryInterval",
@@ -91,7 +97,7 @@ RETRY_INTERVAL = Option[float](
     default_text="1 s",
     group=RETRIES,
     aliases=(
-        awslabs("kinesis.clientRetryIntervalsMs", _MILLISECONDS),
+        awslabs("kinesis.clientRetryIntervalsMs", _AWSLABS_MILLISECONDS),
         qubole("kinesis.client.retryIntervalMs", _MILLISECONDS),
     ),
 )
@@ -105,7 +111,7 @@ MAX_RETRY_INTERVAL = Option[float](
     default_text="10 s",
     group=RETRIES,
     aliases=(
-        awslabs("kinesis.clientMaxRetryIntervalMs", _MILLISECONDS),
+        awslabs("kinesis.clientMaxRetryIntervalMs", _AWSLABS_MILLISECONDS),
         qubole("kinesis.client.maxRetryIntervalMs", _MILLISECONDS),
     ),
 )

@@ -23,6 +23,7 @@ from kinesis_credentials import (
     CredentialSpec,
     DefaultChain,
     find_arn_region,
+    find_endpoint_region,
     resolve_region,
 )
 
@@ -65,9 +66,14 @@ class ConnectionOptions:
     """Where streams are that are named without an ARN, if that is not *region*."""
 
     @staticmethod
-    def from_values(values: Values, *, needs_stream: bool = True) -> ConnectionOptions:
+    def from_values(
+        values: Values, *, needs_stream: bool = True, endpoint_goes_first: bool = False
+    ) -> ConnectionOptions:
         """
         Return what the shared options in *values* say; calls nothing over the network.
+
+        With *endpoint_goes_first* awslabs' `kinesis.region` does not contradict an AWS endpoint in another region. Its
+        source calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
 
         Raises:
             OptionError: No stream is named, two options contradict each other, keys are incomplete, or no region
@@ -78,7 +84,8 @@ class ConnectionOptions:
             hint = " What load() is given names no stream." if values.path is not None else ""
             raise OptionError(f"Option 'streamName' or 'streamARN' is required.{hint}")
         credentials = read_credentials(values)
-        stream_region = _read_stream_region(values, credentials)
+        is_elsewhere = endpoint_goes_first and _is_endpoint_elsewhere(values)
+        stream_region = _read_stream_region(values, credentials, has_region=not is_elsewhere)
         retry_s, max_retry_s = _read_retry_intervals(values)
         return ConnectionOptions(
             streams=streams,
@@ -97,6 +104,16 @@ class ConnectionOptions:
         return stream.region or self.stream_region or self.region
 
 
+def region_notes(values: Values, connection: ConnectionOptions) -> tuple[str, ...]:
+    """Return a line for the log where the region that is named is not the one that Kinesis is called in."""
+    if connection.stream_region is None or values.is_given(STREAM_REGION):
+        return ()
+    return (
+        f"Option 'kinesis.region' set to '{connection.region}' is where STS and DynamoDB are asked. Kinesis is called in "
+        f"'{connection.stream_region}', the region of 'endpointUrl'.",
+    )
+
+
 def _read_streams(values: Values) -> tuple[StreamRef, ...]:
     names, arns = values[STREAM_NAME], values[STREAM_ARN]
     if not arns:
@@ -111,11 +128,20 @@ def _read_streams(values: Values) -> tuple[StreamRef, ...]:
     return streams
 
 
-def _read_stream_region(values: Values, credentials: CredentialSpec) -> str:
+def _is_endpoint_elsewhere(values: Values) -> bool:
+    """Return whether streams by name are at an AWS endpoint outside the region that awslabs' option names."""
+    endpoint_url = values[ENDPOINT_URL]
+    is_named = values.is_given(STREAM_REGION) or values.is_given(STREAM_ARN)
+    if endpoint_url is None or is_named or not values.is_prefixed(REGION):
+        return False
+    return find_endpoint_region(endpoint_url) not in (None, values[REGION])
+
+
+def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_region: bool) -> str:
     try:
         return resolve_region(
             credentials,
-            region=values[STREAM_REGION] or values[REGION],
+            region=values[STREAM_REGION] or (values[REGION] if has_region else None),
             arns=values[STREAM_ARN],
             endpoint_url=values[ENDPOINT_URL],
         )

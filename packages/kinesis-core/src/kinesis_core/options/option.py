@@ -44,6 +44,10 @@ class BadValueError(ValueError):
         self.hides_value = hides_value
 
 
+def _counts_as_it_is(_: str) -> str:
+    return ""
+
+
 @frozen(eq=False)
 class Parser(Generic[T_co]):
     """How text becomes a value: *domain* completes the sentence "Option 'x' accepts ..."."""
@@ -51,6 +55,8 @@ class Parser(Generic[T_co]):
     domain: str
     parse: Callable[[str], T_co]
     """Raises `BadValueError` for text outside the domain."""
+    note: Callable[[str], str] = _counts_as_it_is
+    """Returns what the log says of text that counts as another value, else ""."""
 
 
 @frozen(eq=False)

@@ -91,7 +91,7 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
             raise BadValueError("The units are ms, s, m, h and d.")
         return _check_range(float(amount * _SECONDS[unit or default_unit]), low_s, high_s)
 
-    bounds = f"{_show_seconds(low_s)} to {_show_seconds(high_s)}"
+    bounds = f"{show_seconds(low_s)} to {show_seconds(high_s)}"
     return Parser(f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)", parse)
 
 
@@ -234,7 +234,8 @@ def _split_list(text: str, check: Callable[[str], object]) -> tuple[str, ...]:
     return items
 
 
-def _show_seconds(seconds: float) -> str:
+def show_seconds(seconds: float) -> str:
+    """Return *seconds* in the unit that reads best."""
     if seconds and seconds < 1:
         return f"{seconds * 1000:g} ms"
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import BadValueError, Option, Parser, Unneeded, Unsupported, normalise
+from kinesis_core.options.option import (
+    PREFIX,
+    BadValueError,
+    Option,
+    Parser,
+    Unneeded,
+    Unsupported,
+    normalise,
+)
 
 T = TypeVar("T")
 
@@ -59,7 +67,7 @@ class Values:
 
     _given: Mapping[str, _Given]
     notes: tuple[str, ...]
-    """One line for each name that was accepted and is not needed, for the log."""
+    """One line for the log for each name that was accepted and is not needed, or whose value counts as another."""
     path: str | None
     """What the user gave to Spark's `load(path)`; it names no stream."""
 
@@ -74,6 +82,11 @@ class Values:
         """Return whether the user set *option* by its name *name*, in whatever case, with or without the prefix."""
         given = self._given.get(option.name)
         return given is not None and normalise(given.name) == normalise(name)
+
+    def is_prefixed(self, option: Option[Any]) -> bool:
+        """Return whether the user set *option* by a name that begins with `kinesis.`, as awslabs' names do."""
+        given = self._given.get(option.name)
+        return given is not None and given.name.strip().lower().startswith(PREFIX)
 
     def label(self, option: Option[Any]) -> str:
         """Return the option's name for an error: as the user wrote it, with ours beside it."""
@@ -118,6 +131,8 @@ class OptionTable:
             text = _to_text(value)
             if spelling := self._spellings.get(normalise(name)):
                 self._add(found, _Given(name, spelling, text, spelling.parse(text)))
+                if note := spelling.parser.note(text):
+                    notes.append(f"Option '{name}' set to {_show(text)} {note}.")
             elif name.lower() in self.let_through:
                 if name.lower() in _LOAD_NAMES:
                     path = text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kinesis_core.options import Option, Parser, Scope
+from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.option import awslabs, databricks
 from kinesis_core.options.parsers import boolean, duration, integer, list_of, matching, one_of, text
 
 FAN_OUT = "Enhanced fan-out"
 _HOUR_S = 3600
+_MOST_RETRIES = 1000
 _NAME = r"[a-zA-Z0-9_.-]{1,128}"
 _ARN = rf"arn:aws[a-z-]*:kinesis:[a-z0-9-]+:\d{{12}}:stream/{_NAME}/consumer/{_NAME}:\d+"
 
@@ -105,19 +107,19 @@ SUBSCRIBE_TIMEOUT = Option[float](
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(
-        awslabs("kinesis.subscribeToShard.timeoutSec"),
+        awslabs("kinesis.subscribeToShard.timeoutSec", clamped_duration(1, _HOUR_S, "s", least_s=0)),
         databricks("registerConsumerTimeoutInterval"),
     ),
 )
 SUBSCRIBE_RETRIES = Option[int](
     name="subscribeRetries",
     meaning="How many more subscriptions in a row are tried after one that brought no event.",
-    parser=integer(0, 1000),
+    parser=integer(0, _MOST_RETRIES),
     default=10,
     default_text="10",
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.subscribeToShard.maxRetries"),),
+    aliases=(awslabs("kinesis.subscribeToShard.maxRetries", clamped_integer(0, _MOST_RETRIES)),),
 )
 FAN_OUT_FALLBACK = Option[bool](
     name="fanOutFallback",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kinesis_core.options import Option, Scope
+from kinesis_core.options.clamps import clamped_duration
 from kinesis_core.options.option import awslabs, databricks, qubole
 from kinesis_core.options.parsers import BYTES_PER_SHARD_AND_SECOND, boolean, duration, integer, number
 from spark_kinesis_source.declarations.batches import HOW_MUCH
 
 _MEBIBYTE = 1024 * 1024
+_LONGEST_PERIOD_S = 60
 
 MAX_RECORDS_PER_FETCH = Option[int](
     name="maxRecordsPerFetch",
@@ -26,12 +28,15 @@ MAX_RECORDS_PER_FETCH = Option[int](
 MIN_FETCH_PERIOD = Option[float](
     name="minFetchPeriod",
     meaning="The least time between two GetRecords calls on a shard, which allows 5 a second to all its consumers.",
-    parser=duration(0, 60, "ms"),
+    parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=0.2,
     default_text="200 ms",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.getRecords.fetchIntervalMs"), databricks("minFetchPeriod")),
+    aliases=(
+        awslabs("kinesis.getRecords.fetchIntervalMs", clamped_duration(0, _LONGEST_PERIOD_S, "ms")),
+        databricks("minFetchPeriod"),
+    ),
 )
 ADD_IDLE_TIME = Option[bool](
     name="addIdleTimeBetweenReads",
@@ -46,7 +51,7 @@ ADD_IDLE_TIME = Option[bool](
 IDLE_TIME = Option[float](
     name="idleTimeBetweenReadsInMs",
     meaning="The `minFetchPeriod` when `addIdleTimeBetweenReads` is true.",
-    parser=duration(0, 60, "ms"),
+    parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=1.0,
     default_text="1000 ms",
     group=HOW_MUCH,

@@ -1,0 +1,46 @@
+"""The check of permissions does no harm, whether a server knows dry runs or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_core.boto_dry_runs import BotoDryRuns, open_dry_runs
+from kinesis_core.dry_runs import check_reading, check_writing
+from kinesis_core.errors import DryRunSucceededError, ServiceError
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import StaticKeys
+
+
+@pytest.fixture
+def api(endpoint_url: str, stream: Any) -> BotoDryRuns:
+    ref = StreamRef(stream.name)
+    connection = ConnectionOptions((ref,), "us-east-1", endpoint_url, StaticKeys("key", "secret"))
+    api = open_dry_runs(connection, ref)
+    assert api is not None
+    return api
+
+
+def test_nothing_happens(stream: Any, api: BotoDryRuns) -> None:
+    """Where everything is allowed the checks raise nothing, and write nothing."""
+    check_reading(api)
+    check_writing(api)
+    assert stream.data() == []
+
+
+def test_record_of_the_dry_run(stream: Any, api: BotoDryRuns) -> None:
+    """Every server refuses the record of the dry run, also one that knows none and would write it."""
+    with pytest.raises(ServiceError):
+        api.dry_run_put_records()
+    assert stream.data() == []
+
+
+@pytest.mark.deviates("kinesis-local", "does not know DryRun")
+@pytest.mark.deviates("moto", "does not know DryRun")
+def test_dry_run(api: BotoDryRuns) -> None:
+    """A dry run that would succeed is answered as one."""
+    shard_id = api.find_shard()
+    assert shard_id is not None
+    with pytest.raises(DryRunSucceededError):
+        api.get_iterator(shard_id, dry_run=True)

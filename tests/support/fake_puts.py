@@ -89,7 +89,7 @@ class FakePuts:
 
     # What the core calls
 
-    def describe(self) -> StreamSummary:
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the door's
         return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes)
 
     def list_shards(self, *, with_retries: bool = True) -> list[Shard]:  # noqa: ARG002 # the door's
@@ -196,7 +196,7 @@ class Desk:
 
     def put(self, rows: Rows) -> None:
         """Put *rows*; while there is no room, requests are sent."""
-        left = self.outbox.offer(self.outbox.router.group(rows), self.clock.now)
+        left = self.outbox.offer(self.outbox.group(rows), self.clock.now)
         self.outbox.hurry += 1
         while left:
             self.step()

@@ -51,7 +51,7 @@ def test_a_stream_without_open_shards_is_no_stream() -> None:
 
 def test_rows_are_grouped_in_their_order() -> None:
     """Each shard gets its rows in the order they were put, an explicit hash key comes before the partition key."""
-    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0)
+    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0)))
     rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
     groups = {lane.shard_id: list(group.data) for lane, group in router.group(rows).items()}
     owner = router.shards.shard_of(hash_of("k"))
@@ -63,7 +63,7 @@ def test_rows_are_grouped_in_their_order() -> None:
 def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
     """However many keys there are, some ten thousands are remembered, and none when the shards are others."""
     puts = FakePuts().create(1)
-    router = Router(ShardMap.of(puts.list_shards()), 1.0)
+    router = Router(ShardMap.of(puts.list_shards()), 1.0, random_keys(random.Random(0)))
     router.group(Rows([b""] * 70_000, [str(number) for number in range(70_000)]))
     assert 0 < len(router.known_keys) <= 65_536
     puts.split(FIRST)

@@ -141,7 +141,8 @@ class Answers:
         """
         Decide on aggregates that came to another shard: they are written if all their user records belong there.
 
-        If one does not, all are sent again: the KCL drops the whole of such an aggregate.
+        If one does not, all are sent again: the KCL drops the whole of such an aggregate. Where nobody knows why,
+        another aggregate would fare no better; plain records are at home wherever they come.
         """
         outbox, misplaced = self.outbox, []
         for parcel, shard_id in landings:
@@ -150,7 +151,7 @@ class Answers:
             else:
                 outbox.ledger.tally["misplaced"] += parcel.user_records
                 parcel.label = parcel.label.again("Misplaced", _MISPLACED, is_unsure=False)
-                outbox.scatter(parcel)
+                outbox.scatter(parcel, is_plain=not self.knows_why([(parcel, shard_id)]))
                 misplaced.append(parcel)
         if misplaced:
             self._log_retry(misplaced, 0.0)

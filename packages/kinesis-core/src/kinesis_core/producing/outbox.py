@@ -174,11 +174,11 @@ class Outbox:
         else:
             parcel.lane.put(parcel, first=True)
 
-    def scatter(self, parcel: Parcel) -> None:
-        """Sort the user records of a parcel into the lanes of the shards that are open now."""
+    def scatter(self, parcel: Parcel, *, is_plain: bool = False) -> None:
+        """Sort the user records of a parcel into the lanes of the shards that are open now; *is_plain* packs each alone."""
         self.ledger.strike_out(parcel)
         for lane, rows in self.router.group(parcel.rows()).items():
-            self.packer.repack(lane, rows, parcel.label)
+            self.packer.repack(lane, rows, parcel.label, is_plain=is_plain)
 
     def use(self, shards: ShardMap) -> None:
         """

@@ -33,9 +33,9 @@ class Packer:
         lane.box = self._fill_boxes(lane, rows, label, lane.box)
         self.ledger.boxed_bytes += (lane.box.held_bytes if lane.box else 0) - before_bytes
 
-    def repack(self, lane: Lane, rows: Rows, label: Label) -> None:
+    def repack(self, lane: Lane, rows: Rows, label: Label, *, is_plain: bool = False) -> None:
         """Take in *rows* that were packed before: they go as soon as they may, and share with no others."""
-        if not self.aggregates:
+        if is_plain or not self.aggregates:
             self._enqueue(lane, plain_parcel(lane, rows, label))
             return
         box = self._fill_boxes(lane, rows, label, None)

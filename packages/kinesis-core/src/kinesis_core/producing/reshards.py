@@ -68,6 +68,7 @@ class Reshards:
         """Ask whether the stream still chooses the shards, unless that is known by now; raises as `list_again` does."""
         with self._listing:
             if self.answers.outbox.router.is_auto:
+                self.clock.sleep(self._asking.wait_s(self.clock.now_s()))
                 self._persist(self._ask, "DescribeStreamSummary", deadline_s)
 
     def ask_once(self) -> None:
@@ -88,11 +89,10 @@ class Reshards:
             with self.lock:
                 unknown = self.answers.unknown_shards(landings)
                 knows_why = self.answers.knows_why(landings)
-            has_looked = attempt >= _LISTINGS and not unknown and error is None
-            if knows_why or self.is_stopped() or has_looked:
+            if knows_why or self.is_stopped() or (attempt >= _LISTINGS and not unknown):
                 return
             if attempt and self.clock.now_s() >= deadline_s:
-                if unknown or error is not None:
+                if unknown:
                     raise error or _not_listed(unknown)
                 return
             self.clock.sleep(pause_s(attempt, self.answers.outbox.rng))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from operator import add, itemgetter
 from typing import cast
 
@@ -16,6 +16,7 @@ from kinesis_core.producing.routing import MAX_HASH_KEY, RANDOM_KEY_CHARS
 MAX_KEY_CHARS = 256
 NO_KEY = ""
 """Stands for a partition key that is not given; Kinesis has no such key."""
+_ANY_KEY = "0" * RANDOM_KEY_CHARS
 _HASH_KEY = re.compile("0|[1-9][0-9]{0,38}")
 _MOST_BYTES_A_CHAR = 4
 
@@ -168,8 +169,8 @@ def _is_hash_key(key: str) -> bool:
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
-    for row, (key, size_bytes) in enumerate(zip(rows.keys, rows.sizes(), strict=True)):
-        if size_bytes + (0 if key else RANDOM_KEY_CHARS) > max_record_bytes:
+    for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
+        if size_bytes > max_record_bytes:
             raise InvalidRecordError(
                 f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "
                 f"{max_record_bytes}. Make it smaller, or raise the stream's MaxRecordSizeInKiB (10 MiB at most).",

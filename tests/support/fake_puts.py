@@ -219,6 +219,11 @@ def _user_rows(entry: PutEntry) -> list[tuple[bytes, str, str | None]]:
     return list(zip(aggregate.data, aggregate.partition_keys, aggregate.explicit_hash_keys, strict=True))
 
 
+def payloads_of(entry: PutEntry) -> list[bytes]:
+    """Return the data of the user records in a record."""
+    return [data for data, _, _ in _user_rows(entry)]
+
+
 @define
 class Desk:
     """An outbox and the stream that it is emptied into, without threads; time passes when nothing else can be done."""
@@ -252,7 +257,7 @@ class Desk:
         """Put *rows*; while there is no room, requests are sent."""
         left = self.outbox.offer(self.outbox.group(rows), self.clock.now)
         self.outbox.hurry += 1
-        while left:
+        while left and self.outbox.failure is None:
             self.step()
             left = self.outbox.offer(left, self.clock.now)
         self.outbox.hurry -= 1
@@ -261,7 +266,7 @@ class Desk:
         """Send everything, or stop at a failure."""
         generation = self.outbox.begin_generation()
         self.outbox.hurry += 1
-        while not self.outbox.ledger.is_written(generation):
+        while self.outbox.failure is None and not self.outbox.ledger.is_written(generation):
             self.step()
         self.outbox.hurry -= 1
         self.sender._watch.note_flush()

@@ -206,7 +206,7 @@ def test_nobody_says_that_the_stream_distributes() -> None:
     for start in range(2_000, 3_000, 100):
         desk.put(rows(start, start + 100))
         desk.flush()
-    assert 5 < desk.puts.descriptions <= 1 + 5 + (desk.clock.now - began_s) / 5
+    assert 5 < desk.puts.descriptions <= 1 + 5 + (desk.clock.now - began_s) / 15
 
 
 def test_a_one_shard_stream_is_asked_now_and_then() -> None:

@@ -21,7 +21,7 @@ log = get_logger("kinesis_core")
 
 _LISTINGS = 5
 """So often is looked for a reason why records came to a shard that is listed, while their own is still open."""
-_ASK_EVERY_S, _ASKS_AT_ONCE = 5.0, 5
+_ASK_EVERY_S, _ASKS_AT_ONCE = 15.0, 5
 """DescribeStreamSummary may be called 20 times a second by all producers of an account."""
 
 

@@ -57,8 +57,8 @@ def flushed() -> Desk:
     return desk
 
 
-def test_a_stream_made_anew_between_two_flushes() -> None:
-    """The shards are listed before aggregates go out again, so that none has rows of several shards."""
+def test_a_stream_made_anew_between_two_flushes(caplog: pytest.LogCaptureFixture) -> None:
+    """The shards are listed before aggregates go out again, so that none has rows of several shards; that is logged."""
     desk = flushed()
     desk.puts.recreate(3)
     desk.put(rows(100, 400))
@@ -68,6 +68,7 @@ def test_a_stream_made_anew_between_two_flushes() -> None:
     totals = desk.outbox.ledger.take_totals()
     assert (totals.user_records, totals.misplaced) == (300, 0)
     assert totals.requests == len(desk.puts.requests) - 1
+    assert "stream.recreated stream=orders" in caplog.messages
 
 
 def test_what_waits_while_the_stream_is_made_anew_is_sorted_anew() -> None:

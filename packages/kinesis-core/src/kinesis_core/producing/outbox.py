@@ -187,9 +187,11 @@ class Outbox:
         If the map is of another stream, aggregates that are not flushed yet may have come to the wrong shards of
         that one, and nobody has them any more: that is a failure.
         """
-        written = self.ledger.tally["user_records"]
-        if written and self.packer.aggregates and self.router.shards.contradicts(shards):
-            self.give_up(recreated(self.stream, written))
+        if self.router.shards.contradicts(shards):
+            log.warning("stream.recreated", stream=self.stream)
+            written = self.ledger.tally["user_records"]
+            if written and self.packer.aggregates:
+                self.give_up(recreated(self.stream, written))
         self._sort_anew(self.router.use(shards))
 
     def distribute(self, *, is_auto: bool) -> None:

@@ -82,9 +82,9 @@ class ShardMap:
 
 def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
     return UnavailableError(
-        f"ListShards names no open shard of stream {stream} for the hash keys {first} to {last}, so that nobody knows "
-        "where their rows go. The listing may be older than a reshard. Try again when the reshard is over; "
-        f"if the stream is being deleted, write to another one. [stream={stream}]",
+        f"ListShards names no open shard of stream {stream} for the hash keys {first} to {last}. Rows with these keys "
+        "cannot be sent, because the listing is older than a reshard. Check that the stream is ACTIVE, then start again. "
+        f"[stream={stream}]",
         "HashKeysNotListed",
     )
 

@@ -20,8 +20,8 @@ from kinesis_core.puts import PutEntry, PutResult
 
 _SILENCE_S = 5.0
 """So long nothing was heard of the stream, and it may have been deleted and made anew: AWS takes longer for both."""
-_LOOK_EVERY_S, _LOOKS_AT_ONCE = 1.0, 10
-"""ListShards may be called 1,000 times a second on a stream."""
+_LOOK_EVERY_S, _LOOKS_AT_ONCE = 0.2, 10
+"""ListShards may be called 1,000 times a second on a stream, by all its producers."""
 _WHERE_EVERY_S = 10.0
 """So often plain records are asked which shards they came to; aggregates are always asked."""
 _DOUBT_EVERY_S = 30.0

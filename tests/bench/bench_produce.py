@@ -166,7 +166,7 @@ class EncodingApi:
     def create(cls) -> EncodingApi:
         return cls(ShardMap.of(_shards()))
 
-    def describe(self) -> StreamSummary:
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the API's
         return StreamSummary(
             STREAM, f"arn:aws:kinesis:us-east-1:000000000000:stream/{STREAM}", "ACTIVE", 0, 24
         )

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kinesis_core.aggregation import AggregateBuilder, UserRecords, unpack
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.routing import MAX_HASH_KEY
-from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.puts import MAX_PUT_BYTES, MAX_PUT_RECORDS
-from support.fake_puts import Desk, FakePuts, Moods
+from support.fake_puts import Desk, FakePuts, Moods, payloads_of
 
 keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)
 few_keys = st.sampled_from([f"key-{number}" for number in range(12)])
@@ -144,6 +144,112 @@ def test_resharding_misplaces_nothing_for_good(
     totals = desk.outbox.ledger.take_totals()
     assert totals.user_records == 500
     assert sum(puts.copies().values()) - 500 == totals.misplaced
+
+
+mischief = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["split", "merge", "hide", "distribute", "distribute", "pause", "recreate", "leave", "flush"]
+        ),
+        st.integers(0, 5),
+        st.integers(0, 9),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    mischief,
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([300, 2**24]),
+    st.integers(0, 2**32),
+)
+def test_streams_that_change_under_a_producer(
+    plan: list[tuple[str, int, int]],
+    is_auto: bool,
+    is_reported: bool,
+    aggregated: bool,
+    buffer_bytes: int,
+    seed: int,
+) -> None:
+    """
+    The stream is resharded, its shards are listed late, it begins and ends to distribute its records itself, whether
+    it says so or not, and it is deleted and made anew. Every user record is in the stream that there was, and the
+    KCL finds each exactly once; unless a stream was made anew after some were written and before they were flushed:
+    then that may be an error, which counts them.
+    """
+    puts = FakePuts(random.Random(seed), is_auto=is_auto, is_reported=is_reported).create(3)
+    settings_ = ProducerSettings(
+        aggregation_enabled=aggregated, aggregation_max_size=500, buffer_bytes=buffer_bytes, record_ttl_s=3600
+    )
+    desk = Desk.open(puts, settings_, seed)
+    put, lasting, flushed, is_doubtful = 0, 0, 0, False
+    for number in range(10):
+        for action, place, when in plan:
+            if when != number:
+                continue
+            if action == "flush":
+                desk.flush()
+                desk.outbox.ledger.take_totals()
+                flushed = put
+            if action in ("recreate", "leave"):
+                lasting = put
+                is_doubtful = is_doubtful or flushed < put
+            _change(desk, action, place)
+        desk.put(_keyed(put, put + 50, seed))
+        put += 50
+        if desk.outbox.failure is not None:
+            break
+    desk.flush()
+    if desk.outbox.failure is not None:
+        assert is_doubtful
+        assert aggregated
+        assert desk.outbox.failure.counts.keys() == {"StreamRecreated"}
+        return
+    here = Counter(record.data for record in puts.kcl_user_records())
+    assert set(here) >= {b"%d" % number for number in range(lasting, put)}
+    assert max(here.values()) == 1
+    gone = {data for entry, _ in puts.gone for data in payloads_of(entry)}
+    assert set(here) | gone == {b"%d" % number for number in range(put)}
+    assert desk.outbox.ledger.held_bytes == 0
+
+
+def _change(desk: Desk, action: str, place: int) -> None:
+    puts = desk.puts
+    if action == "hide":
+        puts.holes = place + 1
+    elif action == "distribute":
+        puts.is_auto = not puts.is_auto
+    elif action == "pause":
+        desk.clock.sleep(2.0**place)
+    elif action == "recreate":
+        desk.clock.sleep(6.0)  # AWS takes longer to delete a stream and to make another
+        puts.recreate(place + 1)
+    elif action == "leave":
+        desk.clock.sleep(6.0)
+        _come_back_when_listed(puts, place + 1)
+    elif action != "flush":
+        _reshard(puts, action, place)
+
+
+def _come_back_when_listed(puts: FakePuts, shards: int) -> None:
+    """Let the stream be gone until somebody looks for it."""
+    puts.recreate(shards)
+    puts.is_there = False
+
+    def come_back() -> None:
+        puts.is_there = True
+
+    puts.before_listing = come_back
+
+
+def _keyed(start: int, stop: int, seed: int) -> Rows:
+    """Return rows of which some have no key."""
+    rows = _numbered(start, stop)
+    return Rows(rows.data, [NO_KEY if (n + seed) % 5 == 0 else key for n, key in enumerate(rows.keys)])
 
 
 def _reshard(puts: FakePuts, action: str, place: int) -> None:

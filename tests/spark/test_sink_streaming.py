@@ -165,14 +165,19 @@ def test_reshard_between_batches(
 def test_producers_are_kept(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
 ) -> None:
-    """Workers keep their producers: the shards are listed once for each, not for each task."""
+    """
+    Workers keep their producers: each describes the stream once, not for each task. The shards are listed again before a
+    task's first aggregate, because a worker may outlive its stream.
+    """
     emulator.settings.fault = seen = CarriedOut()
     query = make_sink(feed.frame().repartition(2), make_stream(shards=2)).start()
-    for batch in range(5):
+    batches, workers = 5, 2
+    for batch in range(batches):
         feed.add(numbered(batch * 10, 10))
         query.process_all()
-    workers = 2
-    assert seen.calls["ListShards"] <= workers
+    driver = batches  # at most: it asks once in each process that plans
+    assert seen.calls["DescribeStreamSummary"] <= driver + workers < batches * workers
+    assert seen.calls["ListShards"] <= workers + batches * workers
     assert seen.calls["PutRecords"] >= 5
 
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field, frozen
 
 from kinesis_core.aggregation import unpack
-from kinesis_core.errors import ThrottledError, UnavailableError
+from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, ThrottledError, UnavailableError
 from kinesis_core.producing.answers import Answers
 from kinesis_core.producing.outbox import Outbox
 from kinesis_core.producing.parcels import Parcel
-from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap, hash_of
+from kinesis_core.producing.routing import MAX_HASH_KEY, hash_of
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.puts import PutAnswer, PutEntry, PutResult
 from kinesis_core.shards import Shard
 from kinesis_core.stream_api import StreamSummary
@@ -55,6 +57,7 @@ class FakePuts:
     moods: Moods = field(factory=Moods)
     max_record_bytes: int = 1024 * 1024
     before_put: Callable[[Sequence[PutEntry]], None] | None = None
+    before_listing: Callable[[], None] | None = None
     shards: dict[str, Shard] = field(factory=dict)
     stored: list[tuple[PutEntry, str]] = field(factory=list)
     """Each record with its shard."""
@@ -64,6 +67,16 @@ class FakePuts:
     lost: int = 0
     """User records that were written while the answer was lost."""
     listings: int = 0
+    descriptions: int = 0
+    is_auto: bool = False
+    """Whether it distributes its records itself: keys are ignored, and may be missing."""
+    is_reported: bool = True
+    """Whether it says so when it is described; botocore may be too old for that."""
+    is_there: bool = True
+    holes: int = 0
+    """So many listings from now on leave out an open shard that is not the only one."""
+    gone: list[tuple[PutEntry, str]] = field(factory=list)
+    """What went with the streams that were deleted."""
 
     def create(self, shards: int) -> FakePuts:
         width = (MAX_HASH_KEY + 1) // shards
@@ -71,6 +84,13 @@ class FakePuts:
             last = MAX_HASH_KEY if index == shards - 1 else (index + 1) * width - 1
             self._add(index * width, last)
         return self
+
+    def recreate(self, shards: int) -> None:
+        """Delete the stream, and make one with the same name and other shards, which go by the same ids."""
+        self.gone += self.stored
+        self.stored.clear()
+        self.shards.clear()
+        self.create(shards)
 
     def split(self, shard_id: str) -> None:
         shard = self._close(shard_id)
@@ -89,22 +109,35 @@ class FakePuts:
 
     # What the core calls
 
-    def describe(self) -> StreamSummary:
-        return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes)
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the door's
+        self.descriptions += 1
+        is_auto = self.is_auto and self.is_reported
+        return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes, is_auto)
 
     def list_shards(self, *, with_retries: bool = True) -> list[Shard]:  # noqa: ARG002 # the door's
         self.listings += 1
-        return self.rng.sample(list(self.shards.values()), len(self.shards))
+        if self.before_listing is not None:
+            self.before_listing()
+        self._check_there()
+        self.holes -= 1
+        hidden = self.open_shards()[-1] if self.holes >= 0 else None
+        listed = [
+            shard for shard in self.shards.values() if shard.shard_id != hidden or len(self.shards) == 1
+        ]
+        return self.rng.sample(listed, len(listed))
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
         if self.before_put is not None:
             self.before_put(entries)
+        self._check_there()
         self.requests.append(len(entries))
         self.request_bytes.append(sum(len(e.data) + len(e.partition_key.encode()) for e in entries))
         if self._happens(self.moods.throttled_calls):
             raise ThrottledError("Rate exceeded.", "LimitExceededException")
         if self._happens(self.moods.failed_calls):
             raise UnavailableError("Internal failure.", "InternalFailure")
+        if not self.is_auto and any(not entry.partition_key for entry in entries):
+            raise InvalidRequestError("A partition key is missing.", "ValidationException")
         results = [self._put(entry) for entry in entries]
         failed = sum(result.error_code is not None for result in results)
         if self._happens(self.moods.lost_answers):
@@ -118,7 +151,7 @@ class FakePuts:
             return PutResult(None, THROTTLED, "Rate exceeded.")
         if self._happens(self.moods.failed_records):
             return PutResult(None, "InternalFailure", "Internal service failure.")
-        shard_id = self._route(hash_of(entry.partition_key, entry.explicit_hash_key))
+        shard_id = self._place(entry)
         self.stored.append((entry, shard_id))
         return PutResult(shard_id)
 
@@ -130,8 +163,13 @@ class FakePuts:
 
     def kcl_user_records(self) -> list[UserRecord]:
         """Return what the KCL finds: it drops an aggregate of which one user record is in the wrong shard."""
-        read = (list(self._read(entry, shard_id)) for entry, shard_id in self.stored)
-        return [found for records in read if all(r.is_at_home for r in records) for found in records]
+        read = [(entry, list(self._read(entry, shard_id))) for entry, shard_id in self.stored]
+        return [
+            found
+            for entry, records in read
+            if unpack(entry.data) is None or all(r.is_at_home for r in records)
+            for found in records
+        ]
 
     def copies(self) -> Counter[bytes]:
         """Return how often each payload is in the stream."""
@@ -143,7 +181,14 @@ class FakePuts:
             is_at_home = shard.hash_start <= hash_of(key, hash_key) <= shard.hash_end
             yield UserRecord(data, key, hash_key, shard_id, is_at_home)
 
-    def _route(self, hash_key: int) -> str:
+    def _check_there(self) -> None:
+        if not self.is_there:
+            raise StreamNotFoundError("Stream orders not found.", "ResourceNotFoundException")
+
+    def _place(self, entry: PutEntry) -> str:
+        if self.is_auto:
+            return self.rng.choice(self.open_shards())
+        hash_key = hash_of(entry.partition_key, entry.explicit_hash_key)
         return next(
             shard.shard_id
             for shard in self.shards.values()
@@ -174,31 +219,45 @@ def _user_rows(entry: PutEntry) -> list[tuple[bytes, str, str | None]]:
     return list(zip(aggregate.data, aggregate.partition_keys, aggregate.explicit_hash_keys, strict=True))
 
 
+def payloads_of(entry: PutEntry) -> list[bytes]:
+    """Return the data of the user records in a record."""
+    return [data for data, _, _ in _user_rows(entry)]
+
+
 @define
 class Desk:
     """An outbox and the stream that it is emptied into, without threads; time passes when nothing else can be done."""
 
     puts: FakePuts
-    outbox: Outbox
-    answers: Answers
+    sender: Sender
     clock: FakeClock
 
     @classmethod
     def open(cls, puts: FakePuts, settings: ProducerSettings | None = None, seed: int = 0) -> Desk:
+        clock, rng, settings = FakeClock(), random.Random(seed), settings or ProducerSettings()
         outbox = Outbox.open(
             "orders",
-            ShardMap.of(puts.list_shards()),
-            settings or ProducerSettings(),
+            first_map(puts, "orders", clock, rng, settings.record_ttl_s),
+            settings,
             puts.max_record_bytes,
-            random.Random(seed),
+            rng,
+            is_auto=puts.describe().is_auto_distributed,
         )
-        return cls(puts, outbox, Answers(outbox), FakeClock())
+        return cls(puts, Sender(puts, outbox, clock), clock)
+
+    @property
+    def outbox(self) -> Outbox:
+        return self.sender.outbox
+
+    @property
+    def answers(self) -> Answers:
+        return self.sender.answers
 
     def put(self, rows: Rows) -> None:
         """Put *rows*; while there is no room, requests are sent."""
-        left = self.outbox.offer(self.outbox.router.group(rows), self.clock.now)
+        left = self.outbox.offer(self.outbox.group(rows), self.clock.now)
         self.outbox.hurry += 1
-        while left:
+        while left and self.outbox.failure is None:
             self.step()
             left = self.outbox.offer(left, self.clock.now)
         self.outbox.hurry -= 1
@@ -207,9 +266,10 @@ class Desk:
         """Send everything, or stop at a failure."""
         generation = self.outbox.begin_generation()
         self.outbox.hurry += 1
-        while not self.outbox.ledger.is_written(generation):
+        while self.outbox.failure is None and not self.outbox.ledger.is_written(generation):
             self.step()
         self.outbox.hurry -= 1
+        self.sender._watch.note_flush()
 
     def step(self) -> None:
         """Send a request, or wait until one is due."""
@@ -225,14 +285,4 @@ class Desk:
 
     def send(self, request: list[Parcel]) -> None:
         """Send *request*, and note what became of it."""
-        entries = [entry for parcel in request for entry in parcel.entries]
-        try:
-            answer = self.puts.put_records(entries, any(parcel.is_aggregate for parcel in request))
-        except (ThrottledError, UnavailableError) as error:
-            self.answers.bounce(request, error, self.clock.now)
-            return
-        landed = self.answers.settle(request, answer, self.clock.now)
-        landings = [landing for landing in landed if landing[0].is_aggregate]
-        if landings and not self.answers.knows_why(landings):
-            self.outbox.use(ShardMap.of(self.puts.list_shards()))
-        self.answers.place(landings)
+        self.sender._send(request)

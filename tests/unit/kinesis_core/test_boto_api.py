@@ -182,6 +182,16 @@ def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
     assert (summary.created_ms, summary.retention_hours) == (1780000000123, 48)
 
 
+@pytest.mark.parametrize("strategy", [None, "USER_PARTITION_KEY", "AUTO", "SOMETHING_NEW"])
+def test_who_chooses_the_shards(strategy: str | None, api: BotoStreamApi, canned: Canned) -> None:
+    """Kinesis does with AUTO alone; provisioned streams have no strategy, and an older botocore hands none over."""
+    reported = {} if strategy is None else {"RecordDistributionStrategy": strategy}
+    canned.answer({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
+    known = api.client.meta.service_model.shape_for("StreamDescriptionSummary").members
+    is_known = "RecordDistributionStrategy" in known
+    assert api.describe().is_auto_distributed == (strategy == "AUTO" and is_known)
+
+
 def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:
     """GetRecords' body does not go through botocore's parser, and payloads are left out on request."""
     record = {"SequenceNumber": "5", "Data": "eA==", "PartitionKey": "k"}
@@ -298,6 +308,15 @@ def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, c
     canned.answer(good)
     ask(api)
     assert len(canned.asked) == 101
+
+
+@pytest.mark.parametrize("ask", [BotoStreamApi.describe, BotoStreamApi.list_shards])
+def test_a_call_without_retries_is_made_once(ask: Any, api: BotoStreamApi, canned: Canned) -> None:
+    """Its caller has a deadline of its own."""
+    canned.refuse("LimitExceededException")
+    with pytest.raises(ThrottledError):
+        ask(api, with_retries=False)
+    assert len(canned.asked) == 1
 
 
 @every_call

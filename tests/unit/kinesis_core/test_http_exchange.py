@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from ssl import SSLSocket
 from types import SimpleNamespace
 from typing import Any
 
@@ -145,6 +146,44 @@ def test_silence_closes_the_connection(session: Session) -> None:
     session.pool._put_conn(connection)
     with pytest.raises(ReadTimeoutError):
         exchange(session, GOOD[:-1])
+    assert not session.is_open
+
+
+class Decrypted(SSLSocket):
+    """A socket of TLS, as far as a test needs one: so many bytes behind the answer are decrypted by now."""
+
+    left = 0
+    _sslobj = None
+
+    def __init__(self, fileno: int) -> None:
+        socket.socket.__init__(self, fileno=fileno)
+        self.settimeout(30)
+
+    def pending(self) -> int:
+        return self.left
+
+
+class DecryptedMore(Decrypted):
+    left = 1
+
+
+@pytest.mark.parametrize(("kind", "is_open"), [(Decrypted, True), (DecryptedMore, False)])
+def test_what_tls_holds_back_closes_the_connection(
+    session: Session, kind: type[Decrypted], is_open: bool
+) -> None:
+    """Nobody would see it before it is taken for the next one's answer: it has left the network."""
+    session.wrap(kind)
+    assert exchange(session, GOOD).body == b"{}"
+    assert session.is_open == is_open
+
+
+def test_two_lengths_are_none(session: Session) -> None:
+    """Where headers contradict each other nobody knows which bytes are the answer's; said twice they are one length."""
+    twice = GOOD.replace(b"Content", b"Content-Length: 2\r\nContent")
+    assert exchange(session, twice).body == b"{}"
+    with pytest.raises(ConnectionClosedError) as caught:
+        exchange(session, twice.replace(b"h: 2\r\n\r\n", b"h: 1\r\n\r\n"))
+    assert "2 and 1" in str(caught.value.__cause__)
     assert not session.is_open
 
 

@@ -156,6 +156,23 @@ def test_large_records_make_small_requests() -> None:
     assert max(puts.request_bytes) <= 10 * 1024 * 1024
 
 
+def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
+    """A plain record that comes meanwhile shares no parcel with an older one, so that each flush sees its own written."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(3))
+    generation = desk.outbox.begin_generation()
+    desk.put(rows(2))
+    [lane] = desk.outbox.router.lanes
+    assert [len(parcel.entries) for parcel in lane.queue] == [3, 2]
+    [first] = list(lane.take(3, 1_000, must=True))
+    desk.send([first])
+    assert desk.outbox.ledger.is_written(generation)
+    assert not desk.outbox.ledger.is_written(generation + 1)
+    desk.flush()
+    assert desk.outbox.ledger.held_bytes == 0
+    assert len(desk.puts.stored) == 5
+
+
 # Room
 
 

@@ -27,6 +27,12 @@ def test_the_body_is_what_kinesis_documents() -> None:
     }
 
 
+def test_a_record_without_a_key_has_none_in_the_body() -> None:
+    """A stream that distributes its records itself takes it; an empty key would be refused."""
+    body = encode_put([PutEntry(b"", "")], "orders", None)
+    assert json.loads(body)["Records"] == [{"Data": ""}]
+
+
 def test_the_arn_comes_before_the_name() -> None:
     """A stream opened by its ARN may be in another account, where its name alone means another one."""
     assert json.loads(encode_put([], "orders", ARN)) == {"StreamARN": ARN, "Records": []}

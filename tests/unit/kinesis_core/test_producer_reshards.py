@@ -176,7 +176,7 @@ def test_keys_that_the_service_puts_elsewhere() -> None:
     desk.outbox.seal()
     while desk.outbox.failure is None:
         if request := desk.outbox.take(desk.clock.now):
-            desk.outbox.router.lane(request[0].shard_id).landed(request[0])
+            request[0].lane.landed(request[0])
             reshards(desk).place([(request[0], wrong[request[0].shard_id])])
             desk.clock.sleep(1.0)
     with pytest.raises(PutError, match="does not own their keys"):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing.rows import Rows, check_rows
+from kinesis_core.producing.rows import NO_KEY, Rows, check_rows, keys_of
 
 MAX = 1024 * 1024
 
@@ -59,6 +59,25 @@ def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) 
         check(data, keys, hash_keys)
     assert message in str(caught.value)
     assert caught.value.row == 1
+
+
+def test_keys_may_be_missing() -> None:
+    """All or some of them; an empty one is none that Kinesis knows, and its row is named."""
+    assert keys_of(None, 2) == [NO_KEY, NO_KEY]
+    assert keys_of(["a", None], 2) == ["a", NO_KEY]
+    given = ["a", "b"]
+    assert keys_of(given, 2) is given
+    with pytest.raises(InvalidRecordError, match="row 2 has 0 characters") as caught:
+        keys_of(["a", None, ""], 3)
+    assert caught.value.row == 2
+
+
+def test_missing_keys_count_as_the_random_ones_that_may_take_their_place() -> None:
+    """A row without a key is taken by the stream whether or not keys choose its shards."""
+    rows = Rows([b"", bytes(MAX - 16)], [NO_KEY, NO_KEY])
+    assert check_rows(rows, MAX, {}, may_lack_keys=True) == MAX - 16
+    with pytest.raises(InvalidRecordError, match="Row 0 has 1048577 bytes"):
+        check_rows(Rows([bytes(MAX - 15)], [NO_KEY]), MAX, {}, may_lack_keys=True)
 
 
 def test_columns_must_be_of_equal_length() -> None:

@@ -5,10 +5,10 @@ from itertools import islice
 
 import pytest
 
-from kinesis_core.errors import StreamNotFoundError
+from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.producing.router import Router
 from kinesis_core.producing.routing import MAX_HASH_KEY, ShardMap, hash_of, random_keys
-from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.rows import NO_KEY, Rows
 from support.fake_puts import FakePuts
 
 FIRST, SECOND, LOWER, UPPER = (f"shardId-{number:012d}" for number in range(4))
@@ -49,9 +49,59 @@ def test_a_stream_without_open_shards_is_no_stream() -> None:
         ShardMap.of([])
 
 
+@pytest.mark.parametrize(
+    ("hidden", "hole"),
+    [
+        ([SECOND], f"{2 * QUARTER} to {MAX_HASH_KEY}"),
+        ([LOWER], f"0 to {QUARTER - 1}"),
+        ([UPPER], f"{QUARTER} to {2 * QUARTER - 1}"),
+        ([LOWER, UPPER], f"0 to {2 * QUARTER - 1}"),
+        ([LOWER, UPPER, SECOND], f"0 to {MAX_HASH_KEY}"),
+    ],
+)
+def test_a_listing_with_a_hole_is_no_map(hidden: list[str], hole: str) -> None:
+    """Open shards have to cover all hash keys: the error names the stream and the first keys that none has."""
+    puts = FakePuts().create(2)
+    puts.split(FIRST)
+    listed = [shard for shard in puts.list_shards() if shard.shard_id not in hidden]
+    with pytest.raises(UnavailableError, match=f"of stream orders for the hash keys {hole}[.]") as caught:
+        ShardMap.of(listed, "orders")
+    assert caught.value.code == "HashKeysNotListed"
+
+
+def test_a_reshard_contradicts_no_map_and_another_stream_does() -> None:
+    """A shard keeps its hash keys as long as it lives; the same id with others is of another stream."""
+    puts = FakePuts().create(2)
+    before = ShardMap.of(puts.list_shards())
+    puts.split(FIRST)
+    assert not before.contradicts(ShardMap.of(puts.list_shards()))
+    puts.recreate(3)
+    assert before.contradicts(ShardMap.of(puts.list_shards()))
+    puts.recreate(2)
+    assert not before.contradicts(ShardMap.of(puts.list_shards()))
+
+
+def test_rows_are_spread_where_kinesis_chooses() -> None:
+    """All lanes get as many, one row after the other too, and whatever the keys: a hot one holds no shard up."""
+    router = Router(ShardMap.of(FakePuts().create(4).list_shards()), 1.0, random_keys(random.Random(0)), True)
+    assert [len(rows) for rows in router.group(Rows([b""] * 22, ["hot"] * 22)).values()] == [5, 6, 5, 6]
+    lanes = [lane for _ in range(8) for lane in router.group(Rows([b""], ["hot"]))]
+    assert len(set(lanes)) == 4
+    assert lanes[:4] == lanes[4:]
+
+
+def test_rows_without_a_key_get_one_where_keys_choose() -> None:
+    """Some of them, all of them, or none."""
+    router = Router(ShardMap.of(FakePuts().create(1).list_shards()), 1.0, random_keys(random.Random(0)))
+    for given in (["a", "b"], ["a", NO_KEY], [NO_KEY, NO_KEY]):
+        [rows] = router.group(Rows([b""] * 2, given)).values()
+        assert [len(key) for key in rows.keys] == [1 if key else 16 for key in given]
+        assert [key for key in rows.keys if len(key) == 1] == [key for key in given if key]
+
+
 def test_rows_are_grouped_in_their_order() -> None:
     """Each shard gets its rows in the order they were put, an explicit hash key comes before the partition key."""
-    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0)
+    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0)))
     rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
     groups = {lane.shard_id: list(group.data) for lane, group in router.group(rows).items()}
     owner = router.shards.shard_of(hash_of("k"))
@@ -63,7 +113,7 @@ def test_rows_are_grouped_in_their_order() -> None:
 def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
     """However many keys there are, some ten thousands are remembered, and none when the shards are others."""
     puts = FakePuts().create(1)
-    router = Router(ShardMap.of(puts.list_shards()), 1.0)
+    router = Router(ShardMap.of(puts.list_shards()), 1.0, random_keys(random.Random(0)))
     router.group(Rows([b""] * 70_000, [str(number) for number in range(70_000)]))
     assert 0 < len(router.known_keys) <= 65_536
     puts.split(FIRST)

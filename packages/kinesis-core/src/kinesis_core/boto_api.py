@@ -34,8 +34,9 @@ class BotoStreamApi(BotoCaller):
 
     calls: DirectCalls
 
-    def describe(self) -> StreamSummary:
-        return self._ask(
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        ask = self._ask if with_retries else self._ask_once
+        return ask(
             "DescribeStreamSummary",
             lambda: self.client.describe_stream_summary(**self._stream),
             lambda answer: _summary(answer["StreamDescriptionSummary"]),
@@ -118,6 +119,7 @@ def _summary(facts: Mapping[str, Any]) -> StreamSummary:
         created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
         retention_hours=int(facts["RetentionPeriodHours"]),
         max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
+        is_auto_distributed=facts.get("RecordDistributionStrategy") == "AUTO",
     )
 
 

@@ -8,7 +8,7 @@ call. How connections are opened, through which proxy, whom they trust, and whic
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from http.client import HTTPException, HTTPResponse
@@ -150,8 +150,7 @@ def receive(sock: Any) -> HttpAnswer:
     while head.startswith(b"HTTP/1.1 1"):  # 100 Continue and the like: not the answer yet
         head, rest = _receive_head(sock, rest)
     first, *lines = head[: -len(_BLANK_LINE)].decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    headers = {name.lower(): value.strip() for name, _, value in pairs}
+    headers = _headers(lines)
     length = headers.get("content-length", "")
     if first[:9] != "HTTP/1.1 " or "transfer-encoding" in headers or not length.isdecimal():
         return _receive_otherwise(_Resumed(head + rest, sock))
@@ -161,6 +160,17 @@ def receive(sock: Any) -> HttpAnswer:
     body = _receive_body(sock, rest, int(length))
     is_last = "close" in headers.get("connection", "").lower() or len(rest) > len(body)
     return HttpAnswer(status, headers, body, is_last)
+
+
+def _headers(lines: Sequence[str]) -> dict[str, str]:
+    """Return headers by their lower-case names; of those that come twice the last, if it is not about the length."""
+    pairs = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    headers = dict(pairs)
+    if len(headers) < len(pairs):
+        lengths = dict.fromkeys(value for name, value in pairs if name == "content-length")
+        if len(lengths) > 1:
+            raise ValueError(f"the answer has the lengths {' and '.join(lengths)}")
+    return headers
 
 
 def _receive_head(sock: Any, received: bytes) -> tuple[bytes, bytes]:

@@ -99,7 +99,12 @@ CALLS = (
         (STREAM,),
         (
             Use(Purpose.SOURCE, _DRIVER, "when a query is loaded and when it starts, once for each stream"),
-            Use(Purpose.SINK, _BOTH, "when a query starts, and once for each stream that a worker writes to"),
+            Use(
+                Purpose.SINK,
+                _BOTH,
+                "when a query starts, once for each stream that a worker writes to, and when records come to unexpected "
+                "shards",
+            ),
         ),
         "20 calls a second, per account",
     ),
@@ -111,7 +116,12 @@ CALLS = (
             Use(
                 Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, and when a shard ends"
             ),
-            Use(Purpose.SINK, _BOTH, "when a query starts, once in a worker, and after a reshard"),
+            Use(
+                Purpose.SINK,
+                _BOTH,
+                "when a query starts, once for each stream that a worker writes to, once for each task that writes "
+                "aggregates, and after a reshard",
+            ),
         ),
         "1,000 calls a second, per stream",
     ),

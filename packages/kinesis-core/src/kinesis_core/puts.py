@@ -22,7 +22,8 @@ class PutEntry(msgspec.Struct, gc=False, omit_defaults=True):
     """
 
     data: bytes = msgspec.field(name="Data")
-    partition_key: str = msgspec.field(name="PartitionKey")
+    partition_key: str = msgspec.field(name="PartitionKey", default="")
+    """Left out when empty: a stream that distributes its records itself takes those without one."""
     explicit_hash_key: str | None = msgspec.field(name="ExplicitHashKey", default=None)
 
 

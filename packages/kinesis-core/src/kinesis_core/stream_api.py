@@ -27,6 +27,11 @@ class StreamSummary:
     retention_hours: int
     max_record_bytes: int = 1024 * 1024
     """Data and partition key of one record."""
+    is_auto_distributed: bool = False
+    """
+    Whether Kinesis chooses the shard of each record and ignores its keys: RecordDistributionStrategy is AUTO. Only on-demand
+    streams report one, and only a botocore of September 2026 or later hands it over.
+    """
 
 
 class StreamApi(Protocol):
@@ -71,8 +76,8 @@ class StreamApi(Protocol):
 class PutApi(Protocol):
     """The calls that writing to one stream takes. Every one raises `ServiceError`s only."""
 
-    def describe(self) -> StreamSummary:
-        """Return the stream's facts. 20 calls/s per account."""
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        """Return the stream's facts. 20 calls/s per account. Without *with_retries* it is tried once."""
         ...
 
     def list_shards(self, *, with_retries: bool = True) -> list[Shard]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 
-from kinesis_emulator import positions, registration, resharding
+from kinesis_emulator import positions, registration, resharding, streams
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.errors import consumer_not_found
@@ -18,7 +18,7 @@ from kinesis_emulator.replay import replay
 from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Service, Settings
 from kinesis_emulator.shards import StoredRecord
-from kinesis_emulator.store import EncryptionType, Store, Stream, stream_arn
+from kinesis_emulator.store import EncryptionType, Store, Strategy, Stream, stream_arn
 from kinesis_emulator.writes import append, make_entry
 
 
@@ -104,8 +104,9 @@ class Emulator:
         encryption: EncryptionType = "NONE",
         retention_hours: int = 24,
         max_record_kib: int = 1024,
+        strategy: Strategy | None = None,
     ) -> str:
-        """Create a stream and return its ARN."""
+        """Create a stream and return its ARN; with a *strategy* it is on-demand, otherwise provisioned."""
         stream = Stream(
             name,
             self.settings.region,
@@ -114,6 +115,8 @@ class Emulator:
             max_record_kib=max_record_kib,
             encryption=encryption,
             retention_hours=retention_hours,
+            mode="PROVISIONED" if strategy is None else "ON_DEMAND",
+            strategy=strategy or "USER_PARTITION_KEY",
         )
         self._service.store.create(stream, shards)
         return stream.arn
@@ -124,6 +127,12 @@ class Emulator:
 
     def delete_stream(self, name: str) -> None:
         self._service.store.delete(self._stream(name))
+
+    def distribute(self, stream: str, strategy: Strategy) -> None:
+        """Let keys choose the shards of an on-demand stream from now on (`USER_PARTITION_KEY`), or let Kinesis (`AUTO`)."""
+        target = self._stream(stream)
+        with target.lock:
+            streams.distribute(target, strategy)
 
     def put(
         self,

@@ -120,6 +120,7 @@ class StreamLog:
             "mode": stream.mode,
             "max_record_kib": stream.max_record_kib,
             "encryption": stream.encryption,
+            "strategy": stream.strategy,
             "retention_hours": stream.retention_hours,
         }
         self._write("created", facts=facts, shards=shards, opened_s=opened_s)
@@ -153,6 +154,9 @@ class StreamLog:
 
     def sized(self, max_record_kib: int) -> None:
         self._write("sized", max_record_kib=max_record_kib)
+
+    def distributed(self, strategy: str) -> None:
+        self._write("distributed", strategy=strategy)
 
     def registered(self, consumer: Consumer) -> None:
         self._write(

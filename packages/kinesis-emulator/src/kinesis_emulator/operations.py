@@ -27,4 +27,5 @@ OPERATIONS: dict[str, Operation] = {
     "SubscribeToShard": subscribing.subscribe_to_shard,
     "UpdateMaxRecordSize": streams.update_max_record_size,
     "UpdateShardCount": resharding.update_shard_count,
+    "UpdateStreamRecordDistributionStrategy": streams.update_strategy,
 }

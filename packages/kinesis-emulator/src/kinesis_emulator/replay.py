@@ -67,6 +67,8 @@ class _Replay:
                 stream.shards[index].trim_to(place, keep=self._keep_trimmed)
             case {"what": "sized", "max_record_kib": size}:
                 stream.resize_records(size)
+            case {"what": "distributed", "strategy": strategy}:
+                stream.distribute(strategy)
             case {"what": "registered", "name": name, "created_s": created_s, "active_ms": active_ms}:
                 stream.consumers.restore(Consumer(name, stream.arn, created_s, active_ms))
             case {"what": "deregistered", "name": name, "gone_ms": gone_ms}:

@@ -17,6 +17,7 @@ from kinesis_emulator.snapshot import write_snapshot
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
+Strategy = Literal["USER_PARTITION_KEY", "AUTO"]
 
 
 @dataclass(eq=False)
@@ -30,6 +31,8 @@ class Stream:
     mode: str = "PROVISIONED"
     max_record_kib: int = 1024
     encryption: EncryptionType = "NONE"
+    strategy: Strategy = "USER_PARTITION_KEY"
+    """Whether keys choose shards, or all take turns; only on-demand streams have that choice."""
     retention_hours: int = 24
     shards: list[Shard] = field(default_factory=list)
     open_shards: list[Shard] = field(default_factory=list)
@@ -39,6 +42,7 @@ class Stream:
     log: StreamLog | None = None
     """Where changes are written first; None keeps the stream in memory only."""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    _turn: int = 0
     _open_starts: list[int] = field(default_factory=list)
     _by_id: dict[str, Shard] = field(default_factory=dict)
 
@@ -117,8 +121,17 @@ class Stream:
             self.log.sized(max_record_kib)
         self.max_record_kib = max_record_kib
 
+    def distribute(self, strategy: Strategy) -> None:
+        """Go by *strategy* from now on."""
+        if self.log is not None:
+            self.log.distributed(strategy)
+        self.strategy = strategy
+
     def route(self, hash_key: int) -> Shard:
-        """Return the open shard that takes *hash_key*."""
+        """Return the open shard that takes *hash_key*, or the one whose turn it is."""
+        if self.strategy == "AUTO":
+            self._turn += 1
+            return self.open_shards[self._turn % len(self.open_shards)]
         return self.open_shards[bisect_right(self._open_starts, hash_key) - 1]
 
     def wake(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast, get_args
 
 from kinesis_emulator.errors import AwsError, invalid_argument, validation
 from kinesis_emulator.listing import describe_shard, visible_shards
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import Stream
+from kinesis_emulator.store import Strategy, Stream
 
 MAX_RETENTION_HOURS = 8760
 _ON_DEMAND_SHARDS = 4
@@ -25,6 +25,8 @@ def create_stream(service: Service, request: Request) -> None:
         mode=mode,
         max_record_kib=request.optional_integer("MaxRecordSizeInKiB", 1024, 10240) or 1024,
     )
+    if request.optional_text("RecordDistributionStrategy") is not None:
+        distribute(stream, _strategy(request))
     service.store.create(stream, _shard_count(request, mode))
 
 
@@ -85,6 +87,7 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
             "OpenShardCount": len(stream.open_shards),
             "ConsumerCount": consumers,
             "MaxRecordSizeInKiB": stream.max_record_kib,
+            **({"RecordDistributionStrategy": stream.strategy} if stream.mode == "ON_DEMAND" else {}),
         }
     }
 
@@ -173,3 +176,25 @@ def _retention_error(stream: Stream, hours: int, relation: str, other_call: str)
 def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
     service.find_stream(request).resize_records(size)
+
+
+def update_strategy(service: Service, request: Request) -> None:
+    request.text("StreamARN")
+    strategy = _strategy(request)
+    stream = service.find_stream(request)
+    with stream.lock:
+        distribute(stream, strategy)
+
+
+def _strategy(request: Request) -> Strategy:
+    return cast(Strategy, request.choice("RecordDistributionStrategy", get_args(Strategy)))
+
+
+def distribute(stream: Stream, strategy: Strategy) -> None:
+    """Let keys choose the shards of records put from now on, or let Kinesis; only on-demand streams take either."""
+    if stream.mode != "ON_DEMAND":
+        raise invalid_argument(
+            f"RecordDistributionStrategy {strategy} is not supported for stream {stream.name} under account "
+            f"{stream.account_id}: it is not in ON_DEMAND mode."
+        )
+    stream.distribute(strategy)

@@ -32,7 +32,8 @@ class Entry:
 
     data_base64: str
     data_bytes: int
-    partition_key: str
+    partition_key: str | None
+    """None only where Kinesis chooses the shard."""
     size: int
     """Bytes of data and partition key: what the service's limits count."""
     hash_key: int
@@ -40,7 +41,7 @@ class Entry:
 
 def put_record(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    entry = _entry(request.params, "")
+    entry = _entry(stream, request.params, "")
     _check_size(service.settings.limits, stream, entry)
     _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
     service.end_dry_run(request)
@@ -91,7 +92,7 @@ def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
     if not records or (most is not None and len(records) > most):
         relation = f"less than or equal to {most}" if records else "greater than or equal to 1"
         raise validation("Records", f"[{len(records)} records]", f"Member must have length {relation}")
-    entries = [_entry(record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
+    entries = [_entry(stream, record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
     for i, entry in enumerate(entries, 1):
         _check_size(limits, stream, entry, f"records.{i}.member.")
     total, most_bytes = sum(entry.size for entry in entries), limits.put_records_max_bytes
@@ -100,13 +101,13 @@ def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
     return entries
 
 
-def _entry(record: Any, path: str) -> Entry:
+def _entry(stream: Stream, record: Any, path: str) -> Entry:
     if not isinstance(record, dict):
         raise AwsError("SerializationException", "A record is not a structure.")
     data, key, explicit = (_member(record, name) for name in ("Data", "PartitionKey", "ExplicitHashKey"))
     if data is None:
         raise validation(f"{path}data", None, "Member must not be null")
-    if key is None:
+    if key is None and stream.strategy != "AUTO":
         raise validation(f"{path}partitionKey", None, "Member must not be null")
     return make_entry(data, _decoded_bytes(data, path), key, explicit, path)
 
@@ -128,8 +129,12 @@ def _member(record: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def make_entry(data_base64: str, data_bytes: int, key: str, explicit: str | None, path: str = "") -> Entry:
+def make_entry(
+    data_base64: str, data_bytes: int, key: str | None, explicit: str | None, path: str = ""
+) -> Entry:
     """Return a record with its hash key; refuses keys outside their domains."""
+    if key is None:
+        return Entry(data_base64, data_bytes, None, data_bytes, 0)
     if not 1 <= len(key) <= 256:
         relation = "less than or equal to 256" if key else "greater than or equal to 1"
         raise validation(f"{path}partitionKey", key, f"Member must have length {relation}")
@@ -218,7 +223,7 @@ def append(
     if "ApproximateArrivalTimestamp" not in omit:
         parts.append(f'"ApproximateArrivalTimestamp":{arrived_ms // 1000}.{arrived_ms % 1000:03d}')
     parts.append(f'"Data":"{entry.data_base64}"')
-    if "PartitionKey" not in omit:
+    if entry.partition_key is not None and "PartitionKey" not in omit:
         parts.append(f'"PartitionKey":{encode_basestring_ascii(entry.partition_key)}')
     if stream.encryption != "NONE":
         parts.append(f'"EncryptionType":"{stream.encryption}"')

@@ -20,7 +20,10 @@ _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "Prox
 
 Landing = tuple[Parcel, str]
 """A parcel, and a shard that it came to, which is another than it was made for."""
-_MISPLACED = "Kinesis puts them into a shard that does not own their keys, by its own list of shards."
+_MISPLACED = (
+    "Kinesis puts them into a shard that does not own their keys, by its own list of shards. If the stream's "
+    "RecordDistributionStrategy is AUTO and botocore is too old to know that, update it, or set aggregationEnabled=false."
+)
 
 
 @define(eq=False)
@@ -37,26 +40,41 @@ class Answers:
         landings: list[Landing] = []
         refused: list[Parcel] = []
         for parcel, fate in zip(request, fates(request, answer), strict=True):
-            self.outbox.router.lane(parcel.shard_id).landed(parcel)
-            if fate.elsewhere is not None:
+            parcel.lane.landed(parcel)
+            if fate.elsewhere is not None and self._matters(parcel, fate.elsewhere):
                 landings.append((parcel, fate.elsewhere))
             if fate.written is not None and not (fate.elsewhere and parcel.is_aggregate):
                 self.outbox.note_written(fate.written)
             if fate.refused is not None:
                 refused.append(fate.refused)
         self._pace(request, refused, now_s)
-        self._send_again(refused, now_s)
+        self._send_again(refused, [p for p in refused if not is_retryable(p.label.reason)], now_s)
         return landings
 
-    def bounce(self, request: Sequence[Parcel], error: ServiceError, now_s: float) -> None:
-        """Note that a request failed as a whole."""
+    def _matters(self, parcel: Parcel, shard_id: str) -> bool:
+        """Return whether it is news that *parcel* came to the shard: where Kinesis chooses, plain records come anywhere."""
+        router = self.outbox.router
+        return parcel.is_aggregate or not router.is_auto or shard_id not in router.shards.ranges
+
+    def take_back(self, request: Sequence[Parcel]) -> None:
+        """Note that a request is not sent: where its records belong has changed since it was taken."""
+        self.outbox.ledger.tally["requests"] -= 1
+        for parcel in reversed(request):
+            parcel.lane.landed(parcel)
+            if self.outbox.failure is None:
+                self.outbox.put_back(parcel)
+
+    def bounce(
+        self, request: Sequence[Parcel], error: ServiceError, now_s: float, *, may_pass: bool = False
+    ) -> None:
+        """Note that a request failed as a whole. It *may_pass* next time though the error is not of that kind."""
         is_throttled = isinstance(error, ThrottledError)
         is_unsure = error.retryable and not is_throttled and error.code not in _NEVER_SENT
         for parcel in request:
-            self.outbox.router.lane(parcel.shard_id).landed(parcel)
+            parcel.lane.landed(parcel)
             parcel.label = parcel.label.again(error.code, str(error), is_unsure=is_unsure)
         self._pace(request, request, now_s, is_throttled=is_throttled)
-        self._send_again(request, now_s, is_hopeless=not error.retryable)
+        self._send_again(request, () if error.retryable or may_pass else request, now_s)
 
     def _pace(
         self,
@@ -67,30 +85,28 @@ class Answers:
         is_throttled: bool = False,
     ) -> None:
         """Let each shard of a request go faster or slower."""
-        router, tally, rng = self.outbox.router, self.outbox.ledger.tally, self.outbox.rng
+        tally, rng = self.outbox.ledger.tally, self.outbox.rng
         throttled = {
-            parcel.shard_id for parcel in refused if is_throttled or parcel.label.reason == THROTTLED
+            parcel.lane: None for parcel in refused if is_throttled or parcel.label.reason == THROTTLED
         }
-        failed = {parcel.shard_id for parcel in refused} - throttled
-        for shard_id in throttled:
-            router.lane(shard_id).pace.throttled(now_s, rng)
-        for shard_id in failed:
-            router.lane(shard_id).pace.failed(now_s, rng)
+        failed = {parcel.lane: None for parcel in refused if parcel.lane not in throttled}
+        for lane in throttled:
+            lane.pace.throttled(now_s, rng)
+        for lane in failed:
+            lane.pace.failed(now_s, rng)
         for parcel in request:
-            if parcel.shard_id not in throttled and parcel.shard_id not in failed:
-                router.lane(parcel.shard_id).pace.accepted(len(parcel.entries), parcel.size_bytes)
+            if parcel.lane not in throttled and parcel.lane not in failed:
+                parcel.lane.pace.accepted(len(parcel.entries), parcel.size_bytes)
         for parcel in refused:
-            tally["throttled" if parcel.shard_id in throttled else "failed"] += len(parcel.entries)
+            tally["throttled" if parcel.lane in throttled else "failed"] += len(parcel.entries)
 
-    def _send_again(self, refused: Sequence[Parcel], now_s: float, *, is_hopeless: bool = False) -> None:
+    def _send_again(self, refused: Sequence[Parcel], lost: Sequence[Parcel], now_s: float) -> None:
         if self.outbox.failure is not None or not refused:
             return
-        lost = [parcel for parcel in refused if is_hopeless or not is_retryable(parcel.label.reason)]
         if lost:
             self.outbox.give_up_parcels(lost, "Kinesis refused them")
             return
-        lanes = (self.outbox.router.lane(parcel.shard_id) for parcel in refused)
-        self._log_retry(refused, min(lane.pace.rests_until_s for lane in lanes) - now_s)
+        self._log_retry(refused, min(parcel.lane.pace.rests_until_s for parcel in refused) - now_s)
         for parcel in reversed(refused):  # those that waited longest stay in front
             self.outbox.put_back(parcel)
 
@@ -115,18 +131,18 @@ class Answers:
         return sorted({shard_id for _, shard_id in landings} - self.outbox.router.shards.ranges.keys())
 
     def knows_why(self, landings: Sequence[Landing]) -> bool:
-        """Return whether the shard map explains that these aggregates came to other shards."""
-        shards = self.outbox.router.shards
-        return all(
-            shard_id in shards.ranges and parcel.shard_id not in shards.open_shards
-            for parcel, shard_id in landings
+        """Return whether it is known why these records came to other shards: a reshard, or Kinesis chooses."""
+        router = self.outbox.router
+        return router.is_auto or all(
+            shard_id in router.shards.ranges and parcel.lane.is_gone for parcel, shard_id in landings
         )
 
     def place(self, landings: Sequence[Landing]) -> None:
         """
         Decide on aggregates that came to another shard: they are written if all their user records belong there.
 
-        If one does not, all are sent again: the KCL drops the whole of such an aggregate.
+        If one does not, all are sent again: the KCL drops the whole of such an aggregate. Where nobody knows why,
+        another aggregate would fare no better; plain records are at home wherever they come.
         """
         outbox, misplaced = self.outbox, []
         for parcel, shard_id in landings:
@@ -135,7 +151,7 @@ class Answers:
             else:
                 outbox.ledger.tally["misplaced"] += parcel.user_records
                 parcel.label = parcel.label.again("Misplaced", _MISPLACED, is_unsure=False)
-                outbox.scatter(parcel)
+                outbox.scatter(parcel, is_plain=not self.knows_why([(parcel, shard_id)]))
                 misplaced.append(parcel)
         if misplaced:
             self._log_retry(misplaced, 0.0)

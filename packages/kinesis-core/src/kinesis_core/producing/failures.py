@@ -23,7 +23,8 @@ def put_error(stream: str, why: str, lost: Sequence[Parcel], given_up: int) -> P
     for parcel in lost:
         counts[parcel.label.reason or NOT_SENT] += parcel.user_records
     first = lost[0]
-    key_sha256 = hashlib.sha256(first.rows().keys[0].encode()).hexdigest()[:_HASH_DIGITS]
+    key = first.rows().keys[0]
+    key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
     codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
     others = f" {given_up} more were given up with them." if given_up else ""
     message = (
@@ -31,6 +32,16 @@ def put_error(stream: str, why: str, lost: Sequence[Parcel], given_up: int) -> P
         f"[stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
     )
     return PutError(message, counts, first.shard_id, key_sha256)
+
+
+def recreated(stream: str, written: int) -> PutError:
+    """Return the error for a stream that was made anew after so many user records *written* since the last flush."""
+    return PutError(
+        f"The stream was deleted and made anew while it was written to. {written} user records written since the last "
+        "flush went to the deleted stream, or to shards of the new one that do not own their keys. Write them again. "
+        f"[stream={stream}]",
+        {"StreamRecreated": written},
+    )
 
 
 def _advice(parcel: Parcel) -> str:

@@ -18,7 +18,7 @@ class Fate:
     refused: Parcel | None = None
     """With the reason on its label."""
     elsewhere: str | None = None
-    """A shard that it came to, if that is another than it was made for."""
+    """A shard that it came to, if that is another than it was made for, or may be another's by now."""
 
 
 def fates(request: Sequence[Parcel], answer: PutAnswer) -> Iterator[Fate]:
@@ -42,4 +42,5 @@ def _fate(parcel: Parcel, results: Sequence[PutResult]) -> Fate:
 
 def _elsewhere(parcel: Parcel, results: Sequence[PutResult]) -> str | None:
     landed = (result.shard_id for result in results)
-    return next((shard_id for shard_id in landed if shard_id != parcel.shard_id), None)
+    is_known = not (parcel.is_aggregate and parcel.lane.is_gone)
+    return next((shard_id for shard_id in landed if shard_id != parcel.shard_id or not is_known), None)

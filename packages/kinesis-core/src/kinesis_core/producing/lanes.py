@@ -30,7 +30,7 @@ class Lane:
     box: Box | None = field(default=None, init=False)
     queue: deque[Parcel] = field(factory=deque, init=False)
     is_gone: bool = field(default=False, init=False)
-    """Whether the shard is no longer open."""
+    """Whether its rows are to be sorted anew: the shard is no longer open, or rows are sorted in another way."""
     waiting_records: int = field(default=0, init=False)
     waiting_bytes: int = field(default=0, init=False)
     _flying_records: int = field(default=0, init=False)

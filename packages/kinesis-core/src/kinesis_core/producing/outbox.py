@@ -13,15 +13,19 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from kinesis_core.errors import PutError
-from kinesis_core.producing.failures import put_error
+from kinesis_core.logs import get_logger
+from kinesis_core.producing.failures import put_error, recreated
 from kinesis_core.producing.lanes import REQUEST_BYTES, Lane
 from kinesis_core.producing.ledger import Ledger
 from kinesis_core.producing.packer import Packer
 from kinesis_core.producing.parcels import Label, Parcel
 from kinesis_core.producing.router import Groups, Router
-from kinesis_core.producing.routing import ShardMap
+from kinesis_core.producing.routing import ShardMap, random_keys
+from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.puts import MAX_PUT_RECORDS
+
+log = get_logger("kinesis_core")
 
 _PART_OF_TTL = 4
 """What waits for a shard shall be written in this part of the time that a record has, and waits for others no longer."""
@@ -41,6 +45,8 @@ class Outbox:
     """How many callers wait: as long as some do, nothing waits for others to share a request with."""
     failure: PutError | None = field(default=None, init=False)
     _generation: int = field(default=0, init=False)
+    _is_told: bool = field(default=False, init=False)
+    """Whether it was logged that explicit hash keys are ignored."""
 
     @classmethod
     def open(
@@ -50,12 +56,22 @@ class Outbox:
         settings: ProducerSettings,
         max_record_bytes: int,
         rng: random.Random,
+        *,
+        is_auto: bool = False,
     ) -> Outbox:
         ledger = Ledger()
-        router = Router(shards, settings.record_ttl_s / _PART_OF_TTL)
-        return cls(stream, settings, router, rng, ledger, Packer(settings, max_record_bytes, ledger))
+        router = Router(shards, settings.record_ttl_s / _PART_OF_TTL, random_keys(rng), is_auto)
+        packer = Packer(settings, max_record_bytes, ledger, settings.aggregation_enabled and not is_auto)
+        return cls(stream, settings, router, rng, ledger, packer)
 
     # Putting
+
+    def group(self, rows: Rows) -> Groups:
+        """Return *rows* by the lane that they are to go to."""
+        if self.router.is_auto and rows.hash_keys is not None and not self._is_told:
+            self._is_told = True
+            log.warning("hash_keys.ignored", stream=self.stream, strategy="AUTO")
+        return self.router.group(rows)
 
     def offer(self, groups: Groups, now_s: float) -> Groups:
         """Take in the groups that there is room for, and return the others."""
@@ -153,21 +169,44 @@ class Outbox:
 
     def put_back(self, parcel: Parcel) -> None:
         """Let *parcel* wait again, before all others of its shard."""
-        lane = self.router.lane(parcel.shard_id)
-        if lane.is_gone:
+        if parcel.lane.is_gone:
             self.scatter(parcel)
         else:
-            lane.put(parcel, first=True)
+            parcel.lane.put(parcel, first=True)
 
-    def scatter(self, parcel: Parcel) -> None:
-        """Sort the user records of a parcel into the lanes of the shards that are open now."""
+    def scatter(self, parcel: Parcel, *, is_plain: bool = False) -> None:
+        """Sort the user records of a parcel into the lanes of the shards that are open now; *is_plain* packs each alone."""
         self.ledger.strike_out(parcel)
         for lane, rows in self.router.group(parcel.rows()).items():
-            self.packer.repack(lane, rows, parcel.label)
+            self.packer.repack(lane, rows, parcel.label, is_plain=is_plain)
 
     def use(self, shards: ShardMap) -> None:
-        """Go by a new shard map: what waits for a shard that is no longer open is sorted anew."""
-        for lane in self.router.use(shards):
+        """
+        Go by a new shard map: what waits for a shard that is no longer open is sorted anew.
+
+        If the map is of another stream, aggregates that are not flushed yet may have come to the wrong shards of
+        that one, and nobody has them any more: that is a failure.
+        """
+        if self.router.shards.contradicts(shards):
+            log.warning("stream.recreated", stream=self.stream)
+            written = self.ledger.tally["user_records"]
+            if written and self.packer.aggregates:
+                self.give_up(recreated(self.stream, written))
+        self._sort_anew(self.router.use(shards))
+
+    def distribute(self, *, is_auto: bool) -> None:
+        """Let Kinesis choose the shards from now on, or no longer: all that waits is packed and sorted anew."""
+        if is_auto == self.router.is_auto:
+            return
+        lanes = self.router.distribute(is_auto=is_auto)
+        for lane in lanes:
+            self.packer.seal(lane)
+        self.packer.aggregates = self.settings.aggregation_enabled and not is_auto
+        self._sort_anew(lanes)
+        log.info("strategy.changed", stream=self.stream, strategy="AUTO" if is_auto else "USER_PARTITION_KEY")
+
+    def _sort_anew(self, lanes: Sequence[Lane]) -> None:
+        for lane in lanes:
             self.packer.seal(lane)
             for parcel in lane.clear():
                 self.scatter(parcel)

@@ -19,11 +19,13 @@ class Packer:
     settings: ProducerSettings
     max_record_bytes: int
     ledger: Ledger
+    aggregates: bool
+    """Whether user records share records."""
 
     def pack(self, lane: Lane, rows: Rows, label: Label, now_s: float) -> None:
         """Take in *rows*, which share an aggregate, or a parcel, with what came before and what comes next."""
-        if not self.settings.aggregation_enabled:
-            parcel = plain_parcel(lane.shard_id, rows, label)
+        if not self.aggregates:
+            parcel = plain_parcel(lane, rows, label)
             self.ledger.enter(parcel)
             lane.put_or_merge(parcel, now_s)
             return
@@ -31,21 +33,21 @@ class Packer:
         lane.box = self._fill_boxes(lane, rows, label, lane.box)
         self.ledger.boxed_bytes += (lane.box.held_bytes if lane.box else 0) - before_bytes
 
-    def repack(self, lane: Lane, rows: Rows, label: Label) -> None:
+    def repack(self, lane: Lane, rows: Rows, label: Label, *, is_plain: bool = False) -> None:
         """Take in *rows* that were packed before: they go as soon as they may, and share with no others."""
-        if not self.settings.aggregation_enabled:
-            self._enqueue(lane, plain_parcel(lane.shard_id, rows, label))
+        if is_plain or not self.aggregates:
+            self._enqueue(lane, plain_parcel(lane, rows, label))
             return
         box = self._fill_boxes(lane, rows, label, None)
         if box is not None:
-            self._enqueue(lane, box.close(lane.shard_id))
+            self._enqueue(lane, box.close(lane))
 
     def seal(self, lane: Lane) -> None:
         """Close the lane's box: nothing in it waits for more to come."""
         box, lane.box = lane.box, None
         if box is not None:
             self.ledger.boxed_bytes -= box.held_bytes
-            self._enqueue(lane, box.close(lane.shard_id))
+            self._enqueue(lane, box.close(lane))
 
     def _fill_boxes(self, lane: Lane, rows: Rows, label: Label, box: Box | None) -> Box | None:
         """Put *rows* into *box* and further ones, let the full ones wait as parcels, and return the last, if open."""
@@ -56,9 +58,9 @@ class Packer:
             if place == len(rows):
                 return box
             if box.builder.count:
-                self._enqueue(lane, box.close(lane.shard_id))
+                self._enqueue(lane, box.close(lane))
             else:  # too large to share an aggregate with anything
-                self._enqueue(lane, plain_parcel(lane.shard_id, rows.part(place, place + 1), label))
+                self._enqueue(lane, plain_parcel(lane, rows.part(place, place + 1), label))
                 place += 1
             box = None
         return None

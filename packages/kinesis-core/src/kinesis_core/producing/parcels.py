@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
@@ -10,6 +11,9 @@ from kinesis_core.aggregation import AggregateBuilder, unpack
 from kinesis_core.producing.routing import hash_of
 from kinesis_core.producing.rows import Rows
 from kinesis_core.puts import PutEntry
+
+if TYPE_CHECKING:
+    from kinesis_core.producing.lanes import Lane
 
 AGGREGATE_KEY = "a"
 """The partition key of every aggregate, as the KPL has it; its explicit hash key routes it."""
@@ -43,13 +47,18 @@ class Label:
 class Parcel:
     """Records for one shard that are sent, and sent again, together. An aggregate is a parcel of its own."""
 
-    shard_id: str
+    lane: Lane
+    """Where it waits or waited; a lane that is gone takes none back."""
     entries: list[PutEntry]
     size_bytes: int
     """Data and partition keys, what Kinesis' limits count."""
     user_records: int
     label: Label
     is_aggregate: bool = False
+
+    @property
+    def shard_id(self) -> str:
+        return self.lane.shard_id
 
     def rows(self) -> Rows:
         """Return its user records."""
@@ -77,7 +86,7 @@ class Parcel:
 
     def _with(self, entries: list[PutEntry], size_bytes: int, label: Label) -> Parcel:
         user_records = self.user_records if self.is_aggregate else len(entries)
-        return Parcel(self.shard_id, entries, size_bytes, user_records, label, self.is_aggregate)
+        return Parcel(self.lane, entries, size_bytes, user_records, label, self.is_aggregate)
 
     def absorb(self, other: Parcel) -> None:
         """Take in the records of another parcel of plain records."""
@@ -99,13 +108,13 @@ def plain_rows(entries: list[PutEntry]) -> Rows:
     )
 
 
-def plain_parcel(shard_id: str, rows: Rows, label: Label) -> Parcel:
+def plain_parcel(lane: Lane, rows: Rows, label: Label) -> Parcel:
     """Return *rows* as a record each."""
     if rows.hash_keys is None:
         entries = list(map(PutEntry, rows.data, rows.keys))
     else:
         entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
-    return Parcel(shard_id, entries, rows.size_bytes(), len(entries), label)
+    return Parcel(lane, entries, rows.size_bytes(), len(entries), label)
 
 
 @define(eq=False)
@@ -132,12 +141,12 @@ class Box:
             start += 1
         return start
 
-    def close(self, shard_id: str) -> Parcel:
+    def close(self, lane: Lane) -> Parcel:
         """Return what is in it: an aggregate, or a lone user record as it is."""
         if self.builder.count == 1:
-            return plain_parcel(shard_id, self._first, self.label)
+            return plain_parcel(lane, self._first, self.label)
         # The hash key of a user record lies in the shard, and will lie in the child that owns that user record.
         hash_key = hash_of(self._first.keys[0], self._first.hash_key(0))
         entry = PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))
         size_bytes = self.builder.size_bytes + len(AGGREGATE_KEY)
-        return Parcel(shard_id, [entry], size_bytes, self.builder.count, self.label, is_aggregate=True)
+        return Parcel(lane, [entry], size_bytes, self.builder.count, self.label, is_aggregate=True)

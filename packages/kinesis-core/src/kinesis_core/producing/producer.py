@@ -8,21 +8,18 @@ Writes to one stream: put records, flush, and nothing is lost in between.
 from __future__ import annotations
 
 import random
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from types import TracebackType
-from typing import cast
 
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.connections import open_stream
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.producing.outbox import Outbox
-from kinesis_core.producing.routing import ShardMap, random_keys
-from kinesis_core.producing.rows import Rows, check_rows
+from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.totals import Totals
 from kinesis_core.puts import MAX_PUT_RECORDS
 from kinesis_core.stream_api import PutApi
@@ -57,16 +54,22 @@ class Producer:
         self._is_closed = True
         self.settings = settings or ProducerSettings()
         rng = rng or random.Random()  # noqa: S311 # jitter and spreading, no secret
+        clock = clock or SteadyClock()
         summary = api.describe()
-        shards = ShardMap.of(api.list_shards())
-        outbox = Outbox.open(summary.name, shards, self.settings, summary.max_record_bytes, rng)
+        shards = first_map(api, summary.name, clock, rng, self.settings.record_ttl_s)
+        outbox = Outbox.open(
+            summary.name,
+            shards,
+            self.settings,
+            summary.max_record_bytes,
+            rng,
+            is_auto=summary.is_auto_distributed,
+        )
         self.stream = summary.name
         self._max_record_bytes = summary.max_record_bytes
         self._chunk_rows = _CHUNK_ROWS[self.settings.aggregation_enabled]
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
-        self._random_keys = random_keys(rng)
-        self._random_lock = threading.Lock()
-        self._sender = Sender(api, outbox, clock or SteadyClock())
+        self._sender = Sender(api, outbox, clock)
         self._is_closed = False
 
     @classmethod
@@ -88,7 +91,8 @@ class Producer:
         Raises:
             CredentialsError: There are no credentials, or no region.
             StreamNotFoundError: There is no such stream.
-            ServiceError: Kinesis cannot be reached, or access is denied.
+            ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all shards in
+                `record_ttl_s` seconds.
         """
         spec = credentials or DefaultChain()
         arn = name_or_arn if name_or_arn.startswith("arn:") else None
@@ -111,7 +115,7 @@ class Producer:
     ) -> None:
         """
         Put one user record; wait while the producer holds as much as it may. Without a partition key it gets a
-        random one. *explicit_hash_key* is decimal, from 0 to 2**128-1.
+        random one, or none on a stream that distributes its records itself. *explicit_hash_key* is decimal, from 0 to 2**128-1.
 
         Raises:
             InvalidRecordError: Kinesis would not take it: too large, or a key outside its domain.
@@ -133,19 +137,17 @@ class Producer:
             InvalidRecordError: Kinesis would not take one of them; none is put.
             PutError: Records put before could not be written.
         """
-        rows = Rows(data, self._with_random_keys(partition_keys, len(data)), explicit_hash_keys)
-        longest_bytes = check_rows(rows, self._max_record_bytes, self._sender.outbox.router.known_keys)
+        keys = keys_of(partition_keys, len(data))
+        rows = Rows(data, keys, explicit_hash_keys)
+        longest_bytes = check_rows(
+            rows,
+            self._max_record_bytes,
+            self._sender.outbox.router.known_keys,
+            may_lack_keys=keys is not partition_keys,
+        )
         size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
         for chunk in _chunks(rows, size):
             self._sender.put(chunk)
-
-    def _with_random_keys(self, keys: Sequence[str | None] | None, count: int) -> Sequence[str]:
-        if keys is not None and None not in keys:
-            return cast(Sequence[str], keys)
-        with self._random_lock:  # a generator serves one thread at a time
-            if keys is None:
-                return list(islice(self._random_keys, count))
-            return [next(self._random_keys) if key is None else key for key in keys]
 
     def flush(self) -> Totals:
         """

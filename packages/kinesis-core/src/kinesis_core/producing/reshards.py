@@ -11,17 +11,18 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.logs import get_logger
+from kinesis_core.pace import Pace
 from kinesis_core.producing.answers import Answers, Landing
-from kinesis_core.producing.routing import ShardMap
+from kinesis_core.producing.shard_listing import listed_map, pause_s
 from kinesis_core.retry import log_retry
 from kinesis_core.stream_api import PutApi
 
 log = get_logger("kinesis_core")
 
-_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
-"""A listing may be older than the answer that told of a new shard: the n-th is made n pauses after the one before."""
 _LISTINGS = 5
 """So often is looked for a reason why records came to a shard that is listed, while their own is still open."""
+_ASK_EVERY_S, _ASKS_AT_ONCE = 15.0, 5
+"""DescribeStreamSummary may be called 20 times a second by all producers of an account."""
 
 
 @define(eq=False)
@@ -34,6 +35,7 @@ class Reshards:
     lock: threading.RLock
     is_stopped: Callable[[], bool]
     _listing: threading.Lock = field(factory=threading.Lock, init=False)
+    _asking: Pace = field(factory=lambda: Pace(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
 
     def place(self, landings: Sequence[Landing]) -> None:
         """Decide on aggregates that came to other shards than they were made for, once it is known why."""
@@ -47,20 +49,39 @@ class Reshards:
         with self.lock:
             self.answers.place(landings)
 
-    def refresh(self) -> None:
-        """List the shards again, because plain records came to others: they are where they belong all the same."""
+    def refresh(self, landings: Sequence[Landing]) -> None:
+        """Look once why plain records came to other shards: they are where they belong all the same."""
         with self._listing:
-            try:
-                self._list()
-            except ServiceError as error:
-                log_retry("ListShards", error.code, 1, 0.0, stream=self.answers.outbox.stream)
+            self._explain(landings, 1, is_urgent=False)
+
+    def list_again(self, deadline_s: float) -> None:
+        """
+        List the shards, again while that may help.
+
+        Raises:
+            ServiceError: They cannot be listed, or not until then.
+        """
+        with self._listing:
+            self._persist(self._list, "ListShards", deadline_s)
+
+    def ask_again(self, deadline_s: float) -> None:
+        """Ask whether the stream still chooses the shards, unless that is known by now; raises as `list_again` does."""
+        with self._listing:
+            if self.answers.outbox.router.is_auto:
+                self.clock.sleep(self._asking.wait_s(self.clock.now_s()))
+                self._persist(self._ask, "DescribeStreamSummary", deadline_s)
+
+    def ask_once(self) -> None:
+        """Ask whether the stream still chooses the shards; nothing depends on the answer but speed."""
+        with self._listing:
+            self._try(self._ask, "DescribeStreamSummary", 1, is_urgent=False)
 
     def _learn(self, landings: Sequence[Landing]) -> None:
         """
-        List the shards until they explain *landings*.
+        Look for what explains *landings*: a reshard, or a stream that distributes records itself.
 
         Raises:
-            ServiceError: They do not before the first of these aggregates has to be written, or cannot be listed.
+            ServiceError: The shards cannot be listed, or not before the first of these aggregates has to be written.
         """
         deadline_s = min(parcel.label.deadline_s for parcel, _ in landings)
         error: ServiceError | None = None
@@ -74,20 +95,61 @@ class Reshards:
                 if unknown:
                     raise error or _not_listed(unknown)
                 return
-            self.clock.sleep(min(_LONGEST_PAUSE_S, _PAUSE_S * attempt))
-            try:
-                self._list()
-            except ServiceError as raised:
-                if not raised.retryable:
-                    raise
-                error = raised
-                log_retry("ListShards", error.code, attempt + 1, 0.0, stream=self.answers.outbox.stream)
+            self.clock.sleep(pause_s(attempt, self.answers.outbox.rng))
+            error = self._explain(landings, attempt + 1)
+
+    def _explain(
+        self, landings: Sequence[Landing], attempt: int, *, is_urgent: bool = True
+    ) -> ServiceError | None:
+        """List the shards; if they do not explain *landings*, ask who chooses them. Returns the error that may pass."""
+        error = self._try(self._list, "ListShards", attempt, is_urgent=is_urgent)
+        with self.lock:
+            is_known = self.answers.knows_why(landings) or self.answers.unknown_shards(landings)
+        if error is not None or is_known:
+            return error
+        return self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
+
+    def _persist(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
+        """Do *step*, which makes a *call*, again while that may help; the last error is raised."""
+        for attempt in count(1):
+            error = self._try(step, call, attempt)
+            if error is None or self.is_stopped():
+                return
+            if self.clock.now_s() >= deadline_s:
+                raise error
+            self.clock.sleep(pause_s(attempt, self.answers.outbox.rng))
+
+    def _try(
+        self, step: Callable[[], None], call: str, attempt: int, *, is_urgent: bool = True
+    ) -> ServiceError | None:
+        """Do *step* and return the error that may pass; any other is raised if the step *is_urgent*."""
+        try:
+            step()
+        except ServiceError as error:
+            if is_urgent and not error.retryable:
+                raise
+            log_retry(call, error.code, attempt, 0.0, stream=self.answers.outbox.stream)
+            return error
+        return None
 
     def _list(self) -> None:
-        shards = ShardMap.of(self.api.list_shards(with_retries=False))
+        outbox = self.answers.outbox
+        shards = listed_map(self.api, outbox.stream)
         with self.lock:
-            self.answers.outbox.use(shards)
-        log.info("shards.discovered", stream=self.answers.outbox.stream, shards=len(shards.open_shards))
+            if shards == outbox.router.shards:
+                return
+            outbox.use(shards)
+        log.info("shards.discovered", stream=outbox.stream, shards=len(shards.open_shards))
+
+    def _ask(self) -> None:
+        with self.lock:
+            now_s = self.clock.now_s()
+            if self._asking.wait_s(now_s):
+                return
+            self._asking.spend(now_s)
+        summary = self.api.describe(with_retries=False)
+        with self.lock:
+            self.answers.outbox.distribute(is_auto=summary.is_auto_distributed)
 
 
 def _not_listed(shard_ids: Sequence[str]) -> UnavailableError:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from kinesis_core.errors import StreamNotFoundError
-from kinesis_core.shards import Shard
+from kinesis_core.errors import StreamNotFoundError, UnavailableError
+from kinesis_core.shards import Shard, first_hole
 
 MAX_HASH_KEY = 2**128 - 1
+RANDOM_KEY_CHARS = 16
 _POOL, _ROUNDS = 256, 16
 
 
@@ -33,22 +34,36 @@ class ShardMap:
     _open: tuple[str, ...]
 
     @staticmethod
-    def of(shards: Iterable[Shard]) -> ShardMap:
+    def of(shards: Iterable[Shard], stream: str = "") -> ShardMap:
         """
-        Return the map of a listing.
+        Return the map of a listing of *stream*.
 
         Raises:
-            StreamNotFoundError: No shard is open: the stream is being deleted.
+            StreamNotFoundError: No shard is listed: the stream is being deleted.
+            UnavailableError: The open shards do not cover all hash keys: the listing is older than a reshard.
         """
         listed = list(shards)
+        if not listed:
+            raise StreamNotFoundError(
+                f"The stream has no open shard; is it being deleted? [stream={stream}]", "NoOpenShard"
+            )
         ordered = sorted((shard for shard in listed if shard.is_open), key=lambda shard: shard.hash_start)
-        if not ordered:
-            raise StreamNotFoundError("The stream has no open shard; is it being deleted?", "NoOpenShard")
+        hole = first_hole(ordered)
+        if hole is not None:
+            raise _incomplete(stream, *hole)
         return ShardMap(
             {shard.shard_id: (shard.hash_start, shard.hash_end) for shard in listed},
             tuple(shard.hash_start for shard in ordered),
             tuple(shard.shard_id for shard in ordered),
         )
+
+    def contradicts(self, other: ShardMap) -> bool:
+        """
+        Return whether a shard has other hash keys in *other*: no reshard changes them, so it is of another stream.
+
+        A stream that was made anew with the same shards does not show; nothing that goes by this map goes wrong there.
+        """
+        return any(other.ranges.get(shard_id, keys) != keys for shard_id, keys in self.ranges.items())
 
     @property
     def open_shards(self) -> tuple[str, ...]:
@@ -65,6 +80,15 @@ class ShardMap:
         return first <= hash_key <= last
 
 
+def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
+    return UnavailableError(
+        f"ListShards names no open shard of stream {stream} for the hash keys {first} to {last}. Rows with these keys "
+        "cannot be sent, because the listing is older than a reshard. Check that the stream is ACTIVE, then start again. "
+        f"[stream={stream}]",
+        "HashKeysNotListed",
+    )
+
+
 def random_keys(rng: random.Random) -> Iterator[str]:
     """
     Yield partition keys for records that have none, for ever.
@@ -73,6 +97,6 @@ def random_keys(rng: random.Random) -> Iterator[str]:
     it, and its hash is known.
     """
     while True:
-        pool = [f"{rng.getrandbits(64):016x}" for _ in range(_POOL)]
+        pool = [f"{rng.getrandbits(64):0{RANDOM_KEY_CHARS}x}" for _ in range(_POOL)]
         for _ in range(_ROUNDS):
             yield from pool

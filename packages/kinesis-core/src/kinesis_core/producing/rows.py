@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice, repeat
 from operator import add, itemgetter
+from typing import cast
 
 from attrs import frozen
 
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing.routing import MAX_HASH_KEY
+from kinesis_core.producing.routing import MAX_HASH_KEY, RANDOM_KEY_CHARS
 
 MAX_KEY_CHARS = 256
+NO_KEY = ""
+"""Stands for a partition key that is not given; Kinesis has no such key."""
+_ANY_KEY = "0" * RANDOM_KEY_CHARS
 _HASH_KEY = re.compile("0|[1-9][0-9]{0,38}")
 _MOST_BYTES_A_CHAR = 4
 
 
 @frozen
 class Rows:
-    """User records, each with its partition key."""
+    """User records with their partition keys."""
 
     data: Sequence[bytes]
     keys: Sequence[str]
+    """`NO_KEY` for those without one."""
     hash_keys: Sequence[str | None] | None = None
     """Explicit hash keys; None when no row has one."""
 
@@ -61,12 +67,40 @@ class Rows:
         hash_keys = None if self.hash_keys is None else pick(self.hash_keys)
         return Rows(pick(self.data), pick(self.keys), hash_keys)
 
+    def with_keys(self, keys: Iterator[str]) -> Rows:
+        """Return these rows; those without a partition key have one of *keys*."""
+        missing = self.keys.count(NO_KEY)
+        if not missing:
+            return self
+        if missing == len(self):
+            return Rows(self.data, list(islice(keys, missing)), self.hash_keys)
+        return Rows(self.data, [key or next(keys) for key in self.keys], self.hash_keys)
 
-def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -> int:
+
+def keys_of(given: Sequence[str | None] | None, count: int) -> Sequence[str]:
+    """
+    Return the partition keys of so many rows, `NO_KEY` for those without one.
+
+    Raises:
+        InvalidRecordError: Some are missing, and one is empty.
+    """
+    if given is None:
+        return [NO_KEY] * count
+    if None not in given:
+        return cast(Sequence[str], given)
+    if NO_KEY in given:
+        row = given.index(NO_KEY)
+        raise InvalidRecordError(f"The partition key of row {row} {_why_not_key(NO_KEY)}.", row)
+    return [NO_KEY if key is None else key for key in given]
+
+
+def check_rows(
+    rows: Rows, max_record_bytes: int, known_keys: Collection[str], *, may_lack_keys: bool = False
+) -> int:
     """
     See that Kinesis would take every row, and return the size of the longest data.
 
-    Keys in *known_keys* were seen before.
+    Keys in *known_keys* were seen before. With *may_lack_keys* rows are taken that have none.
 
     Raises:
         InvalidRecordError: It would not take one. The message has no data and no key in it.
@@ -74,7 +108,8 @@ def check_rows(rows: Rows, max_record_bytes: int, known_keys: Collection[str]) -
     _check_columns(rows)
     _check_type("data", rows.data, bytes)
     _check_type("partition key", rows.keys, str)
-    wrong = {key: reason for key in set(rows.keys) if key not in known_keys and (reason := _why_not_key(key))}
+    keys = set(rows.keys) - {NO_KEY} if may_lack_keys else set(rows.keys)
+    wrong = {key: reason for key in keys if key not in known_keys and (reason := _why_not_key(key))}
     if wrong:
         row, key = next((row, key) for row, key in enumerate(rows.keys) if key in wrong)
         raise InvalidRecordError(f"The partition key of row {row} {wrong[key]}.", row)
@@ -134,7 +169,7 @@ def _is_hash_key(key: str) -> bool:
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
-    for row, size_bytes in enumerate(rows.sizes()):
+    for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
         if size_bytes > max_record_bytes:
             raise InvalidRecordError(
                 f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "

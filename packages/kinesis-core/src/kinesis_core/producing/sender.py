@@ -20,6 +20,7 @@ from kinesis_core.producing.parcels import Parcel
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
 from kinesis_core.puts import MAX_PUT_RECORDS
 from kinesis_core.stream_api import PutApi
@@ -27,8 +28,6 @@ from kinesis_core.stream_api import PutApi
 log = get_logger("kinesis_core")
 
 _CLOSED = "The producer is closed."
-_LOOK_EVERY_S = 10.0
-"""So often plain records are asked which shards they came to; aggregates are always asked."""
 
 
 @define(eq=False)
@@ -40,8 +39,7 @@ class Sender:
     clock: Clock
     answers: Answers = field(init=False)
     _reshards: Reshards = field(init=False)
-    _looks_s: float = field(default=0.0, init=False)
-    """When plain records are next asked where they came to."""
+    _watch: StreamWatch = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock, init=False)
     """Re-entrant, because a forgotten producer is collected, and cancels, wherever Python happens to be."""
     _work: threading.Condition = field(init=False)
@@ -64,6 +62,7 @@ class Sender:
     def __attrs_post_init__(self) -> None:
         self.answers = Answers(self.outbox)
         self._reshards = Reshards(self.api, self.answers, self.clock, self._lock, lambda: self._is_stopped)
+        self._watch = StreamWatch(self._reshards, self.clock, self._lock)
         self._work = threading.Condition(self._lock)
         self._news = threading.Condition(self._lock)
 
@@ -72,7 +71,7 @@ class Sender:
     def put(self, rows: Rows) -> None:
         """Take in *rows*; wait for room where there is none."""
         with self._lock:
-            groups = self.outbox.router.group(rows)
+            groups = self.outbox.group(rows)
             left = self._offer(groups)
             self._tell_threads()
             if left:
@@ -112,6 +111,7 @@ class Sender:
             finally:
                 self.outbox.hurry -= 1
                 self._flushing.remove(generation)
+            self._watch.note_flush()
             return self.outbox.ledger.take_totals()
 
     def finish(self) -> Totals:
@@ -207,34 +207,33 @@ class Sender:
             self._alarm_s = math.inf
 
     def _send(self, request: Sequence[Parcel]) -> None:
-        entries = list(chain.from_iterable(parcel.entries for parcel in request))
-        landings: list[Landing] = []
-        try:
-            answer = self.api.put_records(entries, with_results=self._needs_shards(request))
-        except ServiceError as error:
-            with self._lock:
-                self.answers.bounce(request, error, self.clock.now_s())
-        else:
-            with self._lock:
-                landings = self.answers.settle(request, answer, self.clock.now_s())
-        self._look_into([landing for landing in landings if landing[0].is_aggregate], landings)
+        if self._watch.is_current(request):
+            landings = self._put(request)
+            self._look_into([landing for landing in landings if landing[0].is_aggregate], landings)
         with self._lock:
             self._tell_callers()
 
-    def _needs_shards(self, request: Sequence[Parcel]) -> bool:
+    def _put(self, request: Sequence[Parcel]) -> list[Landing]:
+        """Make the call, and return what came to another shard than it was made for."""
+        entries = list(chain.from_iterable(parcel.entries for parcel in request))
+        try:
+            answer = self.api.put_records(entries, with_results=self._watch.needs_shards(request))
+        except ServiceError as error:
+            may_pass = self._watch.explains(request, error)
+            with self._lock:
+                self.answers.bounce(request, error, self.clock.now_s(), may_pass=may_pass)
+            return []
         with self._lock:
-            now_s = self.clock.now_s()
-            looks = now_s >= self._looks_s
-            if looks:
-                self._looks_s = now_s + _LOOK_EVERY_S
-        return looks or any(parcel.is_aggregate for parcel in request)
+            landings = self.answers.settle(request, answer, self.clock.now_s())
+        self._watch.note_answer(entries, answer.results)
+        return landings
 
     def _look_into(self, aggregates: Sequence[Landing], landings: Sequence[Landing]) -> None:
         """See why records came to other shards than they were made for."""
         if aggregates:
             self._reshards.place(aggregates)
         elif landings:
-            self._reshards.refresh()
+            self._reshards.refresh(landings)
 
     def _tell_callers(self) -> None:
         """Wake those who put or flush when what happened may be what one of them waits for."""

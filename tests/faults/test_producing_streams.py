@@ -1,0 +1,274 @@
+"""The producer against the emulator, over HTTP, while its stream is made anew, listed late, or distributes its records."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kinesis_core import KinesisError, Producer, ProducerSettings, PutError, Stream
+from kinesis_core.aggregation import unpack
+from kinesis_core.errors import UnavailableError
+from kinesis_core.producing.routing import hash_of
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator, Limits, Settings
+
+KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
+ROWS = 3_000
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator(settings=Settings(limits=Limits.unlimited())) as emulator:
+        yield emulator
+
+
+def open_producer(emulator: Emulator, **settings: Any) -> Producer:
+    return Producer.open(
+        "orders",
+        region="us-east-1",
+        endpoint_url=emulator.endpoint_url,
+        credentials=KEYS,
+        settings=ProducerSettings(**settings),
+    )
+
+
+def open_stream(emulator: Emulator) -> Stream:
+    return Stream.open("orders", region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=KEYS)
+
+
+def put(producer: Producer, start: int, stop: int, *, has_keys: bool = True) -> None:
+    numbers = range(start, stop)
+    keys = [f"key-{number}" for number in numbers]
+    producer.put_columns([b"%d" % number for number in numbers], keys if has_keys else None)
+
+
+def payloads(start: int, stop: int) -> Counter[bytes]:
+    return Counter(b"%d" % number for number in range(start, stop))
+
+
+def copies(emulator: Emulator) -> Counter[bytes]:
+    return Counter(record.data for record in open_stream(emulator).read("TRIM_HORIZON").records())
+
+
+def copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
+    """Return what is in plain records, and in aggregates of which every user record belongs to the shard."""
+    shards = {shard.shard_id: shard for shard in open_stream(emulator).shards()}
+    found: Counter[bytes] = Counter()
+    for record in emulator.records("orders"):
+        aggregate, shard = unpack(record.data), shards[record.shard_id]
+        if aggregate is None:
+            found[record.data] += 1
+        elif all(shard.hash_start <= hash_of(key) <= shard.hash_end for key in aggregate.partition_keys):
+            found.update(aggregate.data)
+    return found
+
+
+def aggregates(emulator: Emulator) -> int:
+    return sum(unpack(record.data) is not None for record in emulator.records("orders"))
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.001)
+
+
+# Listings
+
+
+def test_a_producer_opened_while_children_are_not_listed(emulator: Emulator) -> None:
+    """It waits for them: no aggregate has rows of the hole beside others, and the KCL finds every row."""
+    emulator.create_stream("orders", shards=2)
+    emulator.settings.hide_children_s = 1.5
+    emulator.split("orders", emulator.shard_ids("orders")[0])
+    with open_producer(emulator) as producer:
+        put(producer, 0, ROWS)
+        assert producer.flush().misplaced == 0
+    assert copies_for_the_kcl(emulator) == payloads(0, ROWS)
+
+
+def test_a_split_whose_children_are_not_listed_yet(emulator: Emulator) -> None:
+    """Rows wait while the listing has a hole, and none is dropped."""
+    emulator.create_stream("orders", shards=2)
+    emulator.settings.hide_children_s = 1.5
+    with open_producer(emulator, aggregation_max_size=1_000) as producer:
+        put(producer, 0, 500)
+        emulator.split("orders", emulator.shard_ids("orders")[0])
+        put(producer, 500, ROWS)
+        producer.flush()
+    assert copies_for_the_kcl(emulator) == payloads(0, ROWS)
+
+
+def test_children_that_are_never_listed(emulator: Emulator) -> None:
+    """Opening is an error that names the stream and the hole; so is writing, and its rows are counted."""
+    emulator.create_stream("orders", shards=1)
+    with open_producer(emulator, record_ttl_s=2.0) as producer:
+        emulator.settings.hide_children_s = 1e6
+        emulator.split("orders", emulator.shard_ids("orders")[0])
+        put(producer, 0, 100)
+        with pytest.raises(PutError) as caught:
+            producer.flush()
+    assert sum(caught.value.counts.values()) == 100
+    with pytest.raises(UnavailableError, match=f"of stream orders for the hash keys 0 to {2**128 - 1}[.]"):
+        open_producer(emulator, record_ttl_s=0.5)
+
+
+# Deleted and made anew
+
+
+def test_a_stream_made_anew_under_an_idle_producer(emulator: Emulator) -> None:
+    """A producer outlives its stream: what it writes next is sorted by the new shards."""
+    emulator.create_stream("orders", shards=2)
+    with open_producer(emulator) as producer:
+        put(producer, 0, 10)
+        producer.flush()
+        for shards in (3, 5, 2):
+            emulator.delete_stream("orders")
+            emulator.create_stream("orders", shards=shards)
+            put(producer, 0, ROWS)
+            totals = producer.flush()
+            assert (totals.user_records, totals.misplaced) == (ROWS, 0)
+            assert copies_for_the_kcl(emulator) == payloads(0, ROWS)
+    assert (
+        emulator.calls.count("DescribeStreamSummary") <= 1 + 2 * 3
+    )  # each copies_for_the_kcl opens a stream
+
+
+def test_a_stream_made_anew_under_a_busy_producer(emulator: Emulator) -> None:
+    """Between two flushes of many: what is flushed later is all there, once for the KCL."""
+    emulator.create_stream("orders", shards=2)
+    with open_producer(emulator, aggregation_max_size=500) as producer:
+        for start in range(0, 5_000, 250):
+            if start == 1_000:
+                emulator.delete_stream("orders")
+                emulator.create_stream("orders", shards=3)
+            put(producer, start, start + 250)
+            producer.flush()
+    assert copies_for_the_kcl(emulator) == payloads(1_000, 5_000)
+
+
+def test_a_stream_made_anew_before_a_flush(emulator: Emulator) -> None:
+    """What was written by then and what comes later are not told apart: the flush is an error that counts them."""
+    emulator.create_stream("orders", shards=2)
+    with open_producer(emulator, aggregation_max_size=500, record_max_buffered_time_s=0.01) as producer:
+        put(producer, 0, 500)
+        wait_until(lambda: sum(copies_for_the_kcl(emulator).values()) == 500)
+        emulator.delete_stream("orders")
+        emulator.create_stream("orders", shards=7)
+        put(producer, 500, ROWS)
+        with pytest.raises(PutError, match="deleted and made anew") as caught:
+            producer.flush()
+    assert caught.value.counts.keys() == {"StreamRecreated"}
+
+
+def test_a_stream_that_is_gone_when_rows_go_out(emulator: Emulator) -> None:
+    """They fail at once, whatever time they have: nobody knows whether it comes back."""
+    emulator.create_stream("orders", shards=2)
+    with open_producer(emulator, record_max_buffered_time_s=3.0) as producer:
+        put(producer, 0, 10)
+        emulator.delete_stream("orders")
+        with pytest.raises(PutError, match="ResourceNotFoundException 10"):
+            producer.flush()
+
+
+# Records that Kinesis distributes
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_stream_that_distributes_its_records(emulator: Emulator, enabled: bool) -> None:
+    """Plain records, each once, with or without a key, and in all shards; a reader gets them as they are."""
+    emulator.create_stream("orders", shards=4, strategy="AUTO")
+    with open_producer(emulator, aggregation_enabled=enabled) as producer:
+        put(producer, 0, ROWS)
+        put(producer, ROWS, 2 * ROWS, has_keys=False)
+        totals = producer.flush()
+    assert (totals.user_records, totals.records, totals.misplaced) == (2 * ROWS, 2 * ROWS, 0)
+    assert copies(emulator) == payloads(0, 2 * ROWS)
+    found = list(open_stream(emulator).read("TRIM_HORIZON").records())
+    assert {record.data: record.partition_key for record in found} == {
+        b"%d" % number: f"key-{number}" if number < ROWS else None for number in range(2 * ROWS)
+    }
+    sizes = Counter(record.shard_id for record in emulator.records("orders"))
+    assert sorted(sizes.values()) == [2 * ROWS // 4] * 4
+
+
+def in_threads(work: Callable[[int], object], count: int) -> list[KinesisError]:
+    errors: list[KinesisError] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except KinesisError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+    return errors
+
+
+def test_the_strategy_is_switched_on_and_off_under_a_producer(emulator: Emulator) -> None:
+    """
+    Every row is there for the KCL, and no row is repeated but what was on the way at a switch; aggregates are written
+    before it and after it is switched back.
+    """
+    emulator.create_stream("orders", shards=4, strategy="USER_PARTITION_KEY")
+    flips = [("AUTO", 20), ("USER_PARTITION_KEY", 40), ("AUTO", 60), ("USER_PARTITION_KEY", 80)]
+    misplaced = 0
+    counts: list[int] = []
+    with open_producer(emulator, aggregation_max_size=500, max_connections=2) as producer:
+        for number in range(100):
+            for strategy, when in flips:
+                if number == when:
+                    counts.append(aggregates(emulator))
+                    emulator.distribute("orders", strategy)  # type: ignore[arg-type] # one of both
+            put(producer, number * 50, number * 50 + 50, has_keys=number % 3 > 0)
+            misplaced += producer.flush().misplaced
+    assert set(copies_for_the_kcl(emulator)) == set(payloads(0, 5_000))
+    found = copies(emulator)
+    assert set(found) == set(payloads(0, 5_000))
+    assert sum(found.values()) - 5_000 == misplaced <= 4 * 50
+    assert max(found.values()) <= 3
+    assert counts[0] > 0
+    assert aggregates(emulator) > counts[-1]
+
+
+def test_a_switch_under_many_writers(emulator: Emulator) -> None:
+    """Threads share a producer while the strategy changes: nothing is lost, and no flush hangs."""
+    emulator.create_stream("orders", shards=4, strategy="USER_PARTITION_KEY")
+    producer = open_producer(emulator, aggregation_max_size=500)
+
+    def work(number: int) -> None:
+        for start in range(number * 1_000, number * 1_000 + 1_000, 100):
+            put(producer, start, start + 100, has_keys=number % 2 > 0)
+            producer.flush()
+            if number == 0 and start in (300, 600):
+                emulator.distribute("orders", "AUTO" if start == 300 else "USER_PARTITION_KEY")
+
+    assert in_threads(work, 4) == []
+    producer.close()
+    assert set(copies_for_the_kcl(emulator)) == set(payloads(0, 4_000))
+    assert sum(copies(emulator).values()) - 4_000 < 4_000
+
+
+def test_a_switch_while_rows_wait(emulator: Emulator) -> None:
+    """Rows that were put before a switch and go out after it are written as the stream wants them."""
+    emulator.create_stream("orders", shards=4, strategy="AUTO")
+    with open_producer(emulator, record_max_buffered_time_s=20.0) as producer:
+        put(producer, 0, 400, has_keys=False)
+        emulator.distribute("orders", "USER_PARTITION_KEY")
+        began_s = time.monotonic()
+        assert producer.flush().user_records == 400
+        assert time.monotonic() - began_s < 20
+    assert copies_for_the_kcl(emulator) == payloads(0, 400)
+    assert all(record.partition_key for record in emulator.records("orders"))

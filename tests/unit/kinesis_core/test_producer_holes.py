@@ -1,0 +1,87 @@
+"""What becomes of records while ListShards leaves out a shard that is open: no shard is guessed, and nothing is dropped."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from kinesis_core import Producer, ProducerSettings
+from kinesis_core.errors import UnavailableError
+from kinesis_core.producing.rows import Rows
+from support.fake_puts import Desk, FakePuts
+from support.fake_stream import FakeClock
+
+
+def rows(count: int) -> Rows:
+    numbers = range(count)
+    return Rows([b"%d" % number for number in numbers], [f"key-{number}" for number in numbers])
+
+
+def kcl(desk: Desk) -> Counter[bytes]:
+    return Counter(record.data for record in desk.puts.kcl_user_records())
+
+
+def test_a_producer_waits_for_all_shards() -> None:
+    """It opens once the listing has no hole; pauses grow, with jitter."""
+    puts = FakePuts(holes=4).create(2)
+    puts.split(puts.open_shards()[1])
+    desk = Desk.open(puts)
+    began_s = FakeClock().now
+    assert puts.listings == 5
+    assert 1.0 <= desk.clock.now - began_s <= 2.0
+    desk.put(rows(500))
+    desk.flush()
+    assert kcl(desk) == Counter(rows(500).data)
+
+
+def test_a_hole_that_stays() -> None:
+    """After the time that a row has, the error names the stream and the hole."""
+    puts = FakePuts(holes=10**6).create(2)
+    clock = FakeClock()
+    began_s = clock.now
+    with pytest.raises(UnavailableError, match=r"stream orders for the hash keys [0-9]{39} to [0-9]{39}"):
+        Producer(puts, ProducerSettings(record_ttl_s=20), clock=clock, rng=random.Random(0))
+    assert 20 <= clock.now - began_s < 23
+    assert 12 <= puts.listings <= 30
+
+
+def resharded(holes: int) -> Desk:
+    """Return a producer that has written to a stream whose shard was split, and which is listed late."""
+    puts = FakePuts().create(2)
+    desk = Desk.open(puts, ProducerSettings(aggregation_max_size=500))
+    puts.split(puts.open_shards()[1])
+    puts.holes = holes
+    desk.put(rows(500))
+    desk.flush()
+    return desk
+
+
+def test_a_hole_after_a_reshard_is_waited_for() -> None:
+    """The map before it is kept until the listing is whole; every row is at home then."""
+    desk = resharded(8)
+    assert desk.outbox.failure is None
+    assert kcl(desk) == Counter(rows(500).data)
+    assert desk.puts.holes < 0
+
+
+def test_a_hole_after_a_reshard_that_stays() -> None:
+    """The rows fail when their time is up, with an error that names the stream and the hole; none is called written."""
+    desk = resharded(10**6)
+    assert desk.outbox.failure is not None
+    assert desk.outbox.failure.counts.keys() == {"HashKeysNotListed"}
+    assert "no open shard of stream orders for the hash keys" in str(desk.outbox.failure)
+    assert desk.outbox.ledger.take_totals().user_records < 500
+
+
+def test_a_hole_when_a_producer_is_taken_up_again() -> None:
+    """The look before the next aggregate waits for a whole listing too."""
+    desk = resharded(0)
+    desk.puts.merge(*desk.puts.open_shards()[:2])
+    desk.puts.holes = 5
+    desk.put(rows(100))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == Counter([*rows(500).data, *rows(100).data])
+    assert desk.outbox.ledger.take_totals().user_records == 600

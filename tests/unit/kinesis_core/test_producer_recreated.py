@@ -1,0 +1,223 @@
+"""What becomes of records whose stream is deleted and made anew, with shards that have the same ids and other hash keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kinesis_core import ProducerSettings
+from kinesis_core.errors import AccessDeniedError, PutError, ServiceError, ThrottledError
+from kinesis_core.producing.rows import Rows
+from support.fake_puts import Desk, FakePuts
+
+SILENCE_S = 6.0
+
+
+def rows(start: int, stop: int) -> Rows:
+    numbers = range(start, stop)
+    return Rows([b"%d" % number for number in numbers], [f"key-{number}" for number in numbers])
+
+
+def payloads(start: int, stop: int) -> Counter[bytes]:
+    return Counter(b"%d" % number for number in range(start, stop))
+
+
+def kcl(desk: Desk) -> Counter[bytes]:
+    return Counter(record.data for record in desk.puts.kcl_user_records())
+
+
+def failure_of(desk: Desk) -> PutError:
+    assert desk.outbox.failure is not None
+    return desk.outbox.failure
+
+
+def opened(*, enabled: bool = True) -> Desk:
+    """Return a producer of a stream with two shards."""
+    settings = ProducerSettings(aggregation_enabled=enabled, aggregation_max_size=500)
+    return Desk.open(FakePuts().create(2), settings)
+
+
+def write(desk: Desk, some: Rows) -> None:
+    """Write *some* rows without a flush."""
+    desk.put(some)
+    desk.outbox.seal()
+    desk.outbox.hurry += 1
+    while desk.outbox.ledger.held_bytes:
+        desk.step()
+    desk.outbox.hurry -= 1
+
+
+def flushed() -> Desk:
+    """Return a producer that has written and flushed something."""
+    desk = opened()
+    desk.put(rows(0, 100))
+    desk.flush()
+    desk.outbox.ledger.take_totals()
+    return desk
+
+
+def test_a_stream_made_anew_between_two_flushes(caplog: pytest.LogCaptureFixture) -> None:
+    """The shards are listed before aggregates go out again, so that none has rows of several shards; that is logged."""
+    desk = flushed()
+    desk.puts.recreate(3)
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+    totals = desk.outbox.ledger.take_totals()
+    assert (totals.user_records, totals.misplaced) == (300, 0)
+    assert totals.requests == len(desk.puts.requests) - 1
+    assert "stream.recreated stream=orders" in caplog.messages
+
+
+def test_what_waits_while_the_stream_is_made_anew_is_sorted_anew() -> None:
+    """After a silence the shards are listed too, though there was no flush."""
+    desk = opened()
+    desk.put(rows(100, 400))
+    desk.clock.sleep(SILENCE_S)
+    desk.puts.recreate(3)
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+
+
+def test_what_was_written_and_not_flushed_is_in_doubt() -> None:
+    """Aggregates may be in the wrong shards of the new stream, or gone with the old one: the error says how many rows."""
+    desk = opened()
+    write(desk, rows(100, 300))
+    desk.clock.sleep(SILENCE_S)
+    desk.puts.recreate(3)
+    desk.put(rows(300, 400))
+    desk.flush()
+    error = failure_of(desk)
+    assert error.counts == {"StreamRecreated": 200}
+    assert "deleted and made anew" in str(error)
+    assert "stream=orders" in str(error)
+
+
+def test_an_unexpected_placement_shows_it_too() -> None:
+    """However little time passes: the shards are listed, and what was written by the old ones is told of."""
+    desk = opened()
+    write(desk, rows(100, 300))
+    desk.puts.recreate(7)
+    desk.put(rows(300, 900))
+    desk.flush()
+    assert failure_of(desk).counts.keys() == {"StreamRecreated"}
+
+
+def test_aggregates_on_the_way_are_judged_by_the_new_shards() -> None:
+    """One that comes to a shard of the id that it was made for is not at home if that is another's by now."""
+    desk = opened()
+    desk.put(rows(100, 300))
+    desk.outbox.seal()
+    desk.outbox.hurry += 1
+    request = desk.outbox.take(desk.clock.now)
+    desk.puts.recreate(3)
+    answer = desk.puts.put_records([entry for parcel in request for entry in parcel.entries])
+    desk.sender._reshards.list_again(desk.clock.now)
+    landings = desk.answers.settle(request, answer, desk.clock.now)
+    assert len(landings) == len(request)
+    desk.sender._reshards.place(landings)
+    desk.flush()
+    assert kcl(desk) == payloads(100, 300)
+    assert desk.outbox.ledger.take_totals().misplaced > 0
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_stream_that_is_not_found_and_there_again(enabled: bool) -> None:
+    """A refused request is sent again, to the shards that there are now."""
+    desk = opened(enabled=enabled)
+    desk.put(rows(0, 300))
+    desk.puts.recreate(3)
+    desk.puts.is_there = False
+
+    def come_back() -> None:
+        desk.puts.is_there = True
+
+    desk.puts.before_listing = come_back
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(0, 300)
+
+
+def test_a_stream_that_is_gone_is_a_failure_at_once() -> None:
+    """It is not waited for: nobody knows whether it comes back."""
+    desk = flushed()
+    desk.puts.is_there = False
+    began_s = desk.clock.now
+    desk.put(rows(0, 7))
+    desk.flush()
+    assert failure_of(desk).counts == {"ResourceNotFoundException": 7}
+    assert desk.clock.now - began_s < 2
+
+
+def test_looks_are_bounded() -> None:
+    """With a flush after every few rows the shards are listed a few times at once, and then five times a second."""
+    desk = flushed()
+    for _ in range(100):
+        desk.put(Rows([b"a", b"b"], ["key", "key"]))
+        desk.flush()
+    assert 2 < desk.puts.listings <= 1 + 10
+    listings = desk.puts.listings
+    desk.clock.sleep(0.21)
+    for _ in range(100):
+        desk.put(Rows([b"a", b"b"], ["key", "key"]))
+        desk.flush()
+    assert desk.puts.listings == listings + 1
+
+
+def test_one_look_is_enough_after_a_flush() -> None:
+    """While the stream is written to all the time, nothing is listed; a map that has not changed is kept."""
+    desk = flushed()
+    for number in range(5):
+        write(desk, rows(number * 10, number * 10 + 10))
+        desk.clock.sleep(1.5)
+    assert desk.puts.listings == 2
+    assert len(desk.outbox.router.known_keys) == 100
+
+
+def test_plain_records_are_not_in_doubt() -> None:
+    """Each is in the shard of its own key, in whatever stream it was written to."""
+    desk = opened(enabled=False)
+    write(desk, rows(0, 100))
+    desk.puts.recreate(7)
+    desk.clock.sleep(20)
+    desk.put(rows(100, 200))
+    desk.flush()
+    assert desk.puts.listings == 2
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 200)
+
+
+def test_plain_records_need_no_look() -> None:
+    """Kinesis routes each by its own key: after a flush nothing is listed again."""
+    desk = opened(enabled=False)
+    for _ in range(3):
+        desk.put(rows(0, 50))
+        desk.flush()
+        desk.clock.sleep(SILENCE_S)
+    assert desk.puts.listings == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "patience_s"),
+    [
+        (ThrottledError("Rate exceeded.", "LimitExceededException"), 30),
+        (AccessDeniedError("No.", "AccessDeniedException"), 0),
+    ],
+)
+def test_shards_that_cannot_be_listed_are_a_failure(error: ServiceError, patience_s: int) -> None:
+    """Rows wait while that may pass, until their time is up; nothing is written by shards that may be others by now."""
+    desk = flushed()
+
+    def refuse() -> None:
+        raise error
+
+    desk.puts.before_listing = refuse
+    written, began_s = len(desk.puts.stored), desk.clock.now
+    desk.put(rows(100, 107))
+    desk.flush()
+    assert failure_of(desk).counts == {error.code: 7}
+    assert patience_s <= desk.clock.now - began_s < patience_s + 5
+    assert len(desk.puts.stored) == written

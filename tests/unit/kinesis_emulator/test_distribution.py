@@ -1,0 +1,126 @@
+"""On-demand streams whose records Kinesis distributes itself: `RecordDistributionStrategy`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import AwsError, Emulator, Limits, ManualClock, Settings
+from kinesis_emulator.journal import Journal
+from kinesis_emulator.replay import replay
+
+ON_DEMAND = {"StreamMode": "ON_DEMAND"}
+
+
+@pytest.fixture
+def arn(client: Any) -> str:
+    """Return the ARN of an on-demand stream `elastic` whose keys choose the shards."""
+    client.create_stream(StreamName="elastic", StreamModeDetails=ON_DEMAND)
+    return str(summary(client)["StreamARN"])
+
+
+def summary(client: Any, name: str = "elastic") -> dict[str, Any]:
+    facts: dict[str, Any] = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
+    return facts
+
+
+def shards_of(client: Any, count: int, **keys: str) -> Counter[str]:
+    records = [{"Data": b"%d" % number, **keys} for number in range(count)]
+    answer = client.put_records(StreamName="elastic", Records=records)
+    return Counter(result["ShardId"] for result in answer["Records"])
+
+
+def test_keys_choose_the_shard_unless_told_otherwise(client: Any, arn: str, refusal: Any) -> None:
+    """An on-demand stream reports USER_PARTITION_KEY, puts a key's records into one shard, and wants a key."""
+    assert arn
+    assert summary(client)["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
+    assert len(shards_of(client, 20, PartitionKey="key")) == 1
+    refused = refusal(client.put_records, StreamName="elastic", Records=[{"Data": b"x"}])
+    assert refused[0] == "ValidationException"
+    assert refusal(client.put_record, StreamName="elastic", Data=b"x")[0] == "ValidationException"
+
+
+def test_kinesis_chooses_the_shard(client: Any, arn: str) -> None:
+    """With AUTO records go to all shards in turn; keys are ignored, may be absent, and come back if they were given."""
+    client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy="AUTO")
+    assert summary(client)["RecordDistributionStrategy"] == "AUTO"
+    assert set(shards_of(client, 20, PartitionKey="key", ExplicitHashKey="0").values()) == {5}
+    assert set(shards_of(client, 20).values()) == {5}
+    shard_id = client.put_record(StreamName="elastic", Data=b"last")["ShardId"]
+    iterator = client.get_shard_iterator(
+        StreamName="elastic", ShardId=shard_id, ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+    records = client.get_records(ShardIterator=iterator)["Records"]
+    assert Counter(record.get("PartitionKey") for record in records) == {"key": 5, None: 6}
+
+
+def test_the_strategy_is_switched_back(client: Any, arn: str) -> None:
+    """At once, for records that are put from then on."""
+    for strategy in ("AUTO", "USER_PARTITION_KEY"):
+        client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy=strategy)
+    assert summary(client)["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
+    assert len(shards_of(client, 20, PartitionKey="key")) == 1
+
+
+def test_a_stream_is_created_with_its_strategy(client: Any) -> None:
+    """CreateStream takes it for an on-demand stream."""
+    client.create_stream(StreamName="elastic", StreamModeDetails=ON_DEMAND, RecordDistributionStrategy="AUTO")
+    assert summary(client)["RecordDistributionStrategy"] == "AUTO"
+
+
+def test_provisioned_streams_have_no_strategy(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """They report none, and cannot be given one, by whatever call."""
+    facts = summary(client, "orders")
+    assert "RecordDistributionStrategy" not in facts
+    update = client.update_stream_record_distribution_strategy
+    for strategy in ("AUTO", "USER_PARTITION_KEY"):
+        refused = refusal(update, StreamARN=facts["StreamARN"], RecordDistributionStrategy=strategy)
+        assert refused[0] == "InvalidArgumentException"
+        create = {"StreamName": "new", "ShardCount": 1, "RecordDistributionStrategy": strategy}
+        assert refusal(client.create_stream, **create)[0] == "InvalidArgumentException"
+    assert not emulator.has_stream("new")
+    with pytest.raises(AwsError, match="not in ON_DEMAND mode"):
+        emulator.distribute("orders", "AUTO")
+
+
+def test_updates_that_are_refused(client: Any, arn: str, refusal: Any) -> None:
+    """A strategy that there is not, a stream that there is not, and a stream that is not named by its ARN."""
+    update = client.update_stream_record_distribution_strategy
+    unknown = {"StreamARN": arn, "RecordDistributionStrategy": "RANDOM"}
+    assert refusal(update, **unknown)[0] == "ValidationException"
+    nowhere = {"StreamARN": arn.replace("elastic", "nowhere"), "RecordDistributionStrategy": "AUTO"}
+    assert refusal(update, **nowhere)[0] == "ResourceNotFoundException"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, clock: ManualClock) -> Path:
+    """Return a folder that keeps a stream which was created with a strategy, and one that got it later."""
+    with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, data=tmp_path) as emulator:
+        emulator.create_stream("elastic", shards=2, strategy="AUTO")
+        emulator.create_stream("switched", shards=2, strategy="USER_PARTITION_KEY")
+        emulator.distribute("switched", "AUTO")
+    return tmp_path
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["journal", "snapshot"])
+def test_the_strategy_is_kept(
+    kept: Path, clock: ManualClock, new_client: Callable[..., Any], anew: bool
+) -> None:
+    """After a restart, from the journal as it grew and from one that was written anew."""
+    if anew:
+        store = replay(Journal(kept, least_bytes=0), keep_trimmed=False)
+        store.tidy_journal()
+        store.close()
+    with (
+        Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, data=kept) as emulator,
+        closing(new_client(emulator.endpoint_url)) as client,
+    ):
+        for name in ("elastic", "switched"):
+            assert summary(client, name)["RecordDistributionStrategy"] == "AUTO"
+            shards = {emulator.put(name, b"x", "key").shard_id for _ in range(4)}
+            assert len(shards) == 2

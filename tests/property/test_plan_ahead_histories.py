@@ -73,6 +73,7 @@ class QueryAhead(Query):
 
     def plan(self, *, bounded: bool = True) -> Offset | None:
         end = self.plans.next_offset(self.start, bounded=bounded)
+        self.is_logged = True
         return None if end.to_json() == self.start.to_json() else end
 
 

@@ -50,6 +50,7 @@ class WaitingQuery(Query):
 
     def plan(self, *, bounded: bool = True) -> Offset | None:
         end = self.gate.next_offset(self.start, bounded=bounded)
+        self.is_logged = True
         return None if end.to_json() == self.start.to_json() else end
 
 

@@ -69,6 +69,8 @@ class Query:
     planner: Planner = field(init=False)
     log: list[str] = field(factory=list)
     batches: list[Read] = field(factory=list)
+    is_logged: bool = False
+    """Whether a batch was planned, which may be one without records. Spark asks for the initial offset before that."""
     start: Offset = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -78,11 +80,12 @@ class Query:
     def restart(self) -> None:
         apis = {self.stream.name: self.stream}
         self.planner = Planner(apis, self.settings, threads=1, clock=self.stream.clock, rng=random.Random(1))
-        if not self.batches and self.position == TrimHorizon():
-            self.start = self.planner.initial_offset(self.position)  # as Spark asks, while no batch is logged
+        if not self.is_logged and self.position == TrimHorizon():
+            self.start = self.planner.initial_offset(self.position)
 
     def plan(self, *, bounded: bool = True) -> Offset | None:
         end = self.planner.next_offset(self.start, bounded=bounded)
+        self.is_logged = True
         return None if end.to_json() == self.start.to_json() else end
 
     def read(self, start: Offset, end: Offset) -> Read:

@@ -40,6 +40,7 @@ class Planned:
     planner: Planner = field(init=False)
     start: Offset = field(default=None, init=False)
     _initial: Offset | None = field(default=None, init=False)
+    _is_logged: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.restart()
@@ -55,12 +56,14 @@ class Planned:
         self.planner = Planner(
             apis, self.settings, threads=self.threads, clock=self.clock, rng=random.Random(0)
         )
-        if self._initial is not None and self.start == self._initial and self.position == TrimHorizon():
+        is_begun = self._initial is not None and self.start is self._initial
+        if is_begun and not self._is_logged and self.position == TrimHorizon():
             self.start = self._initial = self.planner.initial_offset(self.position)
 
     def batch(self, *, bounded: bool = True) -> Read:
         """Plan a batch, read it and go on behind it; nothing when nothing is new."""
         end = self.planner.next_offset(through_text(self.start), bounded=bounded)
+        self._is_logged = True  # Spark's first batch may be one without records
         read = self.read(self.start, end)
         self.start = end
         return read

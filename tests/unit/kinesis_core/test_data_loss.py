@@ -123,6 +123,25 @@ def test_what_came_and_went_behind_a_shard_without_records(position: StartingPos
         query.batch()
 
 
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
+@pytest.mark.parametrize("down_hours", [0.1, 1, 17])
+def test_an_idle_query_that_is_started_again(position: StartingPosition, down_hours: float) -> None:
+    """A query that has never seen a record goes on after a stop without an error, and runs no batch for that."""
+    stream = scripted_stream(2)
+    stream.clock.sleep(5)
+    query = Planned([stream], position)
+    assert query.batch() == []
+    first = query.start
+    for _ in range(4):
+        query.restart()
+        assert query.batch() == []
+        assert query.start == first
+    stream.clock.sleep(down_hours * HOUR_S)
+    query.restart()
+    record = stream.put(B, b"x")
+    assert query.batch() == [(B, record.sequence_number)]
+
+
 def test_what_came_and_went_in_a_child_without_records() -> None:
     """A child shard that was empty when the query stopped is no exception, and one that was silent throughout is no loss."""
     stream = scripted_stream(1)

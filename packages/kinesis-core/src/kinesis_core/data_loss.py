@@ -117,15 +117,15 @@ class DataLoss:
 
     def is_outdated(self, view: ShardView | None, begun: Position) -> bool:
         """
-        Return whether what `seen` adds is worth a batch of its own, which comes a few times in a retention.
+        Return whether what `seen` adds is worth a batch of its own.
 
-        A query without a batch begins anew when it is started again, and needs no such time.
+        That is so a few times in a retention, and for the first time that is known: without it, a query that is started again
+        would be in doubt.
         """
         seen_ms = self.seen(view, begun).arrived_ms
         if seen_ms is None or seen_ms == begun.arrived_ms:
             return False
-        since_ms = max(begun.arrived_ms or 0, self.facts.begun_ms)
-        return seen_ms - since_ms > self.facts.retention_hours() * _HOUR_MS // _STAMPS
+        return seen_ms - (begun.arrived_ms or 0) > self.facts.retention_hours() * _HOUR_MS // _STAMPS
 
     def _see_next(self, view: ShardView, begun: Position, end: Position) -> None:
         """Note what comes next where a plan ends that is far behind, or it would be in doubt when the end has left."""

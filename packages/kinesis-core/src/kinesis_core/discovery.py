@@ -14,7 +14,7 @@ from kinesis_core.logs import get_logger
 from kinesis_core.offsets import Position
 from kinesis_core.shard_view import ShardView
 from kinesis_core.shards import Children, Listing, by_id, index_children
-from kinesis_core.stream_api import StreamApi, StreamSummary
+from kinesis_core.stream_api import MIN_RETENTION_HOURS, StreamApi, StreamSummary
 
 log = get_logger("kinesis_core")
 
@@ -23,8 +23,6 @@ PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
 Pauses after stale answers in a row. They add up to two minutes: ListShards catches up within seconds, and what takes
 longer than this is worth an error. The quota of ListShards bears far more calls.
 """
-SHORTEST_RETENTION_HOURS = 24
-"""No shard has left a stream that is younger: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DecreaseStreamRetentionPeriod.html"""
 _HOUR_MS = 3_600_000
 
 Report = Callable[[str, Position, str], None]
@@ -112,7 +110,7 @@ class Discovery:
     def _is_young(self) -> bool:
         """Return whether no shard can have left the stream yet; an hour is left for clocks that differ."""
         summary = self.summary()
-        hours = min(SHORTEST_RETENTION_HOURS, summary.retention_hours) - 1
+        hours = min(MIN_RETENTION_HOURS, summary.retention_hours) - 1
         return self.api.now_ms() - summary.created_ms < hours * _HOUR_MS
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:

@@ -19,8 +19,6 @@ class StreamFacts:
     name: str
     api: StreamApi
     clock: Clock
-    begun_ms: int = field(default=0, init=False)
-    """When reading began, by the service's clock; 0 if it did not begin here."""
     _created_ms: int | None = field(default=None, init=False)
     """Of the stream that is read; None while that is not known."""
     _summary: StreamSummary | None = field(default=None, init=False)
@@ -30,7 +28,7 @@ class StreamFacts:
 
     def begin(self) -> int:
         """Return the creation time of the stream; reading begins now."""
-        self.begun_ms, self._created_ms = self.api.now_ms(), None
+        self._created_ms = None
         self._created_ms = self._describe().created_ms
         return self._created_ms
 

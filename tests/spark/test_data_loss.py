@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from pyspark.sql import DataFrame, Row
 
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
 from support.python_log import PythonLog
@@ -86,3 +87,60 @@ def test_a_long_silence_is_no_loss(
     clock.advance(20 * 3600)
     stream.put_numbers(5)
     assert query.start().wait_for_rows(10).payloads == stream.payloads
+
+
+OLD = 600
+"""Records of a live stream, one a second, the oldest of which are about to leave it."""
+
+
+def fill_up_to_the_retention(emulator: Emulator, stream: StreamUnderTest, clock: ManualClock) -> None:
+    for second in range(OLD):
+        emulator.put(stream.name, b"%d" % second, "k", arrived_s=clock.now_s - 24 * 3600 + second)
+
+
+def test_a_start_at_the_oldest_record_of_a_live_stream(
+    emulator: Emulator, clock: ManualClock, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """A query that starts at TRIM_HORIZON reads its first batch, though records leave the stream until its tasks start."""
+    fill_up_to_the_retention(emulator, stream, clock)
+
+    def later(frame: DataFrame) -> list[Row]:
+        clock.advance(60)
+        return frame.collect()
+
+    query = make_query(stream.options(startingPosition="TRIM_HORIZON"), each=later)
+    numbers = [int(data) for data in query.start(availableNow=True).finish().payloads]
+    assert numbers == list(range(numbers[0], OLD))
+    assert 290 <= numbers[0] <= 310
+
+
+def test_the_way_out_of_a_batch_that_has_left_in_part(
+    emulator: Emulator,
+    clock: ManualClock,
+    stream: StreamUnderTest,
+    make_query: MakeQuery,
+    python_log: PythonLog,
+) -> None:
+    """
+    A batch that was planned, and has left the stream in part, fails each time and names the way out, which skips what is gone
+    and nothing else.
+    """
+    fill_up_to_the_retention(emulator, stream, clock)
+    leaves_s = iter([200.0])
+
+    def later(frame: DataFrame) -> list[Row]:
+        clock.advance(next(leaves_s, 0.0))
+        return frame.collect()
+
+    query = make_query(stream.options(startingPosition="TRIM_HORIZON", trimHorizonMargin="0"), each=later)
+    for _ in range(2):
+        with pytest.raises(Exception, match="failOnDataLoss=false until the batch is done"):
+            query.start(availableNow=True).finish()
+    query.options["failOnDataLoss"] = "false"
+    numbers = [int(data) for data in query.start(availableNow=True).finish().payloads]
+    assert numbers == list(range(numbers[0], OLD))
+    assert 195 <= numbers[0] <= 260
+    assert python_log.lines("data.lost")
+    query.options["failOnDataLoss"] = "true"
+    emulator.put(stream.name, b"600", "k")
+    assert [int(data) for data in query.start(availableNow=True).finish().payloads][-1] == OLD

@@ -68,6 +68,25 @@ def loss(world: World, given: Options) -> object:
         return "stopped"
 
 
+def rows_near_the_end(world: World, given: Options) -> object:
+    """Return what a start at the oldest record brings of records of 23 hours and of one hour ago."""
+    options = world.options_of_new_stream(given)
+    for hours, data in ((23, "old"), (1, "new")):
+        world.emulator.put(options["streamName"], data, arrived_s=time.time() - hours * 3600)
+    with streaming(options) as reader:
+        return payloads(reader, plan(reader)[0])
+
+
+def rows_of_second_batch(world: World, given: Options) -> object:
+    """Return how many rows are read of one record that comes after the first micro-batch."""
+    options = fill(world, given)
+    with streaming(options) as reader:
+        _, end = plan(reader)
+        world.emulator.put(options["streamName"], "one more")
+        partitions, _ = plan(reader, end)
+        return len(payloads(reader, partitions))
+
+
 def tasks(world: World, given: Options) -> object:
     """Return how many partitions four shards make."""
     with streaming(fill(world, given, shards=4)) as reader:
@@ -129,6 +148,19 @@ EFFECTS = {
         rows_of_read, {"endingPosition": f"AT_TIMESTAMP {HOUR_AGO_S * 1000 + 5}"}, 5, RECORDS
     ),
     "failOnDataLoss": Effect(loss, {"failOnDataLoss": "false"}, [b"kept"], "stopped"),
+    "trimHorizonMargin": Effect(
+        rows_near_the_end, {"trimHorizonMargin": "2 h"}, [b"new"], [b"old", b"new"], both=FROM_OLDEST
+    ),
+    "minRecordsPerTrigger": Effect(
+        rows_of_second_batch, {"minRecordsPerTrigger": "1000"}, 0, 1, both=FROM_OLDEST
+    ),
+    "maxTriggerDelay": Effect(
+        rows_of_second_batch,
+        {"maxTriggerDelay": "0 s"},
+        1,
+        0,
+        both={**FROM_OLDEST, "minRecordsPerTrigger": "1000"},
+    ),
     "maxRecordsPerShard": Effect(rows_of_batch, {"maxRecordsPerShard": "5"}, 5, RECORDS, both=FROM_OLDEST),
     "maxBytesPerShard": Effect(rows_of_batch, {"maxBytesPerShard": "600"}, 6, RECORDS, both=FROM_OLDEST),
     "maxBytesPerBatch": Effect(rows_of_batch, {"maxBytesPerBatch": "600"}, 6, RECORDS, both=FROM_OLDEST),

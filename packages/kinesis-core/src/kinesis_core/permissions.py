@@ -117,10 +117,7 @@ CALLS = (
                 Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, and when a shard ends"
             ),
             Use(
-                Purpose.SINK,
-                _BOTH,
-                "when a query starts, once for each stream that a worker writes to, once for each task that writes "
-                "aggregates, and after a reshard",
+                Purpose.SINK, _BOTH, "at the start, in each worker and task that aggregates, after a reshard"
             ),
         ),
         "1,000 calls a second, per stream",

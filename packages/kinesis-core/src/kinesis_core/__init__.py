@@ -20,7 +20,9 @@ from kinesis_core.errors import (
 from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.options.position_types import Checkpoint, Latest, PerShard, PerStream
 from kinesis_core.producing import Producer, ProducerSettings, Totals
+from kinesis_core.reader import ReadSettings
 from kinesis_core.stream import Batch, ListedShard, Stream
+from kinesis_core.stream_planner import PlanSettings
 
 __all__ = [
     "AccessDeniedError",
@@ -40,9 +42,11 @@ __all__ = [
     "OptionError",
     "PerShard",
     "PerStream",
+    "PlanSettings",
     "Producer",
     "ProducerSettings",
     "PutError",
+    "ReadSettings",
     "ServiceError",
     "ShardEnd",
     "StaleListingError",

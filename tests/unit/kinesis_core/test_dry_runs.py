@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kinesis_core.boto_dry_runs import BotoDryRuns, knows_dry_run, open_dry_runs
 from kinesis_core.dry_runs import DryRunApi, check_reading, check_writing
@@ -30,14 +30,15 @@ def canned() -> Canned:
     return Canned()
 
 
-def make_api(canned: Canned, arn: str | None = None) -> BotoDryRuns:
+def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> BotoDryRuns:
     ref = StreamRef("orders", arn)
     url = f"http://127.0.0.1:9/{id(canned)}"
     api = open_dry_runs(ConnectionOptions((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
     if api is None:
         pytest.skip("this botocore does not know DryRun")
     canned.serve(api.client)
-    return api
+    assert not api.is_aws
+    return evolve(api, is_aws=is_aws)
 
 
 def answer_reading(canned: Canned) -> Iterator[None]:
@@ -114,6 +115,27 @@ def test_request_of_writing(canned: Canned) -> None:
             "DryRun": True,
         },
     )
+
+
+def test_writing_outside_of_aws(canned: Canned) -> None:
+    """PutRecords is asked of another server only when that has shown that it knows dry runs: some write whatever they get."""
+    canned.answer(LISTED)
+    canned.refuse("DryRunOperationException")
+    canned.refuse("InvalidArgumentException")
+    check_writing(make_api(canned, is_aws=False))
+    assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator", "PutRecords"]
+
+
+@pytest.mark.parametrize("answer", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"])
+def test_writing_to_an_older_server(canned: Canned, answer: Any) -> None:
+    """A server that carries a dry run out, or refuses it, is asked to write nothing, and the start goes on."""
+    canned.answer(LISTED)
+    if isinstance(answer, str):
+        canned.refuse(answer)
+    else:
+        canned.answer(answer)
+    check_writing(make_api(canned, is_aws=False))
+    assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator"]
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS)

@@ -12,6 +12,7 @@ from kinesis_core.boto_calls import BotoCaller, read_text
 from kinesis_core.connections import open_stream
 from kinesis_core.direct_calls import BODY, DirectCalls
 from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials.endpoints import is_aws_endpoint
 
 _PARAMETER = "DryRun"
 _UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
@@ -30,7 +31,8 @@ def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRu
     api = open_stream(connection, stream)
     if not knows_dry_run(api.client):
         return None
-    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls)
+    is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
+    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls, is_aws)
 
 
 def knows_dry_run(client: Any) -> bool:
@@ -44,6 +46,7 @@ class BotoDryRuns(BotoCaller):
     """Dry runs on one stream."""
 
     calls: DirectCalls
+    is_aws: bool
 
     def find_shard(self) -> str | None:
         shards: list[str] = self._ask_once(

@@ -7,11 +7,11 @@ out. So no call is made here that does harm when it is carried out:
 
 * Reading: an iterator costs nothing. GetRecords, whose quota all consumers share, is called only after the server has
   answered a dry run of GetShardIterator with DryRunOperationException, and with an iterator behind the last record.
-* Writing: a role that writes need not be allowed to read, so there is no harmless call that shows whether the server
-  knows dry runs. Instead the record is one that cannot be written: without a partition key, and with a hash key beyond
-  those of all shards. Kinesis looks at permissions first and at parameters then, so that its refusal says that the call
-  is allowed. Only a stream whose records Kinesis distributes itself takes such a record. AWS alone has such streams, and
-  knows dry runs in all regions.
+* Writing to AWS, which knows dry runs in all regions: a role that writes need not be allowed to read, so that no harmless
+  call comes first. The record is one that cannot be written, besides: without a partition key, and with a hash key
+  beyond those of all shards. Kinesis looks at permissions first and at parameters then.
+* Writing to another server: PutRecords is called only after the server has answered a dry run of GetShardIterator. Some
+  servers write whatever record they get.
 
 Only a denial stops a query here. Throttles, outages and servers that answer in other ways count for nothing: each call
 is tried once, and the first one that fails ends the check.
@@ -36,6 +36,9 @@ class DryRunApi(Protocol):
 
     A dry run raises `DryRunSucceededError` when the call would succeed; it returns when the server carried it out.
     """
+
+    is_aws: bool
+    """Whether the calls go to AWS itself, and not to a server that may not know dry runs."""
 
     def find_shard(self) -> str | None:
         """Return one shard's id, by a ListShards that is carried out; None when there is no shard."""
@@ -66,7 +69,7 @@ def check_reading(api: DryRunApi) -> None:
 
 def check_writing(api: DryRunApi) -> None:
     """
-    Check that everything is allowed that writing to the stream takes, with two calls.
+    Check that everything is allowed that writing to the stream takes, with two calls, or three outside of AWS.
 
     Raises:
         ServiceError: A call is denied, or the stream's KMS key cannot be used.
@@ -96,8 +99,17 @@ def _try_reading(api: DryRunApi) -> None:
 
 
 def _try_writing(api: DryRunApi) -> None:
-    api.find_shard()
-    _would_succeed(api.dry_run_put_records)
+    shard_id = api.find_shard()
+    if api.is_aws or (shard_id is not None and _is_dry(lambda: api.get_iterator(shard_id, dry_run=True))):
+        _would_succeed(api.dry_run_put_records)
+
+
+def _is_dry(dry_run: Callable[[], object]) -> bool:
+    """Return whether the server answered as one that knows dry runs; a refusal, too, leaves that open."""
+    try:
+        return _would_succeed(dry_run)
+    except ServiceError:
+        return False
 
 
 def _would_succeed(dry_run: Callable[[], object]) -> bool:

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from kinesis_core.cuts import After, ShardEnd
+from kinesis_core.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.discovery import PAUSES_S
 from kinesis_core.errors import DataLossError, StaleListingError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.position_types import Checkpoint
-from kinesis_core.options.positions import Latest, PerShard
+from kinesis_core.options.positions import Latest, PerShard, StartingPosition
 from kinesis_core.shard_planner import Limits
 from kinesis_core.stream_planner import PlanSettings
 from support.fake_stream import FakeStream
@@ -389,3 +389,30 @@ def test_generations_that_are_listed_are_not_listed_again() -> None:
     query = Planned([stream])
     assert len(query.batch(bounded=False)) == 20
     assert len(stream.calls_of("ListShards")) == 1
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), AtTimestamp(1_789_999_000_000)])
+def test_a_closed_shard_that_the_first_listing_leaves_out(position: StartingPosition) -> None:
+    """A start at old records asks for each parent that is not listed: one that Kinesis knows is waited for, and is read."""
+    stream = scripted_stream()
+    stream.put_many(A, 10)
+    split_with_records(stream, A)
+    stream.leave_out(A, answers=2)
+    assert sorted(Planned([stream], position).batches(3)) == everything(stream)
+
+
+@pytest.mark.parametrize("records", [0, 3])
+def test_an_open_child_that_a_user_leaves_out(records: int) -> None:
+    """A user may call a child finished whose parent is to be read: its siblings are read, and nobody waits for its children."""
+    stream = scripted_stream()
+    stream.put_many(A, records)
+    left, right = stream.split(A)
+    stream.put_many(left, 3)
+    stream.put_many(right, 3)
+    cuts = {A: TrimHorizon(), left: ShardEnd(), right: TrimHorizon()}
+    query = Planned([stream], PerShard(cuts))
+    read = []
+    for _ in range(20):
+        read += query.batch()
+        stream.clock.sleep(15)
+    assert read == everything(stream, A) + everything(stream, right)

@@ -126,7 +126,9 @@ def test_writing_outside_of_aws(canned: Canned) -> None:
     assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator", "PutRecords"]
 
 
-@pytest.mark.parametrize("answer", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"])
+@pytest.mark.parametrize(
+    "answer", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"]
+)
 def test_writing_to_an_older_server(canned: Canned, answer: Any) -> None:
     """A server that carries a dry run out, or refuses it, is asked to write nothing, and the start goes on."""
     canned.answer(LISTED)

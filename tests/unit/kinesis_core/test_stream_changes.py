@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import pytest
+from attrs import frozen
 
 from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamRecreatedError
 from kinesis_core.options.positions import Latest, PerShard, StartingPosition
 from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_facts import KNOWN_S
+from kinesis_core.stream_api import StreamSummary
+from kinesis_core.stream_facts import KNOWN_S, StreamFacts
 from kinesis_core.stream_planner import PlanSettings
 from support.planned import Planned, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
@@ -151,6 +156,36 @@ def test_iterators_that_expire_together_cost_one_question() -> None:
     described = len(stream.calls_of("DescribeStreamSummary"))
     query.batch()
     assert len(stream.calls_of("DescribeStreamSummary")) == described + 1
+
+
+def test_threads_that_find_expired_iterators_ask_once() -> None:
+    """A thread that meets an expired iterator while another one asks waits for that answer."""
+    stream = scripted_stream()
+    facts = StreamFacts("orders", stream, stream.clock)
+    facts.begin_plan(stream.created_ms)
+    facts.begin_plan(stream.created_ms)
+    other = threading.Thread(target=facts.see_same_stream)
+    asked, describe = [threading.Event(), threading.Event()], stream.describe
+
+    def describe_while_others_ask() -> StreamSummary:
+        first = not asked[0].is_set()
+        asked[0 if first else 1].set()
+        if first:
+            other.start()
+            asked[1].wait(0.5)  # in vain
+        return describe()
+
+    facts.api = Described(describe_while_others_ask)  # type: ignore[assignment]
+    facts.see_same_stream()
+    other.join(30)
+    assert not asked[1].is_set()
+
+
+@frozen
+class Described:
+    """A stream of which nothing but its facts is asked."""
+
+    describe: Callable[[], StreamSummary]
 
 
 def test_an_expired_iterator_of_the_same_stream() -> None:

@@ -115,7 +115,8 @@ class Discovery:
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
         """Return a shard that Kinesis knows and does not list: what follows it would be read too early."""
-        missing = known.expected - listing.keys() - self._left
+        parents = {p for shard in listing.values() for p in shard.parents} if known.from_oldest else set()
+        missing = (known.expected | parents) - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
         for shard_id in sorted(missing - followed):
             if self.is_there(shard_id):

@@ -45,7 +45,9 @@ class Frontier:
             return
         children = {child.shard_id: child for s in passed for child in self.discovery.children.get(s, ())}
         self.shards += [
-            s for s, child in children.items() if not waits_for(child, self._listing, self.finished)
+            s
+            for s, child in children.items()
+            if s not in self.finished and not waits_for(child, self._listing, self.finished)
         ]
 
     def _look(self) -> None:

@@ -35,6 +35,8 @@ class Known:
     """Those that were found closed."""
     expected: AbstractSet[str] = frozenset()
     """Those that are listed, unless they have left the stream."""
+    from_oldest: bool = False
+    """Whether reading begins at old records, so that each parent that is not listed has to be asked for."""
 
 
 @frozen

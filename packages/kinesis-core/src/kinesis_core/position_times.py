@@ -31,6 +31,8 @@ class PositionTimes:
         Nothing in it is older than what was last known of a finished parent: it was born when the parents ended.
         """
         begun, shard = start.begun(shard_id), listing.get(shard_id)
+        if begun.cut == ShardEnd():
+            return begun
         times = [
             begun.arrived_ms,
             *(self._finished_ms(start, ends, s) for s in (shard.parents if shard else ())),

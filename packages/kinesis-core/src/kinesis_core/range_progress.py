@@ -70,15 +70,16 @@ class RangeProgress:
         """
         Return the record that must still be in the stream at *now_ms*, else records between two pages may be lost.
 
-        None when there is nothing to prove yet. Near the retention each page is proven. Before that, only the end of the
-        range is: somebody may lower the retention meanwhile, though never below 24 hours.
+        None when there is nothing to prove yet. Near the retention each page is proven. Otherwise only the end of the range
+        is: somebody may lower the retention meanwhile, though never below 24 hours, or the time of the record is not known.
         """
         if self._proven is None or self._taken is None:
             return None
         hours = MIN_RETENTION_HOURS if self.is_done else self.range.retention_hours
         may_leave_ms = now_ms - hours * _HOUR_MS + NEAR_MS
         arrived_ms = self._proven.arrived_ms
-        return self._proven.number if arrived_ms is None or arrived_ms < may_leave_ms else None
+        is_due = self.is_done if arrived_ms is None else arrived_ms < may_leave_ms
+        return self._proven.number if is_due else None
 
     def prove(self, *, is_left: bool) -> None:
         """

@@ -39,7 +39,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
         DataLossError: A record that it names has left the stream.
     """
     created_ms = planner.facts.begin()
-    planner.discover(_unfinished(position))
+    planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
     cuts = _cuts(planner, position)
     if not isinstance(position, Checkpoint):
         cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from attrs import define, field
 
 from kinesis_core.clock import Clock
@@ -25,6 +27,7 @@ class StreamFacts:
     _described_s: float = field(default=0.0, init=False)
     _is_of_this_plan: bool = field(default=False, init=False)
     """Whether the stream was described since the plan that is being made began."""
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def begin(self) -> int:
         """Return the creation time of the stream; reading begins now."""
@@ -65,8 +68,9 @@ class StreamFacts:
             StreamRecreatedError: It was deleted and made anew.
             StreamNotFoundError: It was deleted.
         """
-        if not self._is_of_this_plan:
-            self._describe()
+        with self._lock:  # iterators that expire together are found by several threads
+            if not self._is_of_this_plan:
+                self._describe()
 
     def _describe(self) -> StreamSummary:
         summary = self.api.describe()

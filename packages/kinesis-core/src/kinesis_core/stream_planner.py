@@ -92,9 +92,10 @@ class StreamPlanner:
     def listing(self) -> Listing:
         return self.discovery.listing
 
-    def discover(self, expected: Collection[str] = ()) -> Listing:
+    def discover(self, expected: Collection[str] = (), *, from_oldest: bool = False) -> Listing:
         """List the shards anew, and wait until the listing is whole and has those *expected* that are still there."""
-        return self.discovery.refresh(Known(expected=frozenset(expected)), patiently=True)
+        known = Known(expected=frozenset(expected), from_oldest=from_oldest)
+        return self.discovery.refresh(known, patiently=True)
 
     def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
         """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""

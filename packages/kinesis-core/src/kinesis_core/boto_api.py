@@ -15,7 +15,7 @@ from attrs import define
 
 from kinesis_core.boto_calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.direct_calls import BODY, DirectCalls
+from kinesis_core.direct_calls import BODY, STRATEGY, DirectCalls
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.pages import Page, decode_page
 from kinesis_core.puts import PutAnswer, PutEntry, decode_put_answer, encode_put
@@ -39,7 +39,7 @@ class BotoStreamApi(BotoCaller):
         return ask(
             "DescribeStreamSummary",
             lambda: self.client.describe_stream_summary(**self._stream),
-            lambda answer: _summary(answer["StreamDescriptionSummary"]),
+            lambda answer: _summary(answer["StreamDescriptionSummary"], answer.get(STRATEGY)),
         )
 
     def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
@@ -111,7 +111,7 @@ def _iterator_request(cut: Cut) -> dict[str, Any]:
             raise ValueError("nothing lies behind the end of a shard")
 
 
-def _summary(facts: Mapping[str, Any]) -> StreamSummary:
+def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
     return StreamSummary(
         name=read_text(facts, "StreamName"),
         arn=read_text(facts, "StreamARN"),
@@ -119,7 +119,7 @@ def _summary(facts: Mapping[str, Any]) -> StreamSummary:
         created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
         retention_hours=int(facts["RetentionPeriodHours"]),
         max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
-        is_auto_distributed=facts.get("RecordDistributionStrategy") == "AUTO",
+        is_auto_distributed=strategy == "AUTO",
     )
 
 

@@ -16,7 +16,7 @@ from botocore.session import Session
 
 from kinesis_core.boto_api import BotoStreamApi
 from kinesis_core.clock import SystemClock
-from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
+from kinesis_core.direct_calls import DirectCalls, hand_bodies_through, hand_strategy_through
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.retry import RetryPolicy, log_retry
 from kinesis_credentials import cached_session, check, get_credentials, renew_expired
@@ -64,6 +64,7 @@ def _open(connection: ConnectionOptions, stream: StreamRef, session: Session) ->
 def _client(connection: ConnectionOptions, region: str, session: Session) -> tuple[Any, Credentials]:
     client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
     hand_bodies_through(client)
+    hand_strategy_through(client)
     return client, credentials
 
 

@@ -9,7 +9,9 @@ the words of errors. Where anything is not as expected the call goes through the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
@@ -29,6 +31,8 @@ from kinesis_core.signed_requests import RequestTemplate, find_template
 
 BODY = "KinesisCoreBody"
 """Where an answer has its body, which is the caller's to decode: botocore's parser takes longest of all."""
+STRATEGY = "RecordDistributionStrategy"
+"""Where the answer to DescribeStreamSummary says whether Kinesis distributes the records."""
 _CALL = "KinesisCoreCall"
 _PLACEHOLDERS: Mapping[str, Mapping[str, Any]] = {
     "GetShardIterator": {"ShardId": "-", "ShardIteratorType": "LATEST"},
@@ -56,6 +60,17 @@ def hand_bodies_through(client: BaseClient) -> None:
     events.register_last(
         "request-created", _note_request
     )  # those for all actions come last, behind the signing
+
+
+def hand_strategy_through(client: BaseClient) -> None:
+    """Let DescribeStreamSummary of *client* say who distributes records, as `STRATEGY`, also where botocore does not know it."""
+    client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_strategy)
+
+
+def _take_strategy(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    with suppress(ValueError, LookupError, TypeError):  # botocore says what is wrong with such an answer
+        facts = json.loads(response_dict["body"])["StreamDescriptionSummary"]
+        customized_response_dict[STRATEGY] = facts[STRATEGY]
 
 
 def _set_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:

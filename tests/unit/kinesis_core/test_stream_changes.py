@@ -181,6 +181,18 @@ def test_threads_that_find_expired_iterators_ask_once() -> None:
     assert not asked[1].is_set()
 
 
+def test_each_thread_is_told_that_the_stream_is_another_one() -> None:
+    """Each shard that meets the new stream in a plan is an error of its own, not only the first that asked."""
+    stream = scripted_stream()
+    facts = StreamFacts("orders", stream, stream.clock)
+    facts.begin_plan(stream.created_ms)
+    facts.begin_plan(stream.created_ms)
+    stream.recreate(1)
+    for _ in range(2):
+        with pytest.raises(StreamRecreatedError):
+            facts.see_same_stream()
+
+
 @frozen
 class Described:
     """A stream of which nothing but its facts is asked."""

@@ -69,16 +69,21 @@ class StreamFacts:
             StreamNotFoundError: It was deleted.
         """
         with self._lock:  # iterators that expire together are found by several threads
-            if not self._is_of_this_plan:
+            if self._is_of_this_plan and self._summary is not None:
+                self._check(self._summary)
+            else:
                 self._describe()
 
     def _describe(self) -> StreamSummary:
         summary = self.api.describe()
         self._summary, self._described_s, self._is_of_this_plan = summary, self.clock.now_s(), True
+        self._check(summary)
+        return summary
+
+    def _check(self, summary: StreamSummary) -> None:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
                 f"The checkpoint is of a stream created at {self._created_ms} (ms since the epoch), this one was created at "
                 f"{summary.created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )
-        return summary

@@ -71,22 +71,12 @@ class StreamPlanner:
     times: PositionTimes = field(init=False)
     discovery: Discovery = field(init=False)
 
-    @facts.default
-    def _know(self) -> StreamFacts:
-        return StreamFacts(self.name, self.api, self.clock)
-
-    @loss.default
-    def _watch_for_loss(self) -> DataLoss:
-        return DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
-
-    @times.default
-    def _tell_times(self) -> PositionTimes:
-        return PositionTimes(self.loss, self._views)
-
-    @discovery.default
-    def _discover_shards(self) -> Discovery:
+    def __attrs_post_init__(self) -> None:
+        self.facts = StreamFacts(self.name, self.api, self.clock)
+        self.loss = DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
+        self.times = PositionTimes(self.loss, self._views)
         is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.facts.summary
-        return Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
+        self.discovery = Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
 
     @property
     def listing(self) -> Listing:
@@ -133,7 +123,10 @@ class StreamPlanner:
             is_done = targets is not None and self._is_reached(start, shard_id, targets)
             return not is_done and self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
 
-        return self._plan(start, plan, is_due, chained=False)
+        is_last = targets is None or self.has_reached(
+            start, targets
+        )  # a run is not over while a target is left
+        return self._plan(start, plan, is_due, chained=False, keeps_times=is_last)
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
         """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
@@ -168,12 +161,19 @@ class StreamPlanner:
         return {s: v.millis_behind for s, v in sorted(self._views.items()) if v.millis_behind is not None}
 
     def _plan(
-        self, start: StreamOffset, plan: Plan, is_due: Callable[[str], bool], *, chained: bool
+        self,
+        start: StreamOffset,
+        plan: Plan,
+        is_due: Callable[[str], bool],
+        *,
+        chained: bool,
+        keeps_times: bool = True,
     ) -> StreamOffset:
         """
         Plan all shards that may be read and are due, and go on with the children of those that turned out empty.
 
-        With *chained*, children of shards that end in this very batch are planned as well.
+        With *chained*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch without
+        records may be made for the times of positions.
         """
         self.refresh(start, patiently=chained)
         ends: dict[str, Position] = {}
@@ -187,7 +187,7 @@ class StreamPlanner:
             if self.discovery.lacks_children(ended):
                 self.discovery.refresh(self._known(start, ends), patiently=chained)
             frontier.move_on(ended if chained else empty)
-        return self._merged(start, ends) if ends or self._is_outdated(start) else start
+        return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
     def _plan_shard(self, begins: Mapping[str, Position], plan: Plan, shard_id: str) -> Position:
         view, begun = self.view(shard_id), begins[shard_id]

@@ -426,16 +426,3 @@ def test_available_now_ends_though_a_shard_is_gone() -> None:
     while batch := query.batch():
         read += batch
     assert read == everything(stream, B)[1:]
-
-
-def test_available_now_has_no_empty_batch_before_its_end() -> None:
-    """While a target is left, for a throttle, a run makes no batch of times alone: whoever sees one takes it for the end."""
-    stream = scripted_stream(2)
-    stream.put_many(B, 3)
-    query = query_on(stream, fails=True)
-    query.planner.fix_targets()
-    stream.fail_after_next("GetRecords", B, "GetRecords", throttle())
-    stream.fail("GetRecords", B, [throttle()])
-    assert query.batch() == everything(stream, B)
-    assert query.batch() == []
-    assert all(p.arrived_ms for p in query.start.streams["orders"].shards.values())

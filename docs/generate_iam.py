@@ -36,8 +36,9 @@ and parameters, reads nothing and writes nothing. That takes up to four calls fo
 * The installed botocore must know `DryRun`, as 1.44 does. With an older one nothing but DescribeStreamSummary is called, and
   a missing permission shows at the first call that needs it.
 * A server that does not know `DryRun` carries such a call out. The source therefore calls GetRecords only after a dry run of
-  GetShardIterator was answered as one. The sink's dry run has a record that no server can write: it has no partition key, and a
-  hash key beyond those of all shards. So the sink's check does not see a missing permission on the KMS key.
+  GetShardIterator was answered as one. The sink does the same with PutRecords, where the endpoint is not one of AWS. On AWS it asks
+  for PutRecords alone, with a record that cannot be written: it has no partition key, and a hash key beyond all shards.
+  So the sink's check does not see a missing permission on the KMS key.
 * Streams that rows name are not checked, since the driver does not know them. For enhanced fan-out the driver asks for a
   subscription to a shard that does not exist when a query starts.
 * The driver's credentials must allow the calls of the tasks as well. Where executors have others, such as those of their

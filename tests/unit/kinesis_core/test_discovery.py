@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kinesis_core.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.cuts import After, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.discovery import PAUSES_S
 from kinesis_core.errors import DataLossError, StaleListingError
 from kinesis_core.offsets import Offset, Position, StreamOffset
@@ -409,7 +409,7 @@ def test_an_open_child_that_a_user_leaves_out(records: int) -> None:
     left, right = stream.split(A)
     stream.put_many(left, 3)
     stream.put_many(right, 3)
-    cuts = {A: TrimHorizon(), left: ShardEnd(), right: TrimHorizon()}
+    cuts: dict[str, Cut | Latest] = {A: TrimHorizon(), left: ShardEnd(), right: TrimHorizon()}
     query = Planned([stream], PerShard(cuts))
     read = []
     for _ in range(20):

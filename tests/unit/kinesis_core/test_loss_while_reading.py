@@ -175,8 +175,8 @@ def test_a_throttled_look_is_made_again() -> None:
     assert [r for page in pages for r in page.records] == one.records[PAGE:]
 
 
-def test_records_without_an_arrival_time_are_proven_each_time() -> None:
-    """Where nothing tells how old a record is, it is looked for."""
+def test_records_without_an_arrival_time_are_proven_at_the_end() -> None:
+    """Where nothing tells how old a record is, it is looked for once, when the range has been read."""
     one = aged(0.1)
     for record in one.records:
         record.arrived_s = None

@@ -41,8 +41,8 @@ and parameters, reads nothing and writes nothing. That takes up to four calls fo
   So the sink's check does not see a missing permission on the KMS key.
 * Streams that rows name are not checked, since the driver does not know them. For enhanced fan-out the driver asks for a
   subscription to a shard that does not exist when a query starts.
-* The driver's credentials must allow the calls of the tasks as well. Where executors have others, such as those of their
-  instances, their errors come from the first task.
+* The driver's credentials must allow the calls of the tasks as well, unless `checkPermissions` is `false`. Where executors have
+  others, such as those of their instances, their errors come from the first task.
 """
 POLICIES_INTRODUCTION = """\
 ## Policies

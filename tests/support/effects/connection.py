@@ -92,6 +92,13 @@ def run_task(half: str, options: Options) -> bool:
     return gc.get_freeze_count() > 0
 
 
+def is_checked(world: World, options: Options) -> object:
+    """Return whether anything is asked beyond the description of the stream."""
+    world.requests.clear()
+    world.touch(options)
+    return len(world.requests) > 1
+
+
 access_key = asked(lambda request: request.access_key)
 region = asked(lambda request: request.region)
 is_proxied = sent(lambda request: request.url.startswith("http://"))
@@ -190,5 +197,6 @@ EFFECTS = {
     "maxRetryInterval": Effect(
         waits_s, {"maxRetryInterval": "3 s"}, [1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 2.0, 4.0, 8.0, 10.0]
     ),
+    "checkPermissions": Effect(is_checked, {"checkPermissions": "false"}, False, True),
     "freezeWorkerHeap": Effect(freezes, {"freezeWorkerHeap": "false"}, False, True),
 }

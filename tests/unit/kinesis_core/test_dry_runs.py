@@ -144,9 +144,12 @@ def test_writing_to_an_older_server(canned: Canned, answer: Any) -> None:
 def test_denial(canned: Canned, name: str, step: int) -> None:
     """A denied call is raised with the IAM action that it needs, whichever it is; no other call follows."""
     action = CHECKS[name][2][step]
-    with pytest.raises(AccessDeniedError, match=f"Allow the IAM action kinesis:{action} on the stream"):
+    with pytest.raises(
+        AccessDeniedError, match=f"Allow the IAM action kinesis:{action} on the stream"
+    ) as denied:
         check_with(canned, name, step, "AccessDeniedException")
     assert len(canned.asked) == step + 1
+    assert "checkPermissions=false" in denied.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
@@ -225,6 +228,13 @@ def test_older_sdk() -> None:
     """A botocore whose GetRecords has no DryRun is seen."""
     assert knows_dry_run(Model({"ShardIterator": object(), "DryRun": object()}))
     assert not knows_dry_run(Model({"ShardIterator": object()}))
+
+
+def test_it_can_be_left_out() -> None:
+    """Where only the executors' credentials allow the calls; the error of the check says so."""
+    ref = StreamRef("orders")
+    connection = ConnectionOptions((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
+    assert open_dry_runs(evolve(connection, checks_permissions=False), ref) is None
 
 
 def test_success_is_an_error_of_its_own(canned: Canned) -> None:

@@ -161,7 +161,11 @@ def test_proxies(given: dict[str, str], proxy_url: str) -> None:
 def test_every_option_has_a_case() -> None:
     """No option about credentials or a proxy is without a case here, and no name of another connector."""
     cases: list[Any] = [*SOURCES, *PROXIES]
-    tried = {name for case in cases for name in (case[0], *case[4])} | {"awsSecretKey", "sessionToken"}
+    tried = {name for case in cases for name in (case[0], *case[4])} | {
+        "awsSecretKey",
+        "sessionToken",
+        "checkPermissions",
+    }
     for option in COMMON_OPTIONS:
         if option.group in (CREDENTIALS, PROXY):
             assert {option.name, *(alias.name for alias in option.aliases)} <= tried

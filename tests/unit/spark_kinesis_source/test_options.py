@@ -109,6 +109,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         {"kinesis.checkNewRecordThreads": "2", "kinesis.client.maxParallelThreads": "2"},
     ),
     ("deaggregate", "deaggregate", True, "false", False, {}),
+    ("checkPermissions", "connection.checks_permissions", True, "false", False, {}),
     ("freezeWorkerHeap", "freeze_worker_heap", True, "false", False, {}),
     (
         "maxRetries",

@@ -21,7 +21,8 @@ _UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
 
 def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRuns | None:
     """
-    Return this process's door for dry runs on *stream*; None when the installed botocore does not know them.
+    Return this process's door for dry runs on *stream*; None when they are not wanted, or the installed botocore does not
+    know them.
 
     No call is made yet.
 
@@ -29,7 +30,7 @@ def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRu
         CredentialsError: There are no credentials.
     """
     api = open_stream(connection, stream)
-    if not knows_dry_run(api.client):
+    if not connection.checks_permissions or not knows_dry_run(api.client):
         return None
     is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
     return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls, is_aws)

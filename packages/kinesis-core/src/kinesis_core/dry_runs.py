@@ -29,6 +29,11 @@ from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")
 
+_ONLY_THE_DRIVER = (
+    "This was checked on the driver before the query started. If only the executors' credentials allow it, set "
+    "checkPermissions=false."
+)
+
 
 class DryRunApi(Protocol):
     """
@@ -82,6 +87,7 @@ def _check(attempt: Callable[[], None]) -> None:
         attempt()
     except ServiceError as error:
         if isinstance(error, AccessDeniedError) or _is_about_key(error):
+            error.add_note(_ONLY_THE_DRIVER)
             raise
         log.debug("permissions.unchecked", reason=error.code)
 

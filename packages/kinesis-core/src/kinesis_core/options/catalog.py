@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
-from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS_UNSUPPORTED
+from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole
 from kinesis_core.options.parsers import boolean, duration, integer, region, stream_arns, stream_names, url
 from kinesis_core.options.proxy import PROXY_OPTIONS
@@ -116,6 +116,16 @@ MAX_RETRY_INTERVAL = Option[float](
     ),
 )
 
+CHECK_PERMISSIONS = Option[bool](
+    name="checkPermissions",
+    meaning="Whether the driver checks before a query starts that its credentials allow the calls that will follow. Where only "
+    "the executors' do, this is `false`.",
+    parser=boolean(),
+    default=True,
+    default_text="`true`",
+    group=CREDENTIALS,
+)
+
 FREEZE_WORKER_HEAP = Option[bool](
     name="freezeWorkerHeap",
     meaning=(
@@ -135,6 +145,7 @@ COMMON_OPTIONS = (
     STREAM_REGION,
     ENDPOINT_URL,
     *CREDENTIAL_OPTIONS,
+    CHECK_PERMISSIONS,
     *PROXY_OPTIONS,
     MAX_RETRIES,
     RETRY_INTERVAL,

@@ -6,6 +6,7 @@ from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
+    CHECK_PERMISSIONS,
     ENDPOINT_URL,
     MAX_RETRIES,
     MAX_RETRY_INTERVAL,
@@ -64,6 +65,8 @@ class ConnectionOptions:
     """It may hold a password."""
     stream_region: str | None = None
     """Where streams are that are named without an ARN, if that is not *region*."""
+    checks_permissions: bool = CHECK_PERMISSIONS.default
+    """Whether a query starts with a check of what is allowed."""
 
     @staticmethod
     def from_values(
@@ -97,6 +100,7 @@ class ConnectionOptions:
             max_retry_interval_s=max_retry_s,
             proxy_url=read_proxy(values),
             stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
+            checks_permissions=values[CHECK_PERMISSIONS],
         )
 
     def region_of(self, stream: StreamRef) -> str:

@@ -46,6 +46,7 @@ _BY_CODE: Mapping[str, type[ServiceError]] = {
     "InvalidSignatureException": AccessDeniedError,
     "MissingAuthenticationTokenException": AccessDeniedError,
     "IncompleteSignature": AccessDeniedError,
+    "IncompleteSignatureException": AccessDeniedError,
     "ExpiredTokenException": AccessDeniedError,
     "OptInRequired": AccessDeniedError,
     "ResourceInUseException": ResourceInUseError,
@@ -66,10 +67,16 @@ _ADVICE: Mapping[type[ServiceError], str] = {
     ThrottledError: "Other consumers use up the quota; give the stream more shards or them fewer calls.",
     UnavailableError: "Check endpointUrl, region, network and proxy.",
 }
-_ADVICE_ON_EXPIRED_KEYS = (
-    "The source of the credentials has no newer ones. Keys that are given are never refreshed: give new ones, or a "
-    "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
-)
+_ADVICE_ON_SIGNATURES = "Check the secret key, and the clock of the machine that made the call: it must be right to within 5 minutes."
+_ADVICE_BY_CODE: Mapping[str, str] = {
+    "ExpiredTokenException": (
+        "The source of the credentials has no newer ones. Keys that are given are never refreshed: give new ones, or a "
+        "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
+    ),
+    "InvalidSignatureException": _ADVICE_ON_SIGNATURES,
+    "IncompleteSignature": _ADVICE_ON_SIGNATURES,
+    "IncompleteSignatureException": _ADVICE_ON_SIGNATURES,
+}
 _ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
     TableNotFoundError: "Check dynamodbTableName, region and account.",
     AccessDeniedError: _ADVICE[AccessDeniedError],
@@ -138,7 +145,7 @@ def _from_answer(action: str, where: str, response: Mapping[str, Any], service: 
 
 def _message(action: str, where: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
-    if code.rpartition("#")[2] == "ExpiredTokenException":
-        known = {**known, kind: _ADVICE_ON_EXPIRED_KEYS}
-    advice = known.get(kind, "").format(needed=needed(service.lower(), action, code.rpartition("#")[2]))
+    code = code.rpartition("#")[2]
+    advice = _ADVICE_BY_CODE.get(code) or known.get(kind, "")
+    advice = advice.format(needed=needed(service.lower(), action, code))
     return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")

@@ -401,6 +401,35 @@ def test_a_shard_that_is_gone_stops_the_query() -> None:
         query.batch()
 
 
+@pytest.mark.parametrize("margin_s", [0, 300])
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_shard_that_leaves_before_its_first_plan(margin_s: int, is_seen: bool) -> None:
+    """A closed shard may leave the stream when reading has just begun: of what leaves first, nothing was promised."""
+    stream = scripted_stream(1)
+    query = Planned([stream], settings=PlanSettings(trim_horizon_margin_s=margin_s))
+    if is_seen:
+        assert query.batch() == []
+    children = stream.split(A)
+    stream.put_many(children[0], 2)
+    del stream.shards[A]
+    if is_seen:
+        with pytest.raises(DataLossError, match="no longer knows the shard"):
+            query.batch()
+    else:
+        assert query.batch() + query.batch() == everything(stream)
+
+
+def test_a_shard_that_leaves_before_the_first_plan_behind_a_record() -> None:
+    """Who begins behind a record was promised all that follows it."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 3)
+    query = Planned([stream], PerShard({A: After(stream.shards[A].records[1].number)}))
+    stream.split(A)
+    del stream.shards[A]
+    with pytest.raises(DataLossError, match="no longer knows the shard"):
+        query.batch()
+
+
 @pytest.mark.parametrize("bounded", [False, True])
 def test_going_on_without_a_shard_that_is_gone(bounded: bool) -> None:
     """With failOnDataLoss off the shard counts as finished, its children are read, and its lag is forgotten."""

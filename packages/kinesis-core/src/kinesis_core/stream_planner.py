@@ -198,7 +198,8 @@ class StreamPlanner:
             raise
         except StreamNotFoundError:
             self.facts.see_same_stream()  # says so if it is the stream that is gone
-            self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
+            if not self.times.is_untouched(shard_id, begun):
+                self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
             view.millis_behind = None
             return Position(ShardEnd())
         view.promised_ms = self.loss.seen(view, begun).arrived_ms

@@ -101,11 +101,6 @@ def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
     return found
 
 
-def children_of(shard_id: str, listing: Listing) -> tuple[str, ...]:
-    """Return the listed shards that *shard_id* was split or merged into."""
-    return tuple(shard.shard_id for shard in listing.values() if shard_id in shard.parents)
-
-
 def generations(shard_ids: Collection[str], listing: Listing) -> dict[str, int]:
     """
     Return the generation of *shard_ids* and of all their ancestors, each behind its own parents.

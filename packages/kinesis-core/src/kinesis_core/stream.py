@@ -34,7 +34,7 @@ from kinesis_core.pages import Page
 from kinesis_core.planner import Planner
 from kinesis_core.ranges import Chain, ShardRange
 from kinesis_core.reader import PolledRanges, ReadSettings
-from kinesis_core.shards import Listing, Shard, by_id, children_of
+from kinesis_core.shards import Shard, by_id, index_children
 from kinesis_core.stream_api import StreamApi
 from kinesis_core.stream_planner import PlanSettings
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
@@ -162,7 +162,8 @@ class Stream:
     def shards(self) -> list[ListedShard]:
         """Return all shards that Kinesis still knows, open and closed, by shard id."""
         listing = by_id(self._api.list_shards())
-        return [_listed(shard, listing) for shard in listing.values()]
+        children = index_children(listing)
+        return [_listed(shard, children.get(shard.shard_id, ())) for shard in listing.values()]
 
     def read(self, start: Start = "TRIM_HORIZON", end: str | EndingPosition = "LATEST") -> Batch:
         """
@@ -232,8 +233,8 @@ class ListedShard(Shard):
     children: tuple[str, ...] = ()
 
 
-def _listed(shard: Shard, listing: Listing) -> ListedShard:
-    return ListedShard(**asdict(shard, recurse=False), children=children_of(shard.shard_id, listing))
+def _listed(shard: Shard, children: Sequence[Shard]) -> ListedShard:
+    return ListedShard(**asdict(shard, recurse=False), children=tuple(child.shard_id for child in children))
 
 
 def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:

@@ -171,7 +171,7 @@ class EncodingApi:
             STREAM, f"arn:aws:kinesis:us-east-1:000000000000:stream/{STREAM}", "ACTIVE", 0, 24
         )
 
-    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:  # noqa: ARG002 # the door's
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the door's
         return _shards()
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's

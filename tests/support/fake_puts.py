@@ -67,6 +67,8 @@ class FakePuts:
     lost: int = 0
     """User records that were written while the answer was lost."""
     listings: int = 0
+    listed: int = 0
+    """Shards, in all of the listings."""
     descriptions: int = 0
     is_auto: bool = False
     """Whether it distributes its records itself: keys are ignored, and may be missing."""
@@ -114,7 +116,7 @@ class FakePuts:
         is_auto = self.is_auto and self.is_reported
         return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes, is_auto)
 
-    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:  # noqa: ARG002 # the door's
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the door's
         self.listings += 1
         if self.before_listing is not None:
             self.before_listing()
@@ -122,8 +124,11 @@ class FakePuts:
         self.holes -= 1
         hidden = self.open_shards()[-1] if self.holes >= 0 else None
         listed = [
-            shard for shard in self.shards.values() if shard.shard_id != hidden or len(self.shards) == 1
+            shard
+            for shard in self.shards.values()
+            if (shard.shard_id != hidden or len(self.shards) == 1) and (shard.is_open or not only_open)
         ]
+        self.listed += len(listed)
         return self.rng.sample(listed, len(listed))
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:

@@ -160,6 +160,13 @@ def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> 
     ]
 
 
+def test_open_shards_are_asked_for_alone(api: BotoStreamApi, canned: Canned) -> None:
+    """Where closed ones do not matter, Kinesis leaves them out."""
+    canned.answer({"Shards": []})
+    api.list_shards(only_open=True)
+    assert canned.asked[0][1]["ShardFilter"] == {"Type": "AT_LATEST"}
+
+
 # Answers
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from attrs import define
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aggregation import unpack
@@ -210,31 +211,63 @@ def test_nobody_says_that_the_stream_distributes() -> None:
 
 
 def test_a_one_shard_stream_is_asked_now_and_then() -> None:
-    """Every record is at home there, which says nothing: DescribeStreamSummary is called every half minute at most."""
+    """Every record is at home there, which says nothing: DescribeStreamSummary is called every ten minutes."""
     desk = Desk.open(FakePuts(is_auto=True).create(1))
-    for _ in range(60):
+    for _ in range(130):
         desk.put(rows(0, 100))
         desk.flush()
-        desk.clock.sleep(1.0)
-    assert 2 <= desk.puts.descriptions <= 1 + 4
+        desk.clock.sleep(10.0)
+    assert 1 + 2 <= desk.puts.descriptions <= 1 + 3
+
+
+@define
+class Busy(FakePuts):
+    """DescribeStreamSummary is throttled so many times after the first."""
+
+    throttles: int = 0
+
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        summary = super().describe(with_retries=with_retries)
+        if 1 < self.descriptions <= 1 + self.throttles:
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+        return summary
 
 
 def test_the_question_is_put_again_while_it_is_refused() -> None:
     """A throttled DescribeStreamSummary is waited out while the records have time."""
-
-    class Busy(FakePuts):
-        def describe(self, *, with_retries: bool = True) -> StreamSummary:
-            summary = super().describe(with_retries=with_retries)
-            if 1 < self.descriptions < 5:
-                raise ThrottledError("Rate exceeded.", "LimitExceededException")
-            return summary
-
-    desk = Desk.open(Busy().create(4), SMALL)
+    desk = Desk.open(Busy(throttles=3).create(4), SMALL)
     desk.puts.is_auto = True
     desk.put(rows(0, 500))
     desk.flush()
     assert desk.outbox.failure is None
     assert kcl(desk) == payloads(0, 500)
+
+
+def test_records_without_keys_wait_while_the_question_is_refused() -> None:
+    """Also when it was refused so often that it is put at longer intervals from then on."""
+    desk = Desk.open(Busy(is_auto=True, throttles=5).create(4))
+    desk.puts.is_auto = False
+    desk.put(keyless(0, 10))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert desk.puts.copies() == payloads(0, 10)
+    assert desk.puts.descriptions == 1 + 5 + 1
+
+
+def test_the_question_has_an_end() -> None:
+    """It is given up when the records' time is up, and at once when the producer is stopped; the refusal is what is told."""
+    desk = Desk.open(Busy(is_auto=True, throttles=10**6).create(4))
+    desk.puts.is_auto = False
+    began_s = desk.clock.now
+    desk.put(keyless(0, 10))
+    desk.flush()
+    assert desk.outbox.failure is not None
+    assert desk.outbox.failure.counts == {"ValidationException": 10}
+    assert 30 <= desk.clock.now - began_s < 33
+    desk.sender.cancel()
+    began_s = desk.clock.now
+    desk.sender._reshards.ask_again(began_s + 100)
+    assert desk.clock.now == began_s
 
 
 def test_new_shards_are_listed() -> None:
@@ -248,6 +281,23 @@ def test_new_shards_are_listed() -> None:
     assert (desk.puts.listings, desk.puts.descriptions) == (2, 1)
     desk.flush()
     assert desk.puts.copies() == payloads(0, 1_000)
+
+
+def test_a_new_shard_that_is_not_listed_yet() -> None:
+    """It is looked for every few seconds, and not after each answer."""
+    puts = FakePuts(is_auto=True).create(2)
+    desk = Desk.open(puts)
+    puts.split(puts.open_shards()[0])
+    puts.holes = 3
+    for _ in range(12):
+        desk.put(rows(0, 100))
+        desk.flush()
+        desk.clock.sleep(1.0)
+    assert (puts.listings, puts.holes) == (1 + 3, 0)
+    desk.clock.sleep(5.0)
+    desk.put(rows(0, 100))
+    desk.flush()
+    assert len(desk.outbox.router.shards.open_shards) == 3
 
 
 def test_a_switch_while_requests_are_on_the_way() -> None:

@@ -177,6 +177,53 @@ def test_one_look_is_enough_after_a_flush() -> None:
     assert len(desk.outbox.router.known_keys) == 100
 
 
+def test_a_look_that_is_refused_a_moment_after_the_last_answer() -> None:
+    """No stream is deleted and made anew in that time: the rows do not wait, and the next look is after the next flush."""
+    desk = flushed()
+
+    def refuse() -> None:
+        raise ThrottledError("Rate exceeded.", "LimitExceededException")
+
+    desk.puts.before_listing = refuse
+    began_s = desk.clock.now
+    desk.put(rows(100, 107))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert (desk.puts.listings, desk.clock.now) == (2, began_s)
+    desk.put(rows(107, 114))
+    desk.flush()
+    desk.clock.sleep(1.0)
+    desk.put(rows(114, 121))
+    desk.flush()
+    assert desk.puts.listings == 4
+    assert kcl(desk) == payloads(0, 121)
+
+
+def test_a_look_asks_for_open_shards_only() -> None:
+    """A stream that is often resharded has many closed ones; they are listed when the open ones are others than before."""
+    desk = opened()
+    for _ in range(3):
+        desk.puts.split(desk.puts.open_shards()[0])
+    desk.put(rows(0, 100))
+    desk.flush()
+    assert len(desk.outbox.router.shards.open_shards) == 5
+    desk.outbox.ledger.take_totals()
+    listed = desk.puts.listed
+    for number in range(100, 200, 10):
+        desk.clock.sleep(SILENCE_S)
+        desk.put(rows(number, number + 10))
+        desk.flush()
+    assert desk.puts.listed == listed + 10 * 5
+    desk.puts.merge(*desk.puts.open_shards()[:2])
+    desk.clock.sleep(SILENCE_S)
+    desk.put(rows(200, 210))
+    desk.flush()
+    assert len(desk.outbox.router.shards.open_shards) == 4
+    assert desk.outbox.router.shards.ranges.keys() == desk.puts.shards.keys()
+    assert desk.outbox.ledger.take_totals().misplaced == 0
+    assert kcl(desk) == payloads(0, 210)
+
+
 def test_plain_records_are_not_in_doubt() -> None:
     """Each is in the shard of its own key, in whatever stream it was written to."""
     desk = opened(enabled=False)
@@ -201,15 +248,19 @@ def test_plain_records_need_no_look() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "patience_s"),
+    ("error", "silence_s", "patience_s"),
     [
-        (ThrottledError("Rate exceeded.", "LimitExceededException"), 30),
-        (AccessDeniedError("No.", "AccessDeniedException"), 0),
+        (ThrottledError("Rate exceeded.", "LimitExceededException"), SILENCE_S, 30),
+        (AccessDeniedError("No.", "AccessDeniedException"), SILENCE_S, 0),
+        (AccessDeniedError("No.", "AccessDeniedException"), 0, 0),
     ],
 )
-def test_shards_that_cannot_be_listed_are_a_failure(error: ServiceError, patience_s: int) -> None:
+def test_shards_that_cannot_be_listed_are_a_failure(
+    error: ServiceError, silence_s: float, patience_s: int
+) -> None:
     """Rows wait while that may pass, until their time is up; nothing is written by shards that may be others by now."""
     desk = flushed()
+    desk.clock.sleep(silence_s)
 
     def refuse() -> None:
         raise error

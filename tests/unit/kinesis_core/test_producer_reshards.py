@@ -31,8 +31,8 @@ class LateListing(FakePuts):
     def freeze(self, calls: int) -> None:
         self.late, self._old = calls, list(self.shards.values())
 
-    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
-        listed = super().list_shards(with_retries=with_retries)
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
+        listed = super().list_shards(with_retries=with_retries, only_open=only_open)
         if self.failure is not None:
             raise self.failure
         self.late -= 1

@@ -4,6 +4,7 @@ import random
 from itertools import islice
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.producing.router import Router
@@ -79,6 +80,23 @@ def test_a_reshard_contradicts_no_map_and_another_stream_does() -> None:
     assert before.contradicts(ShardMap.of(puts.list_shards()))
     puts.recreate(2)
     assert not before.contradicts(ShardMap.of(puts.list_shards()))
+
+
+def test_open_shards_are_the_same_with_the_same_hash_keys_only() -> None:
+    """A map that has closed shards as well is no other; one whose shards are bounded elsewhere is."""
+    puts = FakePuts().create(2)
+    puts.split(FIRST)
+    listed = puts.list_shards()
+    opened = ShardMap.of([shard for shard in listed if shard.is_open])
+    assert ShardMap.of(listed).has_same_open(opened)
+    moved = [
+        evolve(shard, hash_start=shard.hash_start + (shard.hash_start > 0), hash_end=shard.hash_end + 1)
+        if shard.hash_end < MAX_HASH_KEY
+        else evolve(shard, hash_start=shard.hash_start + 1)
+        for shard in listed
+        if shard.is_open
+    ]
+    assert not ShardMap.of(moved).has_same_open(opened)
 
 
 def test_rows_are_spread_where_kinesis_chooses() -> None:

@@ -42,8 +42,9 @@ class BotoStreamApi(BotoCaller):
             lambda answer: _summary(answer["StreamDescriptionSummary"], answer.get(STRATEGY)),
         )
 
-    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
-        shards, token = self._list_shards(with_retries, **self._stream, MaxResults=_SHARDS_A_PAGE)
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
+        wanted = {"ShardFilter": {"Type": "AT_LATEST"}} if only_open else {}
+        shards, token = self._list_shards(with_retries, **self._stream, **wanted, MaxResults=_SHARDS_A_PAGE)
         while token:
             # Kinesis refuses any other parameter beside it.
             more, token = self._list_shards(with_retries, NextToken=token)

@@ -80,11 +80,12 @@ class PutApi(Protocol):
         """Return the stream's facts. 20 calls/s per account. Without *with_retries* it is tried once."""
         ...
 
-    def list_shards(self, *, with_retries: bool = True) -> list[Shard]:
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
         """
         Return all shards that Kinesis still knows, open and closed, in no particular order.
 
-        Without *with_retries* it is tried once: the caller has a deadline of its own.
+        Without *with_retries* it is tried once: the caller has a deadline of its own. With *only_open*, closed shards
+        may be left out, which makes the answer of a stream that is often resharded much smaller.
         """
         ...
 

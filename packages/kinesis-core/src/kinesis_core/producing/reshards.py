@@ -9,7 +9,7 @@ from itertools import count
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ServiceError, UnavailableError
+from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
 from kinesis_core.logs import get_logger
 from kinesis_core.pace import Pace
 from kinesis_core.producing.answers import Answers, Landing
@@ -23,6 +23,8 @@ _LISTINGS = 5
 """So often is looked for a reason why records came to a shard that is listed, while their own is still open."""
 _ASK_EVERY_S, _ASKS_AT_ONCE = 15.0, 5
 """DescribeStreamSummary may be called 20 times a second by all producers of an account."""
+_REFRESH_EVERY_S = 5.0
+"""So often it is looked at most why plain records came to other shards."""
 
 
 @define(eq=False)
@@ -36,6 +38,7 @@ class Reshards:
     is_stopped: Callable[[], bool]
     _listing: threading.Lock = field(factory=threading.Lock, init=False)
     _asking: Pace = field(factory=lambda: Pace(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
+    _refreshing: Pace = field(factory=lambda: Pace(_REFRESH_EVERY_S), init=False)
 
     def place(self, landings: Sequence[Landing]) -> None:
         """Decide on aggregates that came to other shards than they were made for, once it is known why."""
@@ -50,7 +53,12 @@ class Reshards:
             self.answers.place(landings)
 
     def refresh(self, landings: Sequence[Landing]) -> None:
-        """Look once why plain records came to other shards: they are where they belong all the same."""
+        """Look now and then why plain records came to other shards: they are where they belong all the same."""
+        with self.lock:
+            now_s = self.clock.now_s()
+            if self._refreshing.wait_s(now_s):
+                return
+            self._refreshing.spend(now_s)
         with self._listing:
             self._explain(landings, 1, is_urgent=False)
 
@@ -64,17 +72,21 @@ class Reshards:
         with self._listing:
             self._persist(self._list, "ListShards", deadline_s)
 
+    def check_open(self, deadline_s: float) -> None:
+        """Look whether the same shards are open as before, and list all if not; raises as `list_again` does."""
+        with self._listing:
+            self._persist(self._check_open, "ListShards", deadline_s)
+
     def ask_again(self, deadline_s: float) -> None:
         """Ask whether the stream still chooses the shards, unless that is known by now; raises as `list_again` does."""
         with self._listing:
             if self.answers.outbox.router.is_auto:
-                self.clock.sleep(self._asking.wait_s(self.clock.now_s()))
                 self._persist(self._ask, "DescribeStreamSummary", deadline_s)
 
     def ask_once(self) -> None:
         """Ask whether the stream still chooses the shards; nothing depends on the answer but speed."""
         with self._listing:
-            self._try(self._ask, "DescribeStreamSummary", 1, is_urgent=False)
+            self._ask_if_due(1, is_urgent=False)
 
     def _learn(self, landings: Sequence[Landing]) -> None:
         """
@@ -107,6 +119,12 @@ class Reshards:
             is_known = self.answers.knows_why(landings) or self.answers.unknown_shards(landings)
         if error is not None or is_known:
             return error
+        return self._ask_if_due(attempt, is_urgent=is_urgent)
+
+    def _ask_if_due(self, attempt: int, *, is_urgent: bool) -> ServiceError | None:
+        with self.lock:
+            if self._asking.wait_s(self.clock.now_s()):
+                return None
         return self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
 
     def _persist(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
@@ -141,11 +159,20 @@ class Reshards:
             outbox.use(shards)
         log.info("shards.discovered", stream=outbox.stream, shards=len(shards.open_shards))
 
+    def _check_open(self) -> None:
+        outbox = self.answers.outbox
+        opened = listed_map(self.api, outbox.stream, only_open=True)
+        if not opened.has_same_open(outbox.router.shards):
+            self._list()
+
     def _ask(self) -> None:
         with self.lock:
             now_s = self.clock.now_s()
-            if self._asking.wait_s(now_s):
-                return
+            wait_s = self._asking.wait_s(now_s)
+            if wait_s:
+                raise ThrottledError(
+                    f"It was asked often by now; the next time is in {wait_s:.1f} s.", "AskedOften"
+                )
             self._asking.spend(now_s)
         summary = self.api.describe(with_retries=False)
         with self.lock:

@@ -65,6 +65,10 @@ class ShardMap:
         """
         return any(other.ranges.get(shard_id, keys) != keys for shard_id, keys in self.ranges.items())
 
+    def has_same_open(self, other: ShardMap) -> bool:
+        """Return whether the same shards are open in *other*, with the same hash keys."""
+        return self._open == other._open and self._starts == other._starts
+
     @property
     def open_shards(self) -> tuple[str, ...]:
         """Their ids, by hash key."""

@@ -21,14 +21,14 @@ def pause_s(attempt: int, rng: random.Random) -> float:
     return rng.uniform(longest_s / 2, longest_s)
 
 
-def listed_map(api: PutApi, stream: str) -> ShardMap:
+def listed_map(api: PutApi, stream: str, *, only_open: bool = False) -> ShardMap:
     """
-    Return the map of the shards, listed once.
+    Return the map of the shards, listed once; with *only_open*, closed ones may be missing in it.
 
     Raises:
         ServiceError: They cannot be listed, or the listing has a hole.
     """
-    return ShardMap.of(api.list_shards(with_retries=False), stream)
+    return ShardMap.of(api.list_shards(with_retries=False, only_open=only_open), stream)
 
 
 def first_map(api: PutApi, stream: str, clock: Clock, rng: random.Random, patience_s: float) -> ShardMap:

@@ -26,6 +26,8 @@ _WHERE_EVERY_S = 10.0
 """So often plain records are asked which shards they came to; aggregates are always asked."""
 _DOUBT_EVERY_S = 30.0
 """So often it is asked at most whether the stream still chooses the shards, when it seems not to."""
+_NO_EVIDENCE = 20
+"""So much less often where a single shard is open, since every record is at home there."""
 _STREAK = 20
 """So many records in a row come to the shards of their keys by chance once in a million times, if there are two shards."""
 
@@ -87,18 +89,28 @@ class StreamWatch:
 
     def _is_look_due(self) -> bool:
         with self.lock:
-            now_s = self.clock.now_s()
-            is_long = self._is_taken_up or now_s - self._heard_s > _SILENCE_S
-            return is_long and not self._looks.wait_s(now_s)
+            is_long = self._is_taken_up or self._is_silent()
+            return is_long and not self._looks.wait_s(self.clock.now_s())
+
+    def _is_silent(self) -> bool:
+        return self.clock.now_s() - self._heard_s > _SILENCE_S
 
     def _look(self, deadline_s: float) -> None:
+        """List the open shards, until *deadline_s*. Where the stream was heard a moment ago, one try is enough."""
         if not self._is_look_due():
             return
-        self.reshards.list_again(deadline_s)
+        is_needed = self._is_silent()
+        try:
+            self.reshards.check_open(deadline_s if is_needed else -math.inf)
+        except ServiceError as error:
+            if is_needed or not error.retryable:
+                raise
         with self.lock:
+            now_s = self.clock.now_s()
             self._is_taken_up = False
-            self._heard_s = self.clock.now_s()
-            self._looks.spend(self._heard_s)
+            self._looks.spend(now_s)
+            if is_needed:
+                self._heard_s = now_s
 
     def needs_shards(self, request: Sequence[Parcel]) -> bool:
         """Return whether the answer to *request* is to say which shards its records went to."""
@@ -135,7 +147,7 @@ class StreamWatch:
             if self._at_home < _STREAK or self._doubts.wait_s(now_s):
                 return
             self._at_home = 0
-            self._doubts.spend(now_s)
+            self._doubts.spend(now_s, 1 if len(router.shards.open_shards) > 1 else _NO_EVIDENCE)
         self.reshards.ask_once()
 
 

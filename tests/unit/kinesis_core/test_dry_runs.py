@@ -149,7 +149,8 @@ def test_denial(canned: Canned, name: str, step: int) -> None:
     ) as denied:
         check_with(canned, name, step, "AccessDeniedException")
     assert len(canned.asked) == step + 1
-    assert "checkPermissions=false" in denied.value.__notes__[0]
+    assert ("checkPermissions=false" in str(denied.value)) == (name == "writing")
+    assert denied.value.code == "AccessDeniedException"
 
 
 @pytest.mark.parametrize(
@@ -234,6 +235,8 @@ def test_it_can_be_left_out() -> None:
     """Where only the executors' credentials allow the calls; the error of the check says so."""
     ref = StreamRef("orders")
     connection = ConnectionOptions((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
+    if open_dry_runs(connection, ref) is None:
+        pytest.skip("this botocore does not know DryRun")
     assert open_dry_runs(evolve(connection, checks_permissions=False), ref) is None
 
 

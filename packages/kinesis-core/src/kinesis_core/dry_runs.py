@@ -29,10 +29,7 @@ from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")
 
-_ONLY_THE_DRIVER = (
-    "This was checked on the driver before the query started. If only the executors' credentials allow it, set "
-    "checkPermissions=false."
-)
+_ONLY_EXECUTORS = "The driver checks this before a query starts. If only the executors' credentials allow it, set checkPermissions=false."
 
 
 class DryRunApi(Protocol):
@@ -79,7 +76,11 @@ def check_writing(api: DryRunApi) -> None:
     Raises:
         ServiceError: A call is denied, or the stream's KMS key cannot be used.
     """
-    _check(lambda: _try_writing(api))
+    try:
+        _check(lambda: _try_writing(api))
+    except ServiceError as error:
+        said = f"{error} {_ONLY_EXECUTORS}"
+        raise type(error)(said, error.code, error.request_id) from error.__cause__
 
 
 def _check(attempt: Callable[[], None]) -> None:
@@ -87,7 +88,6 @@ def _check(attempt: Callable[[], None]) -> None:
         attempt()
     except ServiceError as error:
         if isinstance(error, AccessDeniedError) or _is_about_key(error):
-            error.add_note(_ONLY_THE_DRIVER)
             raise
         log.debug("permissions.unchecked", reason=error.code)
 

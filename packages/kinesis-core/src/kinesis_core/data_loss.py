@@ -57,6 +57,16 @@ class DataLoss:
             )
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, position=position)
 
+    def report_gone(self, view: ShardView, begun: Position) -> None:
+        """
+        Report that Kinesis no longer knows the shard, as `report` does.
+
+        Where reading begins at a time within the retention, nothing is lost: what has left with the shard arrived before.
+        """
+        hours = self.facts.current_retention_hours()
+        if not isinstance(begun.cut, AtTimestamp) or _is_older(begun.cut.epoch_ms, view, hours):
+            self.report(view.shard_id, begun, "Kinesis no longer knows the shard")
+
     def plan(
         self,
         view: ShardView,

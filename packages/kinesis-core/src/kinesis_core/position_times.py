@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import define, evolve, field
 
-from kinesis_core.cuts import AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.cuts import AtTimestamp, ShardEnd
 from kinesis_core.data_loss import DataLoss
 from kinesis_core.offsets import Position, StreamOffset
 from kinesis_core.shard_view import ShardView
@@ -41,10 +41,6 @@ class PositionTimes:
             times.append(begun.cut.epoch_ms)
         known_ms = max((ms for ms in times if ms), default=begun.arrived_ms)
         return begun if known_ms == begun.arrived_ms else evolve(begun, arrived_ms=known_ms)
-
-    def is_untouched(self, shard_id: str, begun: Position) -> bool:
-        """Return whether reading begins at *begun*, by time, and no batch has told more of the shard: nothing is promised."""
-        return isinstance(begun.cut, (TrimHorizon, AtTimestamp)) and self.initial.get(shard_id) == begun
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> Position:
         """Return how far a shard has been read, without a batch, and when it was last seen to have nothing behind that."""

@@ -123,9 +123,8 @@ class StreamPlanner:
             is_done = targets is not None and self._is_reached(start, shard_id, targets)
             return not is_done and self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
 
-        is_last = targets is None or self.has_reached(
-            start, targets
-        )  # a run is not over while a target is left
+        # A run is not over while a target is left.
+        is_last = targets is None or self.has_reached(start, targets)
         return self._plan(start, plan, is_due, chained=False, keeps_times=is_last)
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
@@ -198,8 +197,7 @@ class StreamPlanner:
             raise
         except StreamNotFoundError:
             self.facts.see_same_stream()  # says so if it is the stream that is gone
-            if not self.times.is_untouched(shard_id, begun):
-                self.loss.report(shard_id, begun, "Kinesis no longer knows the shard")
+            self.loss.report_gone(view, begun)
             view.millis_behind = None
             return Position(ShardEnd())
         view.promised_ms = self.loss.seen(view, begun).arrived_ms

@@ -77,6 +77,10 @@ class FakePuts:
     is_there: bool = True
     holes: int = 0
     """So many listings from now on leave out an open shard that is not the only one."""
+    without_children: int = 0
+    """So many leave out all shards that were split or merged from others."""
+    refuses_filter: bool = False
+    """Whether it refuses to list open shards alone."""
     gone: list[tuple[PutEntry, str]] = field(factory=list)
     """What went with the streams that were deleted."""
 
@@ -121,12 +125,17 @@ class FakePuts:
         if self.before_listing is not None:
             self.before_listing()
         self._check_there()
+        if only_open and self.refuses_filter:
+            raise InvalidRequestError("ShardFilter is unknown.", "InvalidArgumentException")
         self.holes -= 1
+        self.without_children -= 1
         hidden = self.open_shards()[-1] if self.holes >= 0 else None
         listed = [
             shard
             for shard in self.shards.values()
-            if (shard.shard_id != hidden or len(self.shards) == 1) and (shard.is_open or not only_open)
+            if (shard.shard_id != hidden or len(self.shards) == 1)
+            and (shard.is_open or not only_open)
+            and not (shard.parents and self.without_children >= 0)
         ]
         self.listed += len(listed)
         return self.rng.sample(listed, len(listed))

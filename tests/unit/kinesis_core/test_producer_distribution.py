@@ -134,8 +134,9 @@ def test_a_stream_that_wants_keys_again() -> None:
     assert desk.outbox.ledger.take_totals().resent == 0
 
 
-def test_records_without_keys_wait_for_the_question() -> None:
+def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFixture) -> None:
     """Where it was asked too often a moment ago, they are not given up: it is asked again when that is due."""
+    caplog.set_level("INFO")
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     for _ in range(5):
         desk.sender._reshards.ask_once()
@@ -144,6 +145,7 @@ def test_records_without_keys_wait_for_the_question() -> None:
     desk.flush()
     assert desk.outbox.failure is None
     assert desk.puts.copies() == payloads(0, 10)
+    assert "call=DescribeStreamSummary" not in caplog.text  # a wait is no call that failed
 
 
 def test_plain_records_on_the_way_are_where_they_belong() -> None:
@@ -231,6 +233,21 @@ class Busy(FakePuts):
         if 1 < self.descriptions <= 1 + self.throttles:
             raise ThrottledError("Rate exceeded.", "LimitExceededException")
         return summary
+
+
+def test_a_one_shard_stream_that_is_split_and_switched_back() -> None:
+    """That it was asked a moment ago, when there was nothing to see, delays nothing."""
+    desk = Desk.open(FakePuts(is_auto=True).create(1))
+    desk.put(rows(0, 100))
+    desk.flush()
+    desk.puts.split(desk.puts.open_shards()[0])
+    desk.puts.is_auto = False
+    for start in range(100, 1_000, 100):
+        desk.put(rows(start, start + 100))
+        desk.flush()
+        desk.clock.sleep(1.0)
+    assert aggregates(desk) > 1
+    assert desk.puts.copies() == kcl(desk) == payloads(0, 1_000)
 
 
 def test_the_question_is_put_again_while_it_is_refused() -> None:

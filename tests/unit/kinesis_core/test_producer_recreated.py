@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from kinesis_core import ProducerSettings
-from kinesis_core.errors import AccessDeniedError, PutError, ServiceError, ThrottledError
+from kinesis_core.errors import AccessDeniedError, PutError, ServiceError, ThrottledError, UnavailableError
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 
@@ -197,6 +197,134 @@ def test_a_look_that_is_refused_a_moment_after_the_last_answer() -> None:
     desk.flush()
     assert desk.puts.listings == 4
     assert kcl(desk) == payloads(0, 121)
+
+
+@pytest.mark.parametrize("took_s", [SILENCE_S, 20])
+def test_a_look_that_is_refused_after_a_while(took_s: float) -> None:
+    """In that time the stream may have been made anew: the shards are listed again before anything is written."""
+    desk = flushed()
+    pending = [True]
+
+    def hang() -> None:
+        if pending:
+            pending.pop()
+            desk.clock.sleep(took_s)
+            desk.puts.recreate(3)
+            raise UnavailableError("Read timed out.", "ReadTimeoutError")
+
+    desk.puts.before_listing = hang
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+
+
+@pytest.mark.parametrize("refused", [1, 3])
+def test_a_look_that_shows_other_shards_and_is_refused_then(refused: int) -> None:
+    """What the open shards showed holds: nothing is written by the old map, though the stream was heard a moment ago."""
+    desk = flushed()
+    desk.puts.recreate(3)
+    calls = iter(range(100))
+
+    def refuse() -> None:
+        if 0 < next(calls) <= refused:
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+
+    desk.puts.before_listing = refuse
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+    assert desk.outbox.ledger.take_totals().misplaced == 0
+    desk.puts.before_listing = None
+    listed = desk.puts.listings, desk.puts.listed
+    desk.put(rows(400, 500))
+    desk.flush()
+    assert (desk.puts.listings, desk.puts.listed) == (listed[0] + 1, listed[1] + 3)
+
+
+def test_what_was_seen_once_is_not_forgotten() -> None:
+    """After an answer with other open shards, one like the map is believed only if the list of all shards agrees."""
+    desk = flushed()
+    old = dict(desk.puts.shards)
+    desk.puts.recreate(3)
+    new, calls = desk.puts.shards, iter(range(100))
+
+    def lag() -> None:
+        call = next(calls)
+        desk.puts.shards = old if call == 2 else new
+        if call == 1:
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+
+    desk.puts.before_listing = lag
+    desk.puts.before_put = lambda _: setattr(desk.puts, "shards", new)
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+
+
+def test_requests_that_are_sent_again_need_no_further_look() -> None:
+    """The look has heard of the stream, though no request was answered since."""
+    desk = flushed()
+    desk.clock.sleep(SILENCE_S)
+    refusals = iter(range(100))
+
+    def refuse(_: object) -> None:
+        if next(refusals) < 12:
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+
+    desk.puts.before_put = refuse
+    began_s, listings = desk.clock.now, desk.puts.listings
+    desk.put(rows(100, 200))
+    desk.flush()
+    assert 0.5 < desk.clock.now - began_s < SILENCE_S
+    assert desk.puts.listings == listings + 1
+    assert kcl(desk) == payloads(0, 200)
+
+
+def test_two_listings_that_contradict_each_other() -> None:
+    """The open shards are those of the new stream, and the list of all is older: both are asked for until they agree."""
+    desk = flushed()
+    old = dict(desk.puts.shards)
+    desk.puts.recreate(3)
+    new, calls = desk.puts.shards, iter(range(100))
+
+    def lag() -> None:
+        desk.puts.shards = old if next(calls) == 1 else new
+
+    desk.puts.before_listing = lag
+    desk.puts.before_put = lambda _: setattr(desk.puts, "shards", new)
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+
+
+@pytest.mark.parametrize("silence_s", [0, SILENCE_S])
+def test_a_split_whose_children_are_not_listed_yet(silence_s: float) -> None:
+    """No open shard is listed then, which is waited for: the stream is not being deleted, for its closed shard is listed."""
+    desk = Desk.open(FakePuts().create(1), ProducerSettings(aggregation_max_size=500))
+    desk.put(rows(0, 100))
+    desk.flush()
+    desk.clock.sleep(silence_s)
+    desk.puts.split(desk.puts.open_shards()[0])
+    desk.puts.without_children = 4
+    desk.put(rows(100, 200))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(0, 200)
+
+
+def test_a_server_that_does_not_know_the_filter() -> None:
+    """All shards are listed there."""
+    desk = flushed()
+    desk.puts.refuses_filter = True
+    desk.puts.recreate(3)
+    desk.put(rows(100, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
 
 
 def test_a_look_asks_for_open_shards_only() -> None:

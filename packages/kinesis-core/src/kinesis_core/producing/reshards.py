@@ -9,7 +9,13 @@ from itertools import count
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
+from kinesis_core.errors import (
+    InvalidRequestError,
+    ServiceError,
+    StreamNotFoundError,
+    ThrottledError,
+    UnavailableError,
+)
 from kinesis_core.logs import get_logger
 from kinesis_core.pace import Pace
 from kinesis_core.producing.answers import Answers, Landing
@@ -23,6 +29,8 @@ _LISTINGS = 5
 """So often is looked for a reason why records came to a shard that is listed, while their own is still open."""
 _ASK_EVERY_S, _ASKS_AT_ONCE = 15.0, 5
 """DescribeStreamSummary may be called 20 times a second by all producers of an account."""
+_NOT_DUE = "NotDue"
+"""The code of the error where it was asked so often that the next call has to wait."""
 _REFRESH_EVERY_S = 5.0
 """So often it is looked at most why plain records came to other shards."""
 
@@ -36,6 +44,8 @@ class Reshards:
     clock: Clock
     lock: threading.RLock
     is_stopped: Callable[[], bool]
+    is_outdated: bool = field(default=False, init=False)
+    """Whether other shards were listed as open than those in the map, and the map could not be renewed yet."""
     _listing: threading.Lock = field(factory=threading.Lock, init=False)
     _asking: Pace = field(factory=lambda: Pace(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
     _refreshing: Pace = field(factory=lambda: Pace(_REFRESH_EVERY_S), init=False)
@@ -73,7 +83,7 @@ class Reshards:
             self._persist(self._list, "ListShards", deadline_s)
 
     def check_open(self, deadline_s: float) -> None:
-        """Look whether the same shards are open as before, and list all if not; raises as `list_again` does."""
+        """List the open shards, and all if the open ones are others than before; raises as `list_again` does."""
         with self._listing:
             self._persist(self._check_open, "ListShards", deadline_s)
 
@@ -146,7 +156,8 @@ class Reshards:
         except ServiceError as error:
             if is_urgent and not error.retryable:
                 raise
-            log_retry(call, error.code, attempt, 0.0, stream=self.answers.outbox.stream)
+            if error.code != _NOT_DUE:
+                log_retry(call, error.code, attempt, 0.0, stream=self.answers.outbox.stream)
             return error
         return None
 
@@ -161,18 +172,25 @@ class Reshards:
 
     def _check_open(self) -> None:
         outbox = self.answers.outbox
-        opened = listed_map(self.api, outbox.stream, only_open=True)
-        if not opened.has_same_open(outbox.router.shards):
-            self._list()
+        try:
+            opened = listed_map(self.api, outbox.stream, only_open=True)
+        except (StreamNotFoundError, InvalidRequestError):
+            opened = None  # the listing of all shards says more
+        is_same = opened is not None and opened.has_same_open(outbox.router.shards)
+        if is_same and not self.is_outdated:
+            return
+        self.is_outdated = True
+        self._list()
+        if opened is not None and not opened.has_same_open(outbox.router.shards):
+            raise UnavailableError("Two answers of ListShards name other open shards.", "ShardsDiffer")
+        self.is_outdated = False
 
     def _ask(self) -> None:
         with self.lock:
             now_s = self.clock.now_s()
             wait_s = self._asking.wait_s(now_s)
             if wait_s:
-                raise ThrottledError(
-                    f"It was asked often by now; the next time is in {wait_s:.1f} s.", "AskedOften"
-                )
+                raise ThrottledError(f"The next question is due in {wait_s:.1f} s.", _NOT_DUE)
             self._asking.spend(now_s)
         summary = self.api.describe(with_retries=False)
         with self.lock:

@@ -26,8 +26,8 @@ _WHERE_EVERY_S = 10.0
 """So often plain records are asked which shards they came to; aggregates are always asked."""
 _DOUBT_EVERY_S = 30.0
 """So often it is asked at most whether the stream still chooses the shards, when it seems not to."""
-_NO_EVIDENCE = 20
-"""So much less often where a single shard is open, since every record is at home there."""
+_BLIND_DOUBT_EVERY_S = 600.0
+"""The same where a single shard is open, and every record is at home there anyway."""
 _STREAK = 20
 """So many records in a row come to the shards of their keys by chance once in a million times, if there are two shards."""
 
@@ -53,6 +53,7 @@ class StreamWatch:
     _where_s: float = field(default=-math.inf, init=False)
     """When plain records are next asked where they came to."""
     _doubts: Pace = field(factory=lambda: Pace(_DOUBT_EVERY_S), init=False)
+    _blind_doubts: Pace = field(factory=lambda: Pace(_BLIND_DOUBT_EVERY_S), init=False)
     _at_home: int = field(default=0, init=False)
     """Records in a row that came to the shards of their keys, on a stream that distributes them itself."""
 
@@ -96,21 +97,33 @@ class StreamWatch:
         return self.clock.now_s() - self._heard_s > _SILENCE_S
 
     def _look(self, deadline_s: float) -> None:
-        """List the open shards, until *deadline_s*. Where the stream was heard a moment ago, one try is enough."""
+        """
+        See that the shards are those of the map, until *deadline_s*.
+
+        One try is enough where the stream was heard a moment ago, still so when the try is over, and none has shown other shards.
+        """
         if not self._is_look_due():
             return
-        is_needed = self._is_silent()
-        try:
-            self.reshards.check_open(deadline_s if is_needed else -math.inf)
-        except ServiceError as error:
-            if is_needed or not error.retryable:
-                raise
+        if self._is_silent() or not self._look_once():
+            self._check_open(deadline_s)
         with self.lock:
-            now_s = self.clock.now_s()
             self._is_taken_up = False
-            self._looks.spend(now_s)
-            if is_needed:
-                self._heard_s = now_s
+            self._looks.spend(self.clock.now_s())
+
+    def _look_once(self) -> bool:
+        """Return whether that was enough."""
+        try:
+            self._check_open(-math.inf)
+        except ServiceError as error:
+            if not error.retryable:
+                raise
+            return not (self._is_silent() or self.reshards.is_outdated)
+        return True
+
+    def _check_open(self, deadline_s: float) -> None:
+        self.reshards.check_open(deadline_s)
+        with self.lock:
+            self._heard_s = self.clock.now_s()
 
     def needs_shards(self, request: Sequence[Parcel]) -> bool:
         """Return whether the answer to *request* is to say which shards its records went to."""
@@ -144,10 +157,11 @@ class StreamWatch:
             if not router.is_auto:
                 return
             self._at_home = _streak(self._at_home, router.shards, entries, results)
-            if self._at_home < _STREAK or self._doubts.wait_s(now_s):
+            doubts = self._doubts if len(router.shards.open_shards) > 1 else self._blind_doubts
+            if self._at_home < _STREAK or doubts.wait_s(now_s):
                 return
             self._at_home = 0
-            self._doubts.spend(now_s, 1 if len(router.shards.open_shards) > 1 else _NO_EVIDENCE)
+            doubts.spend(now_s)
         self.reshards.ask_once()
 
 

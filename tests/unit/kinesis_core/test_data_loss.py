@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.errors import DataLossError
+from kinesis_core.errors import DataLossError, StreamNotFoundError
 from kinesis_core.offsets import Offset, Position, StreamOffset
 from kinesis_core.options.positions import Latest, PerShard, StartingPosition
 from kinesis_core.shard_planner import Limits
@@ -402,10 +402,10 @@ def test_a_shard_that_is_gone_stops_the_query() -> None:
 
 
 def test_a_shard_that_leaves_before_its_first_plan() -> None:
-    """Reading begins at a time within the retention, and so whatever has left is older than that."""
+    """Reading begins at a time within the shortest retention, and what left with the closed shard is older than that."""
     stream = scripted_stream(1)
-    query = Planned([stream])
     children = stream.split(A)
+    query = Planned([stream])
     stream.put_many(children[0], 2)
     del stream.shards[A]
     assert query.batch() + query.batch() == everything(stream)
@@ -414,8 +414,11 @@ def test_a_shard_that_leaves_before_its_first_plan() -> None:
 @pytest.mark.parametrize("margin_s", [0, 300])
 @pytest.mark.parametrize("position", [TrimHorizon(), Latest()])
 @pytest.mark.parametrize("plans", [0, 1])
-def test_a_shard_that_leaves_before_it_is_read(position: StartingPosition, plans: int, margin_s: int) -> None:
-    """Records that came after the start, and left with their shard while nothing was planned, are lost."""
+@pytest.mark.parametrize("hours", [24, 168])
+def test_a_shard_that_leaves_before_it_is_read(
+    position: StartingPosition, plans: int, margin_s: int, hours: int
+) -> None:
+    """Records that came after the start, and left with their shard, are lost, whatever the retention is raised to since."""
     stream = scripted_stream(1)
     stream.forgets = True
     query = Planned([stream], position, PlanSettings(trim_horizon_margin_s=margin_s))
@@ -425,6 +428,7 @@ def test_a_shard_that_leaves_before_it_is_read(position: StartingPosition, plans
     stream.split(A)
     stream.clock.sleep(48 * HOUR_S)
     assert A not in [shard.shard_id for shard in stream.list_shards()]
+    stream.retention_hours = hours
     with pytest.raises(DataLossError, match="no longer knows the shard"):
         query.batch()
 
@@ -438,6 +442,17 @@ def test_a_shard_that_leaves_before_the_first_plan_behind_a_record() -> None:
     del stream.shards[A]
     with pytest.raises(DataLossError, match="no longer knows the shard"):
         query.batch()
+
+
+def test_an_open_shard_that_is_not_found() -> None:
+    """An open shard cannot have left, wherever reading begins: an answer that says so stops the query."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 5)
+    query = Planned([stream])
+    stream.fail("GetShardIterator", A, [StreamNotFoundError("Not found.", "ResourceNotFoundException")])
+    with pytest.raises(DataLossError, match="no longer knows the shard"):
+        query.batch()
+    assert query.batch() == everything(stream)
 
 
 @pytest.mark.parametrize("bounded", [False, True])

@@ -14,6 +14,7 @@ from kinesis_core.offsets import Position
 from kinesis_core.pages import Page, Record
 from kinesis_core.shard_looks import GAP_CALLS
 from kinesis_core.shard_view import ShardView
+from kinesis_core.shards import Shard
 from kinesis_core.stream_api import MIN_RETENTION_HOURS
 from kinesis_core.stream_facts import StreamFacts
 
@@ -57,14 +58,16 @@ class DataLoss:
             )
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, position=position)
 
-    def report_gone(self, view: ShardView, begun: Position) -> None:
+    def report_gone(self, view: ShardView, begun: Position, listed: Shard | None) -> None:
         """
-        Report that Kinesis no longer knows the shard, as `report` does.
+        Report that Kinesis no longer knows the shard, as `report` does. *listed* is the shard as it was listed last.
 
-        Where reading begins at a time within the retention, nothing is lost: what has left with the shard arrived before.
+        Where reading begins at a time within the shortest retention, nothing is lost: a closed shard leaves with records that
+        arrived before.
         """
-        hours = self.facts.current_retention_hours()
-        if not isinstance(begun.cut, AtTimestamp) or _is_older(begun.cut.epoch_ms, view, hours):
+        is_open = listed is not None and listed.is_open
+        since_ms = begun.cut.epoch_ms if isinstance(begun.cut, AtTimestamp) else 0
+        if is_open or _is_older(since_ms, view, MIN_RETENTION_HOURS):
             self.report(view.shard_id, begun, "Kinesis no longer knows the shard")
 
     def plan(

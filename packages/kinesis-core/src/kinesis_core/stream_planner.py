@@ -197,7 +197,7 @@ class StreamPlanner:
             raise
         except StreamNotFoundError:
             self.facts.see_same_stream()  # says so if it is the stream that is gone
-            self.loss.report_gone(view, begun)
+            self.loss.report_gone(view, begun, self.listing.get(shard_id))
             view.millis_behind = None
             return Position(ShardEnd())
         view.promised_ms = self.loss.seen(view, begun).arrived_ms

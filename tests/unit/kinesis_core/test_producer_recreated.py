@@ -283,6 +283,41 @@ def test_requests_that_are_sent_again_need_no_further_look() -> None:
     assert kcl(desk) == payloads(0, 200)
 
 
+def test_plain_records_end_no_silence() -> None:
+    """A row that goes plain, without a look, may be the first of another stream: the look after it may not fail."""
+    desk = flushed()
+    desk.clock.sleep(60)
+    desk.puts.recreate(3)
+    desk.put(Rows([b"100"], ["key-100"]))
+    desk.flush()
+    desk.outbox.ledger.take_totals()
+
+    def refuse() -> None:
+        desk.puts.before_listing = None
+        raise ThrottledError("Rate exceeded.", "LimitExceededException")
+
+    desk.puts.before_listing = refuse
+    desk.put(rows(101, 400))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(100, 400)
+
+
+def test_other_shards_that_were_seen_are_looked_at_by_all() -> None:
+    """While one thread lists them again, another one sends nothing by the old map."""
+    desk = flushed()
+    desk.put(rows(100, 110))
+    desk.flush()
+    desk.sender._watch._is_taken_up = False
+    listings = desk.puts.listings
+    desk.sender._reshards.is_outdated = True
+    desk.put(rows(110, 120))
+    desk.outbox.seal()
+    desk.outbox.hurry += 1
+    desk.step()
+    assert desk.puts.listings == listings + 2
+
+
 def test_two_listings_that_contradict_each_other() -> None:
     """The open shards are those of the new stream, and the list of all is older: both are asked for until they agree."""
     desk = flushed()

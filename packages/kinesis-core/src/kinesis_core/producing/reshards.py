@@ -96,7 +96,7 @@ class Reshards:
     def ask_once(self) -> None:
         """Ask whether the stream still chooses the shards; nothing depends on the answer but speed."""
         with self._listing:
-            self._ask_if_due(1, is_urgent=False)
+            self._try(self._ask, "DescribeStreamSummary", 1, is_urgent=False)
 
     def _learn(self, landings: Sequence[Landing]) -> None:
         """
@@ -123,19 +123,14 @@ class Reshards:
     def _explain(
         self, landings: Sequence[Landing], attempt: int, *, is_urgent: bool = True
     ) -> ServiceError | None:
-        """List the shards; if they do not explain *landings*, ask who chooses them. Returns the error that may pass."""
+        """List the shards; if they do not explain *landings*, ask who chooses them. Returns why they cannot be listed now."""
         error = self._try(self._list, "ListShards", attempt, is_urgent=is_urgent)
         with self.lock:
             is_known = self.answers.knows_why(landings) or self.answers.unknown_shards(landings)
         if error is not None or is_known:
             return error
-        return self._ask_if_due(attempt, is_urgent=is_urgent)
-
-    def _ask_if_due(self, attempt: int, *, is_urgent: bool) -> ServiceError | None:
-        with self.lock:
-            if self._asking.wait_s(self.clock.now_s()):
-                return None
-        return self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
+        self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
+        return None
 
     def _persist(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
         """Do *step*, which makes a *call*, again while that may help; the last error is raised."""

@@ -45,7 +45,7 @@ class StreamWatch:
     clock: Clock
     lock: threading.RLock
     _heard_s: float = field(init=False)
-    """When the stream last answered."""
+    """When the stream last answered, without a silence since the last look."""
     _is_taken_up: bool = field(default=False, init=False)
     """Whether everything was flushed since the last look."""
     _looks: Pace = field(factory=lambda: Pace(_LOOK_EVERY_S, _LOOKS_AT_ONCE), init=False)
@@ -90,22 +90,22 @@ class StreamWatch:
 
     def _is_look_due(self) -> bool:
         with self.lock:
-            is_long = self._is_taken_up or self._is_silent()
-            return is_long and not self._looks.wait_s(self.clock.now_s())
+            is_doubtful = self._is_taken_up or self._is_silent() or self.reshards.is_outdated
+            return is_doubtful and not self._looks.wait_s(self.clock.now_s())
 
     def _is_silent(self) -> bool:
         return self.clock.now_s() - self._heard_s > _SILENCE_S
 
     def _look(self, deadline_s: float) -> None:
         """
-        See that the shards are those of the map, until *deadline_s*.
+        See that the open shards are those of the map; try until *deadline_s*.
 
-        One try is enough where the stream was heard a moment ago, still so when the try is over, and none has shown other shards.
+        If the stream was heard a moment ago, one try is enough, unless that shows other open shards.
         """
         if not self._is_look_due():
             return
         if self._is_silent() or not self._look_once():
-            self._check_open(deadline_s)
+            self._list_open(deadline_s)
         with self.lock:
             self._is_taken_up = False
             self._looks.spend(self.clock.now_s())
@@ -113,14 +113,14 @@ class StreamWatch:
     def _look_once(self) -> bool:
         """Return whether that was enough."""
         try:
-            self._check_open(-math.inf)
+            self._list_open(-math.inf)
         except ServiceError as error:
             if not error.retryable:
                 raise
             return not (self._is_silent() or self.reshards.is_outdated)
         return True
 
-    def _check_open(self, deadline_s: float) -> None:
+    def _list_open(self, deadline_s: float) -> None:
         self.reshards.check_open(deadline_s)
         with self.lock:
             self._heard_s = self.clock.now_s()
@@ -153,7 +153,9 @@ class StreamWatch:
         """Note what the stream answered. If it does not choose the shards after all, records share aggregates again."""
         router = self._answers.outbox.router
         with self.lock:
-            now_s = self._heard_s = self.clock.now_s()
+            now_s = self.clock.now_s()
+            if not self._is_silent():  # after a silence, plain records may have come to another stream
+                self._heard_s = now_s
             if not router.is_auto:
                 return
             self._at_home = _streak(self._at_home, router.shards, entries, results)

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field, frozen
 
 from kinesis_core.aggregation import unpack
-from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, ThrottledError, UnavailableError
+from kinesis_core.errors import (
+    InvalidRequestError,
+    ServiceError,
+    StreamNotFoundError,
+    ThrottledError,
+    UnavailableError,
+)
 from kinesis_core.producing.answers import Answers
 from kinesis_core.producing.outbox import Outbox
 from kinesis_core.producing.parcels import Parcel
@@ -77,6 +83,8 @@ class FakePuts:
     is_there: bool = True
     holes: int = 0
     """So many listings from now on leave out an open shard that is not the only one."""
+    listing_errors: list[ServiceError | None] = field(factory=list)
+    """What the next listings raise, one each; None lists."""
     without_children: int = 0
     """So many leave out all shards that were split or merged from others."""
     refuses_filter: bool = False
@@ -125,6 +133,9 @@ class FakePuts:
         if self.before_listing is not None:
             self.before_listing()
         self._check_there()
+        error = self.listing_errors.pop(0) if self.listing_errors else None
+        if error is not None:
+            raise error
         if only_open and self.refuses_filter:
             raise InvalidRequestError("ShardFilter is unknown.", "InvalidArgumentException")
         self.holes -= 1

@@ -16,25 +16,13 @@ from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.puts import PutAnswer, PutEntry, PutResult
 from kinesis_core.stream_api import StreamSummary
 from support.fake_puts import Desk, FakePuts
+from support.numbered import kcl, payloads, rows
 
 SMALL = ProducerSettings(aggregation_max_size=500)
 
 
-def rows(start: int, stop: int) -> Rows:
-    numbers = range(start, stop)
-    return Rows([b"%d" % number for number in numbers], [f"key-{number}" for number in numbers])
-
-
 def keyless(start: int, stop: int) -> Rows:
     return Rows(rows(start, stop).data, [NO_KEY] * (stop - start))
-
-
-def payloads(start: int, stop: int) -> Counter[bytes]:
-    return Counter(rows(start, stop).data)
-
-
-def kcl(desk: Desk) -> Counter[bytes]:
-    return Counter(record.data for record in desk.puts.kcl_user_records())
 
 
 def aggregates(desk: Desk) -> int:

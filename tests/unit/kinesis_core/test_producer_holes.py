@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 
 import pytest
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.errors import UnavailableError
-from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 from support.fake_stream import FakeClock
-
-
-def rows(count: int) -> Rows:
-    numbers = range(count)
-    return Rows([b"%d" % number for number in numbers], [f"key-{number}" for number in numbers])
-
-
-def kcl(desk: Desk) -> Counter[bytes]:
-    return Counter(record.data for record in desk.puts.kcl_user_records())
+from support.numbered import kcl, payloads, rows
 
 
 def test_a_producer_waits_for_all_shards() -> None:
@@ -31,9 +21,9 @@ def test_a_producer_waits_for_all_shards() -> None:
     began_s = FakeClock().now
     assert puts.listings == 5
     assert 1.0 <= desk.clock.now - began_s <= 2.0
-    desk.put(rows(500))
+    desk.put(rows(0, 500))
     desk.flush()
-    assert kcl(desk) == Counter(rows(500).data)
+    assert kcl(desk) == payloads(0, 500)
 
 
 def test_a_hole_that_stays() -> None:
@@ -53,7 +43,7 @@ def resharded(holes: int) -> Desk:
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=500))
     puts.split(puts.open_shards()[1])
     puts.holes = holes
-    desk.put(rows(500))
+    desk.put(rows(0, 500))
     desk.flush()
     return desk
 
@@ -62,7 +52,7 @@ def test_a_hole_after_a_reshard_is_waited_for() -> None:
     """The map before it is kept until the listing is whole; every row is at home then."""
     desk = resharded(8)
     assert desk.outbox.failure is None
-    assert kcl(desk) == Counter(rows(500).data)
+    assert kcl(desk) == payloads(0, 500)
     assert desk.puts.holes < 0
 
 
@@ -80,8 +70,8 @@ def test_a_hole_when_a_producer_is_taken_up_again() -> None:
     desk = resharded(0)
     desk.puts.merge(*desk.puts.open_shards()[:2])
     desk.puts.holes = 5
-    desk.put(rows(100))
+    desk.put(rows(0, 100))
     desk.flush()
     assert desk.outbox.failure is None
-    assert kcl(desk) == Counter([*rows(500).data, *rows(100).data])
+    assert kcl(desk) == payloads(0, 500) + payloads(0, 100)
     assert desk.outbox.ledger.take_totals().user_records == 600

@@ -37,7 +37,8 @@ and parameters, reads nothing and writes nothing. That takes up to four calls fo
   a missing permission shows at the first call that needs it.
 * A server that does not know `DryRun` carries such a call out. The source therefore calls GetRecords only after a dry run of
   GetShardIterator was answered as one. The sink does the same with PutRecords, where the endpoint is not one of AWS. On AWS it asks
-  for PutRecords alone, with a record that cannot be written: it has no partition key, and a hash key beyond all shards.
+  for PutRecords alone, with a record that no stream takes which goes by keys: it has no partition key, and a hash key beyond
+  all shards. Where Kinesis chooses the shards, the dry run alone keeps it out.
   So the sink's check does not see a missing permission on the KMS key.
 * Streams that rows name are not checked, since the driver does not know them. For enhanced fan-out the driver asks for a
   subscription to a shard that does not exist when a query starts.

@@ -30,7 +30,7 @@ def test_nothing_happens(stream: Any, api: BotoDryRuns) -> None:
 
 
 def test_record_of_the_dry_run(stream: Any, api: BotoDryRuns) -> None:
-    """Every server refuses the record of the dry run, also one that knows none and would write it."""
+    """Every server refuses the record of the dry run, also one that knows none and would write it, if the stream goes by keys."""
     with pytest.raises(ServiceError):
         api.dry_run_put_records()
     assert stream.data() == []

@@ -154,3 +154,7 @@ def test_a_stale_listing_never_misleads(
     if discovery.is_checked:
         readable = Frontier(discovery, known.named, set(known.finished)).shards
         assert set(readable) <= set(reader.readable())
+    api.answer = list(truth.values())
+    discovery.refresh(known, patiently=True)
+    assert discovery.is_checked == bool(known.named)
+    assert discovery.listing == truth

@@ -125,6 +125,7 @@ class FakePuts:
 
     def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the door's
         self.descriptions += 1
+        self._check_there()
         is_auto = self.is_auto and self.is_reported
         return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes, is_auto)
 

@@ -56,7 +56,7 @@ class Mood:
     jitter_ms: int = 0
     """How far arrival times may be off, in both directions."""
     stale_listings: int = 0
-    """How often ListShards lags behind the last reshards, or leaves shards of any out; a few answers in a row at most."""
+    """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; a few answers in a row at most."""
 
 
 @define

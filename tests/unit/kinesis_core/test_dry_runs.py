@@ -104,7 +104,7 @@ def test_requests_of_reading(canned: Canned) -> None:
 
 
 def test_request_of_writing(canned: Canned) -> None:
-    """PutRecords is asked as a dry run with a record that no server can write: no key, and a hash key beyond all shards."""
+    """PutRecords is asked as a dry run with a record that no stream takes which goes by keys: none, and a hash key beyond all."""
     list(answer_writing(canned))
     check_writing(make_api(canned))
     assert canned.asked[-1] == (

@@ -126,6 +126,7 @@ def test_regions_of_awslabs_that_agree(given: dict[str, str]) -> None:
     [
         {"region": "us-east-2"},
         {"regionName": "us-east-2"},
+        {"kinesis.regionName": "us-east-2"},
         {"kinesis.region": "us-east-2", "kinesis.kinesisRegion": "us-east-2"},
         {"kinesis.region": "us-east-2", "streamARN": ARN},
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
@@ -161,6 +163,41 @@ def test_other_shards_that_were_seen_are_looked_at_by_all() -> None:
     desk.outbox.hurry += 1
     desk.step()
     assert desk.puts.listings == listings + 2
+
+
+class Watched:
+    """A lock that tells when a second thread comes to it."""
+
+    def __init__(self) -> None:
+        self.lock, self.second, self.threads = threading.Lock(), threading.Event(), 0
+
+    def __enter__(self) -> None:
+        self.threads += 1
+        if self.threads == 2:
+            self.second.set()
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def test_threads_wait_for_the_look_of_one() -> None:
+    """Two that are about to send after a silence list the shards once."""
+    desk, looking = flushed(), Watched()
+    desk.clock.sleep(SILENCE_S)
+    desk.put(rows(100, 200))
+    desk.outbox.seal()
+    desk.outbox.hurry += 1
+    request, watch = desk.outbox.take(desk.clock.now), desk.sender._watch
+    watch._looking = looking  # type: ignore[assignment]
+
+    def list_slowly() -> None:
+        assert looking.second.wait(30)
+
+    desk.puts.before_listing = list_slowly
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(watch.is_current, [request, request])) == [True, True]
+    assert desk.puts.listings == 1 + 1
 
 
 def test_two_listings_that_contradict_each_other() -> None:

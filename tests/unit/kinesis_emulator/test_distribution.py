@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -95,6 +96,11 @@ def test_updates_that_are_refused(client: Any, arn: str, refusal: Any) -> None:
     assert refusal(update, **unknown)[0] == "ValidationException"
     nowhere = {"StreamARN": arn.replace("elastic", "nowhere"), "RecordDistributionStrategy": "AUTO"}
     assert refusal(update, **nowhere)[0] == "ResourceNotFoundException"
+    by_name = json.dumps({"StreamName": "elastic", "RecordDistributionStrategy": "AUTO"}).encode()
+    client.meta.events.register(
+        "before-call", lambda params, **_: params.update(body=by_name)
+    )  # botocore asks for an ARN
+    assert refusal(update, StreamARN=arn, RecordDistributionStrategy="AUTO")[0] == "ValidationException"
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_bad_requests(client: Any, refusal: Refusal, iterator_of: Any) -> None:
 
 
 def test_false(emulator: Emulator, calls: dict[str, Callable[..., Any]]) -> None:
-    """`DryRun` set to false is none."""
+    """With `DryRun` false the call is carried out."""
     calls["PutRecords"](DryRun=False)
     assert len(emulator.records(STREAM)) == 1
 

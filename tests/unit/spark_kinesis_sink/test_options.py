@@ -109,7 +109,7 @@ def test_refusals(given: dict[str, str | None], message: str) -> None:
     ("name", "value", "setting", "parsed", "shown"),
     [
         ("kinesis.sink.recordTtl", "172800000", "record_ttl_s", 86_400.0, "1 d"),
-        ("kinesis.sink.recordTtl", "9223372036854775", "record_ttl_s", 86_400.0, "1 d"),
+        ("kinesis.sink.recordTtl", "9223372036854775807", "record_ttl_s", 86_400.0, "1 d"),
         ("kinesis.sink.recordMaxBufferedTimeMs", "600000", "record_max_buffered_time_s", 300.0, "5 m"),
     ],
 )

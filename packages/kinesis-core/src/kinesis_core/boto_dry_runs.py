@@ -16,7 +16,10 @@ from kinesis_credentials.endpoints import is_aws_endpoint
 
 _PARAMETER = "DryRun"
 _UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
-"""A record without a partition key, whose hash key is one more than the last shard's last."""
+"""
+A record without a partition key, whose hash key is one more than the last shard's last: no stream takes it that goes by
+keys.
+"""
 
 
 def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRuns | None:

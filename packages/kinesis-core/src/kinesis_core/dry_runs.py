@@ -9,7 +9,8 @@ out. So no call is made here that does harm when it is carried out:
   answered a dry run of GetShardIterator with DryRunOperationException, and with an iterator behind the last record.
 * Writing to AWS, which knows dry runs in all regions: a role that writes need not be allowed to read, so that no harmless
   call comes first. The record is one that cannot be written, besides: without a partition key, and with a hash key
-  beyond those of all shards. Kinesis looks at permissions first and at parameters then.
+  beyond those of all shards. Kinesis looks at permissions first and at parameters then. A stream that distributes its
+  records itself ignores both keys, so there `DryRun` alone keeps the record out.
 * Writing to another server: PutRecords is called only after the server has answered a dry run of GetShardIterator. Some
   servers write whatever record they get.
 
@@ -71,10 +72,10 @@ def check_reading(api: DryRunApi) -> None:
 
 def check_writing(api: DryRunApi) -> None:
     """
-    Check that everything is allowed that writing to the stream takes, with two calls, or three outside of AWS.
+    Check that everything is allowed that writing to the stream takes, with up to three calls.
 
     Raises:
-        ServiceError: A call is denied, or the stream's KMS key cannot be used.
+        ServiceError: A call is denied.
     """
     try:
         _check(lambda: _try_writing(api))

@@ -41,11 +41,11 @@ class Entry:
 
 def put_record(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    entry = _entry(stream, request.params, "")
-    _check_size(service.settings.limits, stream, entry)
-    _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
-    service.end_dry_run(request)
     with stream.lock:
+        entry = _entry(stream, request.params, "")
+        _check_size(service.settings.limits, stream, entry)
+        _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
+        service.end_dry_run(request)
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
@@ -56,9 +56,9 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
 
 def put_records(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    entries = _entries(service.settings.limits, stream, request.params.get("Records"))
-    service.end_dry_run(request)
     with stream.lock:
+        entries = _entries(service.settings.limits, stream, request.params.get("Records"))
+        service.end_dry_run(request)
         results = [_put_one(service, stream, entry) for entry in entries]
         _tidy(service, stream)
     failed = sum("ErrorCode" in result for result in results)

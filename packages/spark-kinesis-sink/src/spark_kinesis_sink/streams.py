@@ -15,9 +15,10 @@ log = get_logger("spark_kinesis_sink")
 
 def check_stream(options: SinkOptions) -> None:
     """
-    See once in a process that the stream of *options* is there and may be written to; streams that rows name are not seen to.
+    See once in a process that the stream of *options* is there and may be written to; streams named by rows are not checked.
 
-    That takes one DescribeStreamSummary, one ListShards and a dry run of PutRecords.
+    That takes one DescribeStreamSummary, one ListShards and a dry run of PutRecords, and outside of AWS one of
+    GetShardIterator.
 
     Spark makes a writer for each micro-batch, mostly in the same process, and another one to commit it.
     It may be in the middle of a query, after a pause of Spark's workers, so it is as patient as any call.

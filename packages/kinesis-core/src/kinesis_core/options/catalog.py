@@ -118,8 +118,8 @@ MAX_RETRY_INTERVAL = Option[float](
 
 CHECK_PERMISSIONS = Option[bool](
     name="checkPermissions",
-    meaning="Whether the driver checks before a query starts that its credentials allow the calls that will follow. Where only "
-    "the executors' do, this is `false`.",
+    meaning="Whether the driver checks before a query starts that its credentials allow the calls that will follow. Set it to "
+    "`false` if only the executors' credentials allow them.",
     parser=boolean(),
     default=True,
     default_text="`true`",

@@ -11,7 +11,13 @@ from kinesis_core.options.parsers import N, duration, integer, show_seconds
 
 def clamped_integer(low: int, high: int, unit: str = "") -> Parser[int]:
     """Return a parser of whole numbers from *low*; those above *high* count as it."""
-    return _clamp(integer(low, None), integer(low, high, unit).domain, low, high, str)
+    return _clamp(
+        integer(low, None),
+        f"{integer(low, high, unit).domain}; a larger value counts as {high}",
+        low,
+        high,
+        str,
+    )
 
 
 def clamped_duration(
@@ -23,7 +29,12 @@ def clamped_duration(
     Those from *least_s* to *low_s* count as *low_s*; without *least_s* they are refused.
     """
     wide = duration(low_s if least_s is None else least_s, math.inf, default_unit)
-    return _clamp(wide, duration(low_s, high_s, default_unit).domain, low_s, high_s, show_seconds)
+    domain = (
+        f"{duration(low_s, high_s, default_unit).domain}; a larger value counts as {show_seconds(high_s)}"
+    )
+    if least_s is not None:
+        domain += f", a smaller one as {show_seconds(low_s)}"
+    return _clamp(wide, domain, low_s, high_s, show_seconds)
 
 
 def _clamp(wide: Parser[N], domain: str, low: N, high: N, show: Callable[[N], str]) -> Parser[N]:
@@ -34,4 +45,4 @@ def _clamp(wide: Parser[N], domain: str, low: N, high: N, show: Callable[[N], st
         nearest = parse(text)
         return "" if nearest == wide.parse(text) else f"counts as {show(nearest)}, the nearest value"
 
-    return Parser(f"{domain}; a value beyond counts as the nearest", parse, note)
+    return Parser(domain, parse, note)

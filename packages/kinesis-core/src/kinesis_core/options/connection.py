@@ -135,8 +135,7 @@ def _read_streams(values: Values) -> tuple[StreamRef, ...]:
 def _is_endpoint_elsewhere(values: Values) -> bool:
     """Return whether streams by name are at an AWS endpoint outside the region that awslabs' option names."""
     endpoint_url = values[ENDPOINT_URL]
-    is_named = values.is_given(STREAM_REGION) or values.is_given(STREAM_ARN)
-    if endpoint_url is None or is_named or not values.is_prefixed(REGION):
+    if endpoint_url is None or values.is_given(STREAM_ARN) or not values.is_prefixed(REGION):
         return False
     return find_endpoint_region(endpoint_url) not in (None, values[REGION])
 

@@ -16,7 +16,7 @@ V = TypeVar("V")
 BYTES_PER_SHARD_AND_SECOND = 2 * 1024 * 1024
 """What a shard delivers at most, to all its polling consumers together."""
 
-_QUANTITY = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([a-z]*)", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([a-z]*)", re.IGNORECASE)
 _SECONDS = {
     **dict.fromkeys(("us", "microsecond", "microseconds"), Decimal("0.000001")),
     **dict.fromkeys(("ms", "msec", "milli", "millis", "millisecond", "milliseconds"), Decimal("0.001")),
@@ -63,7 +63,7 @@ def integer(low: int, high: int | None, unit: str = "") -> Parser[int]:
     """Return a parser of whole numbers from *low* to *high*, both included."""
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"\d{1,18}", text):
+        if not re.fullmatch(r"\d{1,19}", text):
             raise BadValueError()
         return _check_range(int(text), low, high)
 

@@ -84,9 +84,9 @@ class Values:
         return given is not None and normalise(given.name) == normalise(name)
 
     def is_prefixed(self, option: Option[Any]) -> bool:
-        """Return whether the user set *option* by a name that begins with `kinesis.`, as awslabs' names do."""
+        """Return whether the user set *option* by its name with `kinesis.` before it, as awslabs does."""
         given = self._given.get(option.name)
-        return given is not None and given.name.strip().lower().startswith(PREFIX)
+        return given is not None and given.name.strip().lower() == PREFIX + option.name.lower()
 
     def label(self, option: Option[Any]) -> str:
         """Return the option's name for an error: as the user wrote it, with ours beside it."""

@@ -57,8 +57,8 @@ MAX_BYTES_PER_BATCH = Option[int | None](
 MIN_RECORDS_PER_TRIGGER = Option[int](
     name="minRecordsPerTrigger",
     meaning=(
-        "How many records, over all shards and streams and about, a micro-batch waits for, `maxTriggerDelay` at most. "
-        "An aggregate counts as one. The first batch of a run, `Trigger.AvailableNow` and `Trigger.Once` do not wait."
+        "About how many records, over all shards and streams, a micro-batch waits for. It waits no longer than "
+        "`maxTriggerDelay`. An aggregate counts as one. The first batch of a run, `Trigger.AvailableNow` and `Trigger.Once` do not wait."
     ),
     parser=integer(1, None, "records"),
     default=1,

@@ -143,11 +143,12 @@ def test_a_restarted_query_waits_for_a_whole_listing() -> None:
     assert in_order(stream, read)
 
 
-def test_a_listing_for_a_start_is_compared_with_the_offset() -> None:
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest()])
+def test_a_listing_for_a_start_is_compared_with_the_offset(position: StartingPosition) -> None:
     """Spark asks for the start again when it replays the first batch; what was listed for that is checked before a plan."""
     stream = scripted_stream()
+    query = Planned([stream], position, PlanSettings(Limits(max_records=5)))
     stream.put_many(A, 30, 0.01)
-    query = Planned([stream], settings=PlanSettings(Limits(max_records=5)))
     read = query.batch()
     split_with_records(stream, A)
     stream.leave_out(A, answers=2)
@@ -156,6 +157,38 @@ def test_a_listing_for_a_start_is_compared_with_the_offset() -> None:
     read += drained(query, 1.0)
     assert sorted(read) == everything(stream)
     assert in_order(stream, read)
+
+
+def test_a_shard_that_only_the_offset_tells_of_is_read() -> None:
+    """At LATEST the start names the newest shards. One between them and the offset of a replay is not passed over."""
+    stream = scripted_stream()
+    query = Planned([stream], Latest())
+    stream.put_many(A, 3, 0.01)
+    read = query.batch()
+    grandparent, _ = split_with_records(stream, A)
+    split_with_records(stream, grandparent)
+    stream.leave_out(A, grandparent, answers=1)
+    query.restart()
+    query.planner.initial_offset(query.position)
+    read += drained(query, 1.0)
+    assert sorted(read) == everything(stream)
+    assert in_order(stream, read)
+
+
+def test_children_of_a_shard_that_was_read_to_its_end_are_read_at_once() -> None:
+    """Where a finished shard is not listed while its children are, nothing is missing: they are not waited for."""
+    stream = scripted_stream()
+    ended = stream.put(A, b"x")
+    child, _ = stream.split(A)
+    query = Planned([stream])
+    shards = {A: Position(ShardEnd(), ended.arrived_ms)}
+    query.start = Offset({"orders": StreamOffset(stream.created_ms, shards)})
+    record = stream.put(child, b"y")
+    stream.leave_out(A, answers=99)
+    query.restart()
+    began_s = stream.clock.now
+    assert query.batch() == [(child, record.sequence_number)]
+    assert stream.clock.now - began_s < 5
 
 
 def test_a_replayed_batch_keeps_its_order() -> None:

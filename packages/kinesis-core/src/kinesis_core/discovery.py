@@ -21,7 +21,7 @@ log = get_logger("kinesis_core")
 PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
 """
 Pauses after stale answers in a row. They add up to two minutes: ListShards catches up within seconds, and what takes
-longer than this is worth an error. The quota of ListShards bears far more calls.
+longer than this is an error. The quota of ListShards bears far more calls.
 """
 _HOUR_MS = 3_600_000
 
@@ -44,7 +44,7 @@ class Discovery:
     """The last whole one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
     is_checked: bool = field(default=False, init=False)
-    """Whether the listing was compared with an offset. Before that, it may lack shards that only an offset tells of."""
+    """Whether the listing was compared with the offset that is read from: it may lack shards that only the offset tells of."""
     _listed_s: float = field(default=float("-inf"), init=False)
     _refused: int = field(default=0, init=False)
     """Stale answers in a row."""
@@ -63,7 +63,7 @@ class Discovery:
 
     def refresh(self, known: Known, *, patiently: bool) -> Listing:
         """
-        List the shards anew and return what is gone by then. A stale answer is not adopted, and a pause has to pass after it.
+        List the shards anew, and return the listing to plan by. A stale answer is not adopted, and a pause has to pass after it.
 
         With *patiently*, the pauses are waited out here until a listing is adopted.
 
@@ -97,7 +97,7 @@ class Discovery:
         return self._refused >= len(PAUSES_S)
 
     def _is_loss_certain(self, known: Known) -> bool:
-        """Return whether it is no use to wait for a shard that may be lost: others are, or the pauses are used up."""
+        """Return whether it is no use to wait for a shard that may be lost: an unread one has left, or the pauses are used up."""
         return self._is_patience_over() or not self._left.isdisjoint(known.named - known.finished)
 
     def _find_hole(self, listing: Listing, known: Known) -> Hole | None:

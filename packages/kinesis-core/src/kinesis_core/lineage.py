@@ -34,7 +34,7 @@ class Known:
     closed: AbstractSet[str] = frozenset()
     """Those that were found closed."""
     expected: AbstractSet[str] = frozenset()
-    """Those that are listed, unless they have left the stream."""
+    """Those that a whole listing has, unless they have left the stream."""
     from_oldest: bool = False
     """Whether reading begins at old records, so that each parent that is not listed has to be asked for."""
 

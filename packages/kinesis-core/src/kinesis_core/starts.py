@@ -50,6 +50,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
     planner.times.initial = start.shards
+    planner.discovery.is_checked = False  # by this start alone, and a replay goes on from another offset
     return start
 
 

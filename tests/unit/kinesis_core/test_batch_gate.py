@@ -98,6 +98,14 @@ def test_streams_are_counted_together(gate: BatchGate, planner: ScriptedPlanner)
     assert gate.next_offset(START) is planner.end
 
 
+def test_a_stream_without_news_lets_nothing_through(gate: BatchGate, planner: ScriptedPlanner) -> None:
+    """Its positions still tell where an earlier batch began, and are no part of this one."""
+    idle = Offset({"returns": StreamOffset(1, {A: Position(After(9), 1, first=3)})})
+    start = Offset({**START.streams, **idle.streams})
+    planner.end = Offset({**offset(part(1)).streams, **idle.streams})
+    assert gate.next_offset(start) is start
+
+
 def test_what_the_batch_does_not_take_does_not_count(gate: BatchGate, planner: ScriptedPlanner) -> None:
     """A shard that stays where an earlier batch ended adds nothing."""
     planner.end = offset(part(60), part(40).carried_over())

@@ -20,7 +20,7 @@ from kinesis_core.offsets import Offset
 from kinesis_core.plan_ahead import BatchPlanner
 
 LOOK_PERIOD_S = 1.0
-"""How often a batch that is held back is planned anew: less often than an idle shard is asked."""
+"""How often a batch that is held back is planned anew: less often than an idle shard is asked without a gate."""
 FULL_MS = 5000
 """A shard's part that ends so far before the tip was ended by a limit."""
 
@@ -75,7 +75,7 @@ class BatchGate:
     def _left_s(self, start: Offset, end: Offset, now_s: float) -> float:
         """Return how long a batch has to wait; 0 or less when it need not."""
         waited_s, records = now_s - self._passed_s, 0
-        for estimate, behind_ms in self._parts(end):
+        for estimate, behind_ms in self._parts(start, end):
             if estimate is None or estimate.age_ms is None or behind_ms >= FULL_MS:
                 return 0.0
             waited_s = max(waited_s, estimate.age_ms / 1000)
@@ -84,10 +84,12 @@ class BatchGate:
             return 0.0
         return self.max_delay_s - waited_s
 
-    def _parts(self, end: Offset) -> Iterator[tuple[Estimate | None, int]]:
+    def _parts(self, start: Offset, end: Offset) -> Iterator[tuple[Estimate | None, int]]:
         """Yield what a batch takes from each shard that it reads, and how far before the tip it ends there."""
         lag_ms = self.planner.lag_ms()
         for name, stream in end.streams.items():
+            if stream is start.streams.get(name):
+                continue  # nothing is new there, and its positions tell of an earlier batch
             for shard_id, position in stream.shards.items():
                 if position.first is not None:
                     yield position.estimate, lag_ms.get(name, {}).get(shard_id, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
@@ -453,6 +455,16 @@ def test_an_open_shard_that_is_not_found() -> None:
     with pytest.raises(DataLossError, match="no longer knows the shard"):
         query.batch()
     assert query.batch() == everything(stream)
+
+
+def test_children_of_a_shard_that_is_gone_are_planned_once() -> None:
+    """They need no parent that is not listed, so they are planned beside it, and not again when it turns out gone."""
+    stream, query = gone_while_down(fails=False)
+    stream.log.clear()
+    assert query.planner.next_offset(query.start, bounded=False) is not query.start
+    pages = Counter(call.shard_id for call in stream.log if call.action == "GetRecords")
+    written, empty = stream.shards
+    assert pages == {written: 2, empty: 1}  # its records, and that nothing is behind them
 
 
 @pytest.mark.parametrize("bounded", [False, True])

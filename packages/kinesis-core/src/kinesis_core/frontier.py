@@ -47,7 +47,9 @@ class Frontier:
         self.shards += [
             s
             for s, child in children.items()
-            if s not in self.finished and not waits_for(child, self._listing, self.finished)
+            if s not in self.finished
+            and s not in self._taken
+            and not waits_for(child, self._listing, self.finished)
         ]
 
     def _look(self) -> None:

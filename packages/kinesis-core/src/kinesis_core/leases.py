@@ -12,14 +12,14 @@ DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import frozen
 
 from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.offsets import Position, StreamOffset
-from kinesis_core.shards import Listing, ancestors, index_children
+from kinesis_core.shards import Children, Listing, Shard, ancestors, index_children
 
 LEASE_KEY = "leaseKey"
 LEASE_OWNER = "leaseOwner"
@@ -102,7 +102,7 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
     Children of finished shards have one before they are begun: a KCL that takes over finds every open shard. Listed
     ancestors that the offset no longer names have one as finished.
     """
-    children = _index_children(listing)
+    children = index_children(listing)
     passed = ancestors(stream.shards, listing)
     for shard_id in sorted({*stream.shards, *passed, *_next_generation(stream, children)}):
         position = stream.shards.get(shard_id, Position(ShardEnd() if shard_id in passed else TrimHorizon()))
@@ -115,16 +115,15 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
             checkpoint=checkpoint,
             stream_id=stream_id,
             parents=shard.parents if shard else (),
-            children=children.get(shard_id, ()) if position.cut == ShardEnd() else (),
+            children=_ids(children.get(shard_id, ())) if position.cut == ShardEnd() else (),
             hash_range=(shard.hash_start, shard.hash_end) if shard else None,
         )
 
 
-def _index_children(listing: Listing) -> Mapping[str, tuple[str, ...]]:
-    children = index_children(listing)
-    return {parent: tuple(child.shard_id for child in mine) for parent, mine in children.items()}
-
-
-def _next_generation(stream: StreamOffset, children: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _next_generation(stream: StreamOffset, children: Children) -> Iterator[str]:
     for shard_id in stream.finished():
-        yield from children.get(shard_id, ())
+        yield from _ids(children.get(shard_id, ()))
+
+
+def _ids(shards: Iterable[Shard]) -> tuple[str, ...]:
+    return tuple(shard.shard_id for shard in shards)

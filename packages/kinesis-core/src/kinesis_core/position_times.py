@@ -58,5 +58,5 @@ class PositionTimes:
 
 
 def closed(end: Position, begun: Position) -> Position:
-    """Return the end of a closed shard with a time, 0 if none is known: without one, a user called it finished."""
+    """Return the end of a shard that was found closed, with a time, 0 if none is known. One that a user calls finished has none."""
     return evolve(end, cut=ShardEnd(), arrived_ms=max(end.arrived_ms or 0, begun.arrived_ms or 0))

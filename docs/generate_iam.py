@@ -15,13 +15,13 @@ from pathlib import Path
 from attrs import frozen
 from docs.generate_options import render_rows, update
 
-from kinesis_core.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
+from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
 
 PAGE = Path(__file__).parent / "reference" / "iam.md"
 INTRODUCTION = """\
 # IAM: calls, actions, quotas, policies
 
-<!-- Made by docs/generate_iam.py from kinesis_core/permissions.py. Change that, and run it again. -->
+<!-- Made by docs/generate_iam.py from kinesis_core/aws/permissions.py. Change that, and run it again. -->
 
 These are all calls to AWS that source and sink make, each with the IAM action that it needs, and AWS's quota of it. When a
 permission is missing, the error names the action and what to allow it on.

@@ -21,8 +21,8 @@ from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.columns import DEFAULT_COLUMNS
-from kinesis_core.pages import decode_page
+from kinesis_core.model.records import decode_page
+from kinesis_core.reading.columns import DEFAULT_COLUMNS
 
 STREAM, SHARD = "orders", "shardId-000000000000"
 REPEAT = 9

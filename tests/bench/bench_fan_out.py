@@ -32,14 +32,14 @@ from tests.bench.bench_decode import (
 from tests.bench.harness import Row, measure, show
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.boto_api import BotoStreamApi
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.event_stream import read_frames
+from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 from kinesis_core.clock import SystemClock
-from kinesis_core.cuts import TrimHorizon
-from kinesis_core.direct_calls import DirectCalls, hand_bodies_through
-from kinesis_core.fan_out.boto_api import BotoSubscribeApi, take_connection
-from kinesis_core.fan_out.frames import read_frames
-from kinesis_core.pages import decode_event, decode_page
-from kinesis_core.retry import RetryPolicy
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.records import decode_event, decode_page
 from kinesis_emulator.frames import event_frame
 
 REPEAT = 9

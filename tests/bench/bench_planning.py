@@ -18,17 +18,17 @@ from attrs import define, frozen
 from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 
+from kinesis_core.aws.clients import open_stream
 from kinesis_core.clock import SystemClock
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import TrimHorizon
-from kinesis_core.offsets import Offset
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Offset
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.plan_ahead import PlanAhead
-from kinesis_core.planner import Planner
-from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import PreparedKinesis, PreparedStream
 
 GROUP = "Planning"
 SHARDS = (1, 10, 100, 1000, 10_000)

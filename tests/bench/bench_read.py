@@ -23,7 +23,7 @@ from tests.support.certificates import make_certificate
 from tests.support.ready_source import ReadySource
 from tests.support.spark_harness import start_session
 
-from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import PreparedKinesis, PreparedStream
 
 TURNS = 5
 WARM_UP = 1

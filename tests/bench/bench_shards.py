@@ -25,16 +25,16 @@ from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.certificates import make_certificate
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.chain_reader import read_chains
+from kinesis_core.aws.clients import open_stream
 from kinesis_core.clock import SystemClock
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import After, At
+from kinesis_core.model.cuts import After, At
+from kinesis_core.model.ranges import ShardRange
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.ranges import ShardRange
-from kinesis_core.reader import PolledRanges, ReadSettings
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
-from kinesis_emulator.prepared.shard_log import number_at
+from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned.shard_log import number_at
 
 LATENCY_S = 0.02
 SHARDS = (1, 4, 8, 16, 32, 64)

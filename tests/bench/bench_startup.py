@@ -14,7 +14,7 @@ import sys
 
 from tests.bench.harness import Finding, Row, show
 
-from kinesis_emulator.prepared import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import PreparedKinesis, PreparedStream
 
 GROUP = "Start-up"
 TURNS = 9
@@ -31,11 +31,11 @@ PACKAGES = {
 }
 """What has been imported before each."""
 OURS = """
-from kinesis_core.cuts import At, After
-from kinesis_core.ranges import ShardRange
+from kinesis_core.model.cuts import At, After
+from kinesis_core.model.ranges import ShardRange
 from spark_kinesis_source.data_source import KinesisDataSource
-from spark_kinesis_source.schemas import default_schema
-from spark_kinesis_source.splits import ShardPartition
+from spark_kinesis_source.schema import default_schema
+from spark_kinesis_source.partitions import ShardPartition
 
 given = {"streamName": "orders", "endpointUrl": URL, "region": "us-east-1", "awsAccessKeyId": "k", "awsSecretKey": "s"}
 reader = KinesisDataSource(given).streamReader(default_schema())

@@ -13,18 +13,18 @@ import msgspec
 from tests.bench.raw_reader import RawReader
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.boto_api import BotoStreamApi
-from kinesis_core.chain_reader import read_chains
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.fast_path import BODY
 from kinesis_core.clock import SystemClock
-from kinesis_core.columns import DEFAULT_COLUMNS
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import After, At, TrimHorizon
-from kinesis_core.direct_calls import BODY
-from kinesis_core.pages import decode_page
-from kinesis_core.ranges import ShardRange
-from kinesis_core.reader import PolledRanges, ReadSettings
-from kinesis_emulator.prepared import PreparedStream
-from spark_kinesis_source.options import SourceOptions
+from kinesis_core.model.cuts import After, At, TrimHorizon
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import decode_page
+from kinesis_core.reading.columns import DEFAULT_COLUMNS
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_emulator.canned import PreparedStream
+from spark_kinesis_source.options.source_options import SourceOptions
 
 MAX_RECORDS = 10_000
 TURNS = 5

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.boto_dry_runs import BotoDryRuns, open_dry_runs
-from kinesis_core.dry_runs import check_reading, check_writing
+from kinesis_core.aws.dry_run_client import BotoDryRuns, open_dry_runs
+from kinesis_core.aws.dry_runs import check_reading, check_writing
 from kinesis_core.errors import DryRunSucceededError, ServiceError
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import StaticKeys

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import TrimHorizon
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.errors import AccessDeniedError, UnavailableError
+from kinesis_core.model.cuts import TrimHorizon
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.stream_api import StreamApi
 from kinesis_credentials import AssumeRole, CredentialSpec, StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 from kinesis_emulator.faults import Fault

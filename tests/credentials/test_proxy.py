@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import TrimHorizon
+from kinesis_core.aws.clients import open_stream
 from kinesis_core.errors import UnavailableError
+from kinesis_core.model.cuts import TrimHorizon
 from kinesis_core.options import ConnectionOptions, OptionTable
 from kinesis_core.options.catalog import COMMON_OPTIONS
 from kinesis_emulator import Emulator

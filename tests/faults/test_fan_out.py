@@ -16,10 +16,10 @@ from kinesis_core import (
     TrimHorizon,
     UnavailableError,
 )
-from kinesis_core.cuts import ShardEnd
 from kinesis_core.errors import ResourceInUseError, ServiceError
-from kinesis_core.fan_out.consumers import find_consumer, remove_consumer
-from kinesis_core.fan_out.settings import FanOutSettings
+from kinesis_core.model.cuts import ShardEnd
+from kinesis_core.reading.consumers import find_consumer, remove_consumer
+from kinesis_core.reading.settings import FanOutSettings
 from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk

@@ -13,7 +13,7 @@ import pytest
 from kinesis_core import KinesisError, Producer, ProducerSettings, PutError, Stream
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import UnavailableError
-from kinesis_core.producing.routing import hash_of
+from kinesis_core.producing.shard_map import hash_of
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 

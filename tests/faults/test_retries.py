@@ -9,17 +9,17 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_core.chain_reader import read_chains
+from kinesis_core.aws.clients import open_stream
 from kinesis_core.clock import SystemClock
-from kinesis_core.connections import open_stream
-from kinesis_core.cuts import TrimHorizon
 from kinesis_core.errors import UnavailableError
-from kinesis_core.offsets import Offset
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Offset
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.planner import Planner
-from kinesis_core.reader import PolledRanges, ReadSettings
-from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Settings
 from kinesis_emulator import Limits as ServiceLimits

@@ -34,7 +34,7 @@ INSTALLED = {
 
 NEEDS_EXTRA = {
     "kinesis_core.arrow": "pyarrow",
-    "kinesis_core.fan_out.http2": "httpx2",
+    "kinesis_core.aws.http2": "httpx2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }
 """Modules for who has the extra; importing one without it says what is missing."""

@@ -31,8 +31,8 @@ MAY_IMPORT = {
 """Beside the standard library and itself."""
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/arrow.py"},
-    "httpx2": {"kinesis_core/fan_out/http2.py"},
-    "h2": {"kinesis_core/fan_out/http2.py"},
+    "httpx2": {"kinesis_core/aws/http2.py"},
+    "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},
 }
 """Of packages that can do without: the modules that need what only some users have."""

@@ -19,17 +19,17 @@ UNSAFE = {"dill", "cloudpickle", "copyreg", "marshal", "pickle", "ruamel", "shel
 """Modules that make objects, and so calls, of bytes. What Spark pickles of ours needs none of them here."""
 MAY_TALK = {
     # To the endpoint that botocore has chosen and signed for, which is that of `endpointUrl` where it is given.
-    "kinesis_core/fan_out/http2.py": {"h2.exceptions", "httpx2", "ssl"},
+    "kinesis_core/aws/http2.py": {"h2.exceptions", "httpx2", "ssl"},
     # What botocore's own session raises while a body is read.
-    "kinesis_core/fan_out/boto_api.py": {"urllib3.exceptions"},
+    "kinesis_core/aws/subscriptions.py": {"urllib3.exceptions"},
     # On connections that botocore's session has opened, and none else.
-    "kinesis_core/http_exchange.py": {"http.client", "ssl", "urllib3.exceptions"},
+    "kinesis_core/aws/http_exchange.py": {"http.client", "ssl", "urllib3.exceptions"},
     # The servers themselves, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},
-    "kinesis_emulator/prepared/server.py": {"socket", "ssl"},
-    "kinesis_emulator/prepared/__main__.py": {"ssl"},
-    "kinesis_emulator/prepared/process.py": {"ssl", "urllib.request"},
+    "kinesis_emulator/canned/server.py": {"socket", "ssl"},
+    "kinesis_emulator/canned/__main__.py": {"ssl"},
+    "kinesis_emulator/canned/process.py": {"ssl", "urllib.request"},
 }
 """Everything else goes through botocore's clients."""
 MAY_IMPORT_BY_NAME = {

@@ -14,11 +14,11 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.errors import DataLossError, StreamRecreatedError
+from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.options.positions import Latest, StartingPosition
-from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
 from support.scripted_stream import ScriptedStream

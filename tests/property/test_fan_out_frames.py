@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinesis_core.aws.event_stream import read_frames
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.fan_out.frames import read_frames
 from kinesis_emulator.frames import encode_frame
 
 HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}

@@ -8,15 +8,15 @@ from itertools import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import After, At, EndCut, ShardEnd, TrimHorizon
-from kinesis_core.fan_out.ranges import FanOutRanges
-from kinesis_core.fan_out.settings import FanOutSettings
-from kinesis_core.offsets import Offset
-from kinesis_core.pages import Record
-from kinesis_core.planner import Planner
-from kinesis_core.ranges import ShardRange
-from kinesis_core.reader import PolledRanges, ReadSettings
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.model.cuts import After, At, EndCut, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Offset
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import Record
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.settings import FanOutSettings
 from support.fake_stream import FakeClock, FakeShard, FakeStream, Mood
 from support.fake_subscriptions import Subscriptions
 

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
 from kinesis_core.options.positions import Latest, StartingPosition
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned

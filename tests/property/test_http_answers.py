@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kinesis_core.http_exchange import receive
+from kinesis_core.aws.http_exchange import receive
 
 NAMES = st.sampled_from(["Date", "x-amzn-RequestId", "Content-Type", "X-Other", "connection"])
 VALUES = st.text("abc:;=, \t-", max_size=20).map(str.strip) | st.sampled_from(["close", "keep-alive"])

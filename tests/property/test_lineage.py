@@ -7,9 +7,17 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import After, At
-from kinesis_core.ranges import ShardRange, chains
-from kinesis_core.shards import Listing, Shard, ancestors, by_id, parents_first, waits_for, without_children
+from kinesis_core.model.cuts import After, At
+from kinesis_core.model.ranges import ShardRange, chains
+from kinesis_core.model.shards import (
+    Listing,
+    Shard,
+    ancestors,
+    by_id,
+    parents_first,
+    waits_for,
+    without_children,
+)
 from support.fake_stream import FakeClock, FakeStream
 
 Tree = dict[str, Shard]

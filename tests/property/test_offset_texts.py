@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import OffsetError
-from kinesis_core.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
 
 numbers = st.integers(0, 10**129 - 1)
 cuts = st.one_of(

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder, UserRecords, unpack
+from kinesis_core.model.put_records import MAX_PUT_BYTES, MAX_PUT_RECORDS
 from kinesis_core.producing import ProducerSettings
-from kinesis_core.producing.routing import MAX_HASH_KEY
 from kinesis_core.producing.rows import NO_KEY, Rows
-from kinesis_core.puts import MAX_PUT_BYTES, MAX_PUT_RECORDS
+from kinesis_core.producing.shard_map import MAX_HASH_KEY
 from support.fake_puts import Desk, FakePuts, Moods, payloads_of
 
 keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)

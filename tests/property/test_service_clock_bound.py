@@ -7,7 +7,7 @@ from email.utils import formatdate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.service_clock import ServiceClock
+from kinesis_core.aws.service_clock import ServiceClock
 from support.fake_stream import FakeClock
 
 

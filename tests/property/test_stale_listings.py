@@ -8,11 +8,11 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.discovery import Discovery
-from kinesis_core.frontier import Frontier
-from kinesis_core.lineage import Known, find_hole, find_needless
-from kinesis_core.offsets import Position
-from kinesis_core.shards import Listing, Shard, by_id
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.shards import Listing, Shard, by_id
+from kinesis_core.planning.discovery import Discovery
+from kinesis_core.planning.frontier import Frontier
+from kinesis_core.planning.lineage import Known, find_hole, find_needless
 from support.fake_stream import FakeClock, FakeStream
 
 steps = st.lists(

@@ -8,9 +8,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.retry import BUDGET, TOKEN_S, RetryBudget, RetryPolicy, call_with_retries
 from kinesis_core.errors import ServiceError, UnavailableError
-from kinesis_core.pace import Pace
-from kinesis_core.retry import BUDGET, TOKEN_S, RetryBudget, RetryPolicy, call_with_retries
 from support.fake_stream import FakeClock
 
 policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.floats(0, 120))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from kinesis_core.aws.permissions import CALLS, Place, Purpose
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.permissions import CALLS, Place, Purpose
 from kinesis_emulator import Emulator, Fault
 from kinesis_emulator.requests import Request
 from spark_kinesis_source import KinesisDataSource

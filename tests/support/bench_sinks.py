@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.columns import find_columns
-from spark_kinesis_sink.tasks import WriteTask, Written
+from spark_kinesis_sink.task import WriteTask, Written
 
 
 class _Measured:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field, frozen
 
 from kinesis_core.aggregation import unpack
+from kinesis_core.aws.stream_api import StreamSummary
 from kinesis_core.errors import (
     InvalidRequestError,
     ServiceError,
@@ -16,17 +17,16 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.producing.answers import Answers
-from kinesis_core.producing.outbox import Outbox
-from kinesis_core.producing.parcels import Parcel
-from kinesis_core.producing.routing import MAX_HASH_KEY, hash_of
+from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
+from kinesis_core.model.shards import Shard
+from kinesis_core.producing.accumulator import Outbox
+from kinesis_core.producing.responses import Answers
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.shard_batch import Parcel
 from kinesis_core.producing.shard_listing import first_map
-from kinesis_core.puts import PutAnswer, PutEntry, PutResult
-from kinesis_core.shards import Shard
-from kinesis_core.stream_api import StreamSummary
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
 from support.fake_stream import FakeClock
 
 THROTTLED = "ProvisionedThroughputExceededException"
@@ -57,7 +57,7 @@ class Moods:
 
 @define
 class FakePuts:
-    """Implements `kinesis_core.stream_api.PutApi`."""
+    """Implements `kinesis_core.aws.stream_api.PutApi`."""
 
     rng: random.Random = field(factory=lambda: random.Random(0))
     moods: Moods = field(factory=Moods)

@@ -6,11 +6,11 @@ import random
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.aws.stream_api import StreamSummary
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.pages import Page, Record
-from kinesis_core.shards import Shard
-from kinesis_core.stream_api import StreamSummary
+from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.records import Page, Record
+from kinesis_core.model.shards import Shard
 
 HASHES = 2**128
 STALE_IN_A_ROW = 6
@@ -61,7 +61,7 @@ class Mood:
 
 @define
 class FakeStream:
-    """One stream; implements `kinesis_core.stream_api.StreamApi`."""
+    """One stream; implements `kinesis_core.aws.stream_api.StreamApi`."""
 
     clock: FakeClock
     rng: random.Random = field(factory=lambda: random.Random(0))

@@ -7,7 +7,6 @@ from collections.abc import Generator
 
 from attrs import define, field, frozen
 
-from kinesis_core.cuts import Cut
 from kinesis_core.errors import (
     MalformedAnswerError,
     ResourceInUseError,
@@ -15,7 +14,8 @@ from kinesis_core.errors import (
     StreamNotFoundError,
     UnavailableError,
 )
-from kinesis_core.pages import SubscribedPage
+from kinesis_core.model.cuts import Cut
+from kinesis_core.model.records import SubscribedPage
 from support.fake_stream import FakeShard, FakeStream
 
 LIFE_S, SEAT_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
@@ -50,7 +50,7 @@ class Trouble:
 
 @define
 class Subscriptions:
-    """Those of one consumer; implements `kinesis_core.fan_out.api.SubscribeApi`."""
+    """Those of one consumer; implements `kinesis_core.aws.consumer_api.SubscribeApi`."""
 
     stream: FakeStream
     records_per_event: int = 5

@@ -13,8 +13,8 @@ from spark_kinesis_sink import KinesisSink
 from spark_kinesis_source import KinesisDataSource
 from spark_kinesis_source.batch_reader import KinesisBatchReader
 from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
-from spark_kinesis_source.schemas import default_schema
-from spark_kinesis_source.stream_reader import StreamReader
+from spark_kinesis_source.reader import StreamReader
+from spark_kinesis_source.schema import default_schema
 
 DATA = StructType([StructField("data", StringType())])
 Options = Mapping[str, Any]

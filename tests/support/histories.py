@@ -11,13 +11,13 @@ from typing import Any
 from attrs import define, field
 from hypothesis import strategies as st
 
-from kinesis_core.cuts import TrimHorizon
-from kinesis_core.offsets import Offset
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Offset
 from kinesis_core.options.positions import StartingPosition
-from kinesis_core.planner import Planner
-from kinesis_core.reader import RangeReader, ReadSettings
-from kinesis_core.shard_planner import Limits
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.reading.polling import RangeReader, ReadSettings
 from support.fake_stream import FakeStream, Mood
 
 LONGEST_SILENCE_S = 60

@@ -6,11 +6,11 @@ import random
 
 from attrs import define, field
 
-from kinesis_core.cuts import After, At, Cut, ShardEnd, is_before, is_behind
-from kinesis_core.offsets import Position
-from kinesis_core.pace import Pace
-from kinesis_core.pages import Record
-from kinesis_core.shard_view import ShardView
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.model.cuts import After, At, Cut, ShardEnd, is_before, is_behind
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.records import Record
+from kinesis_core.planning.shard_state import ShardView
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream
 

@@ -9,14 +9,14 @@ from itertools import chain
 
 from attrs import define, field
 
-from kinesis_core.cuts import TrimHorizon
-from kinesis_core.offsets import Offset
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Offset
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import Page
 from kinesis_core.options.positions import StartingPosition
-from kinesis_core.pages import Page
-from kinesis_core.planner import Planner
-from kinesis_core.ranges import ShardRange
-from kinesis_core.reader import RangeReader, ReadSettings
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.reading.polling import RangeReader, ReadSettings
 from support.fake_stream import FakeClock, FakeStream
 
 Read = list[tuple[str, str]]

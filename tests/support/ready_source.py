@@ -10,8 +10,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kinesis_core.arrow import BatchBuilder
-from kinesis_core.columns import DEFAULT_COLUMNS
-from spark_kinesis_source.schemas import default_schema
+from kinesis_core.reading.columns import DEFAULT_COLUMNS
+from spark_kinesis_source.schema import default_schema
 
 
 class ReadySource(DataSource):

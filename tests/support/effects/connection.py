@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from kinesis_core.connections import open_stream
+from kinesis_core.aws.clients import open_stream
 from kinesis_core.errors import ServiceError
 from kinesis_emulator.faults import Fault
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World

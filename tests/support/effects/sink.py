@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from kinesis_core.options import StreamRef
 from kinesis_core.producing import ProducerSettings
-from spark_kinesis_sink.options import SinkOptions
-from spark_kinesis_sink.workers import open_producer
+from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.task_producers import open_producer
 from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.halves import write
 

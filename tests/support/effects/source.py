@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.reader import ReadSettings
-from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.tasks import ReadTask
+from kinesis_core.reading.polling import ReadSettings
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.task import ReadTask
 from support.aggregates import aggregate
 from support.effects.world import Effect, Observe, Options, World
 from support.halves import batch_reader, payloads, plan, streaming

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.arrow import BatchBuilder, to_timestamps
-from kinesis_core.columns import COLUMNS
 from kinesis_core.errors import OptionError
-from kinesis_core.pages import Page, Record
+from kinesis_core.model.records import Page, Record
+from kinesis_core.reading.columns import COLUMNS
 
 
 def seal(message: bytes) -> bytes:
@@ -190,5 +190,5 @@ def test_milliseconds_come_out_exactly(milliseconds: list[int | None]) -> None:
 
 def test_the_core_does_not_import_pyarrow() -> None:
     """pyarrow is optional: decoding and user records work without it."""
-    code = "import sys, kinesis_core, kinesis_core.columns, kinesis_core.aggregation; sys.exit('pyarrow' in sys.modules)"
+    code = "import sys, kinesis_core, kinesis_core.reading.columns, kinesis_core.aggregation; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

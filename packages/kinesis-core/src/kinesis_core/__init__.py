@@ -1,7 +1,5 @@
 """Amazon Kinesis Data Streams for plain Python: shards, exact ranges, fast decoding, producing. No Spark needed."""
 
-from kinesis_core.columns import UserRecord
-from kinesis_core.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -17,12 +15,14 @@ from kinesis_core.errors import (
     StreamRecreatedError,
     UnavailableError,
 )
-from kinesis_core.fan_out.settings import FanOutSettings
-from kinesis_core.options.position_types import Checkpoint, Latest, PerShard, PerStream
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.starting_positions import Checkpoint, Latest, PerShard, PerStream
+from kinesis_core.planning.stream_planner import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reader import ReadSettings
+from kinesis_core.reading.columns import UserRecord
+from kinesis_core.reading.polling import ReadSettings
+from kinesis_core.reading.settings import FanOutSettings
 from kinesis_core.stream import Batch, ListedShard, Stream
-from kinesis_core.stream_planner import PlanSettings
 
 __all__ = [
     "AccessDeniedError",

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinesis_core.aggregation import MAGIC, unpack
-from kinesis_core.columns import Kind, find_columns, whole_aggregate_error
-from kinesis_core.pages import Page
+from kinesis_core.model.records import Page
+from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
 
 ARROW_TYPES = {
     Kind.BINARY: pa.binary(),

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, field, frozen
 
-from kinesis_core.chain_reader import read_chains
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.clock import Clock, SystemClock
-from kinesis_core.columns import DEFAULT_COLUMNS, UserRecord, user_records
-from kinesis_core.connections import open_stream
 from kinesis_core.errors import OptionError
-from kinesis_core.fan_out.settings import FanOutSettings
-from kinesis_core.offsets import Offset
+from kinesis_core.model.offsets import Offset
+from kinesis_core.model.ranges import Chain, ShardRange
+from kinesis_core.model.records import Page
+from kinesis_core.model.shards import Shard, by_id, index_children
 from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.options.option import BadValueError, Parser
 from kinesis_core.options.positions import (
@@ -30,19 +31,18 @@ from kinesis_core.options.positions import (
     ending_position,
     starting_position,
 )
-from kinesis_core.pages import Page
-from kinesis_core.planner import Planner
-from kinesis_core.ranges import Chain, ShardRange
-from kinesis_core.reader import PolledRanges, ReadSettings
-from kinesis_core.shards import Shard, by_id, index_children
-from kinesis_core.stream_api import StreamApi
-from kinesis_core.stream_planner import PlanSettings
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.reading.columns import DEFAULT_COLUMNS, UserRecord, user_records
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.settings import FanOutSettings
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from kinesis_core.fan_out.stream_consumer import StreamConsumer
+    from kinesis_core.reading.stream_consumer import StreamConsumer
 
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 Pages = Iterator[tuple[ShardRange, Page]]
@@ -138,7 +138,7 @@ class Stream:
         found = api.describe()
         made = cls(name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
-            from kinesis_core.fan_out.stream_consumer import StreamConsumer
+            from kinesis_core.reading.stream_consumer import StreamConsumer
 
             made._consumer = StreamConsumer.open(
                 connection, found.arn, consumer, keep_consumer, fan_out or FanOutSettings(), made._clock

@@ -15,8 +15,8 @@ from typing import Any, Literal, Protocol
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, dry_run_succeeded, invalid_argument
 from kinesis_emulator.faults import EventFault, Fault
-from kinesis_emulator.half_done import list_some, put_some, stand_still
 from kinesis_emulator.limits import Limits, RateWindow
+from kinesis_emulator.partial_faults import list_some, put_some, stand_still
 from kinesis_emulator.requests import Request
 from kinesis_emulator.signatures import check_signature_date
 from kinesis_emulator.store import Store, Stream, stream_arn

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
-from spark_kinesis_sink.tasks import WriteTask, Written
-from spark_kinesis_sink.writers import Messages, log_abort, log_commit
+from spark_kinesis_sink.task import WriteTask, Written
+from spark_kinesis_sink.writer import Messages, log_abort, log_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa

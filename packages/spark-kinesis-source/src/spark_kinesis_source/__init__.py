@@ -1,8 +1,8 @@
 """Amazon Kinesis Data Streams as a source for Spark: `.format("kinesis")`."""
 
 from spark_kinesis_source.data_source import AwsKinesisDataSource, KinesisDataSource, register
-from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.schemas import all_columns, default_schema
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.schema import all_columns, default_schema
 
 __all__ = [
     "AwsKinesisDataSource",

@@ -11,10 +11,10 @@ from pyspark.sql.types import StructType
 
 from kinesis_core.for_spark import import_other_half, plain_errors
 from spark_kinesis_source.batch_reader import KinesisBatchReader
-from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.schemas import column_names, default_schema
-from spark_kinesis_source.stream_reader import StreamReader
-from spark_kinesis_source.streams import check_streams
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.planner_factory import check_streams
+from spark_kinesis_source.reader import StreamReader
+from spark_kinesis_source.schema import column_names, default_schema
 
 HAS_ADMISSION_CONTROL = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether this Spark, 4.2 or later, says where a batch starts and how large it may be."""
@@ -23,10 +23,10 @@ HAS_ADMISSION_CONTROL = find_spec("pyspark.sql.streaming.datasource") is not Non
 def stream_reader_class() -> type[StreamReader]:
     """Return the reader for this version of Spark."""
     if HAS_ADMISSION_CONTROL:
-        from spark_kinesis_source.stream_reader_42 import StreamReader42
+        from spark_kinesis_source.reader_42 import StreamReader42
 
         return StreamReader42
-    from spark_kinesis_source.stream_reader_40 import StreamReader40
+    from spark_kinesis_source.reader_40 import StreamReader40
 
     return StreamReader40
 

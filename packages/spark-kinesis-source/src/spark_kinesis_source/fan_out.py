@@ -12,9 +12,9 @@ from attrs import frozen
 
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OptionError
-from kinesis_core.fan_out.settings import FanOutSettings
 from kinesis_core.options import BadValueError, ConnectionOptions, Option, StreamRef, Values
-from spark_kinesis_source.declarations.fan_out import (
+from kinesis_core.reading.settings import FanOutSettings
+from spark_kinesis_source.options.fan_out import (
     CONSUMER_ARN,
     CONSUMER_NAME,
     CONSUMER_NAME_PREFIX,
@@ -30,7 +30,7 @@ from spark_kinesis_source.declarations.fan_out import (
 )
 
 if TYPE_CHECKING:
-    from kinesis_core.fan_out.api import Consumer
+    from kinesis_core.aws.consumer_api import Consumer
 
 _LONGEST_NAME = 128
 
@@ -71,7 +71,7 @@ class FanOutOptions:
 
 def _read_settings(values: Values) -> FanOutSettings:
     if values[FAN_OUT_TRANSPORT]:
-        from kinesis_core.fan_out.connections import check_http2
+        from kinesis_core.aws.subscription_clients import check_http2
 
         check_http2()
     return FanOutSettings(
@@ -146,7 +146,7 @@ class Consumers:
         Raises:
             ServiceError: One cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
         """
-        from kinesis_core.fan_out.connections import open_consumers
+        from kinesis_core.aws.subscription_clients import open_consumers
 
         self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
         self._removes = options.removes
@@ -160,8 +160,8 @@ class Consumers:
             raise
 
     def _find(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
-        from kinesis_core.fan_out.connections import open_subscriptions
-        from kinesis_core.fan_out.consumers import check_permission, find_consumer
+        from kinesis_core.aws.subscription_clients import open_subscriptions
+        from kinesis_core.reading.consumers import check_permission, find_consumer
 
         settings = options.settings
         for ref in connection.streams:
@@ -184,7 +184,7 @@ class Consumers:
 
     def remove(self) -> None:
         """Deregister them, unless they are to be kept."""
-        from kinesis_core.fan_out.consumers import remove_consumer
+        from kinesis_core.reading.consumers import remove_consumer
 
         if self._removes:
             for label, consumer in self._found.items():

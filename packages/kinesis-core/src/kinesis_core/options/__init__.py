@@ -1,5 +1,15 @@
 """Options: each is declared once, and parsed into types before any call to AWS."""
 
+from kinesis_core.model.starting_positions import (
+    Checkpoint,
+    EndingPosition,
+    Latest,
+    PerShard,
+    PerStream,
+    StartingPosition,
+    begins_inside_aggregates,
+    position_in,
+)
 from kinesis_core.options.connection import ConnectionOptions, StreamRef, region_notes
 from kinesis_core.options.option import (
     Alias,
@@ -10,16 +20,6 @@ from kinesis_core.options.option import (
     Scope,
     Unneeded,
     Unsupported,
-)
-from kinesis_core.options.position_types import (
-    Checkpoint,
-    EndingPosition,
-    Latest,
-    PerShard,
-    PerStream,
-    StartingPosition,
-    begins_inside_aggregates,
-    position_in,
 )
 from kinesis_core.options.table import OptionTable, Values
 

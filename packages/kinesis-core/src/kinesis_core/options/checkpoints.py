@@ -22,9 +22,9 @@ from typing import Any
 
 from attrs import define, field
 
-from kinesis_core.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.starting_positions import Checkpoint, Latest, PerStream
 from kinesis_core.options.option import BadValueError
-from kinesis_core.options.position_types import Checkpoint, Latest, PerStream
 
 LATEST_MARGIN_MS = 5000
 """How much earlier than the batch LATEST begins. No record of that shard was read yet, so that none comes twice."""

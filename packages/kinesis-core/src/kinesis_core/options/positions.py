@@ -7,10 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kinesis_core.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
-from kinesis_core.options.option import BadValueError, Parser
-from kinesis_core.options.position_types import (
+from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.starting_positions import (
     Checkpoint,
     EndingPosition,
     Latest,
@@ -18,6 +16,8 @@ from kinesis_core.options.position_types import (
     PerStream,
     StartingPosition,
 )
+from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
+from kinesis_core.options.option import BadValueError, Parser
 from kinesis_core.options.times import parse_java_time, parse_time
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kinesis_core.errors import PutError
-from kinesis_core.producing.parcels import Parcel
+from kinesis_core.producing.shard_batch import Parcel
 
 NOT_SENT = "NotSentInTime"
 THROTTLED = "ProvisionedThroughputExceededException"

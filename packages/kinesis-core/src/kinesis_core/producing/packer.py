@@ -5,11 +5,11 @@ from __future__ import annotations
 from attrs import define
 
 from kinesis_core.aggregation import AggregateBuilder
-from kinesis_core.producing.lanes import Lane
-from kinesis_core.producing.ledger import Ledger
-from kinesis_core.producing.parcels import Box, Label, Parcel, plain_parcel
+from kinesis_core.producing.in_flight import Ledger
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.shard_batch import Box, Label, Parcel, plain_parcel
+from kinesis_core.producing.shard_queue import Lane
 
 
 @define(eq=False)

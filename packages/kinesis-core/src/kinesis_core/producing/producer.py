@@ -12,17 +12,17 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.stream_api import PutApi
 from kinesis_core.clock import Clock, SteadyClock
-from kinesis_core.connections import open_stream
+from kinesis_core.model.put_records import MAX_PUT_RECORDS
 from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.producing.outbox import Outbox
+from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.totals import Totals
-from kinesis_core.puts import MAX_PUT_RECORDS
-from kinesis_core.stream_api import PutApi
 from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
 
 _CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}

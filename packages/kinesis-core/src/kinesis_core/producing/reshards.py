@@ -8,6 +8,9 @@ from itertools import count
 
 from attrs import define, field
 
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws.stream_api import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import (
     InvalidRequestError,
@@ -17,11 +20,8 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.logs import get_logger
-from kinesis_core.pace import Pace
-from kinesis_core.producing.answers import Answers, Landing
+from kinesis_core.producing.responses import Answers, Landing
 from kinesis_core.producing.shard_listing import listed_map, pause_s
-from kinesis_core.retry import log_retry
-from kinesis_core.stream_api import PutApi
 
 log = get_logger("kinesis_core")
 

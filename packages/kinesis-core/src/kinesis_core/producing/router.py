@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from attrs import define, field
 
-from kinesis_core.producing.lanes import Lane
-from kinesis_core.producing.routing import ShardMap, hash_of
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_pace import ShardPace
+from kinesis_core.producing.shard_map import ShardMap, hash_of
+from kinesis_core.producing.shard_queue import Lane
+from kinesis_core.producing.write_window import ShardPace
 
 _REMEMBERED_KEYS = 65_536
 

@@ -11,7 +11,7 @@ from typing import cast
 from attrs import frozen
 
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing.routing import MAX_HASH_KEY, RANDOM_KEY_CHARS
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, RANDOM_KEY_CHARS
 
 MAX_KEY_CHARS = 256
 NO_KEY = ""

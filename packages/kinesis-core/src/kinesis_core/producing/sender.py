@@ -10,20 +10,20 @@ from itertools import chain
 
 from attrs import define, field
 
+from kinesis_core.aws.stream_api import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
 from kinesis_core.logs import get_logger
-from kinesis_core.producing.answers import Answers, Landing
-from kinesis_core.producing.lanes import REQUEST_BYTES
-from kinesis_core.producing.outbox import Outbox
-from kinesis_core.producing.parcels import Parcel
+from kinesis_core.model.put_records import MAX_PUT_RECORDS
+from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.reshards import Reshards
+from kinesis_core.producing.responses import Answers, Landing
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_queue import REQUEST_BYTES
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
-from kinesis_core.puts import MAX_PUT_RECORDS
-from kinesis_core.stream_api import PutApi
 
 log = get_logger("kinesis_core")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from itertools import count
 
+from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws.stream_api import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import UnavailableError
-from kinesis_core.producing.routing import ShardMap
-from kinesis_core.retry import log_retry
-from kinesis_core.stream_api import PutApi
+from kinesis_core.producing.shard_map import ShardMap
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
 """A listing may be older than a reshard: the n-th is made up to n pauses after the one before."""

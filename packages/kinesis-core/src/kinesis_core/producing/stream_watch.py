@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
+from kinesis_core.aws.rate_limits import Pace
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, ServiceError, StreamNotFoundError
-from kinesis_core.pace import Pace
-from kinesis_core.producing.answers import Answers
-from kinesis_core.producing.parcels import Parcel
+from kinesis_core.model.put_records import PutEntry, PutResult
 from kinesis_core.producing.reshards import Reshards
-from kinesis_core.producing.routing import ShardMap, hash_of
+from kinesis_core.producing.responses import Answers
 from kinesis_core.producing.rows import NO_KEY
-from kinesis_core.puts import PutEntry, PutResult
+from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_map import ShardMap, hash_of
 
 _SILENCE_S = 5.0
 """So long nothing was heard of the stream, and it may have been deleted and made anew: AWS takes longer for both."""

@@ -1,0 +1,115 @@
+"""Calls on one stream through a botocore client: made again while that may help, their errors in this package's terms."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import botocore.exceptions
+from attrs import define, field
+
+from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
+from kinesis_core.aws.service_clock import ServiceClock
+from kinesis_core.aws.service_errors import CALL_ERRORS, GARBLED, garbled, translate
+from kinesis_core.clock import Clock
+from kinesis_core.errors import InvalidRequestError
+
+T = TypeVar("T")
+
+
+def read_text(facts: Mapping[str, Any], name: str) -> str:
+    """Return the text called *name*; botocore hands over what came, whatever its type is."""
+    value = facts[name]
+    if not isinstance(value, str):
+        raise TypeError(repr(name))
+    return value
+
+
+def read_optional_text(facts: Mapping[str, Any], name: str) -> str | None:
+    return None if facts.get(name) is None else read_text(facts, name)
+
+
+@define
+class BotoCaller:
+    """What all doors to one stream share; the stream goes by its ARN where that is known."""
+
+    client: Any
+    name: str
+    arn: str | None
+    policy: RetryPolicy
+    clock: Clock
+    rng: random.Random
+    budget: RetryBudget = field(factory=RetryBudget, kw_only=True)
+    _service: ServiceClock = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._service = ServiceClock(self.clock)
+
+    def now_ms(self) -> int:
+        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        return self._service.now_ms()
+
+    @property
+    def _stream(self) -> dict[str, str]:
+        return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
+
+    def _ask(
+        self,
+        action: str,
+        call: Callable[[], dict[str, Any]],
+        parse: Callable[[dict[str, Any]], T],
+        throttles: Throttles = Throttles.WAITED_OUT,
+        **where: str,
+    ) -> T:
+        """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
+        return self._repeat(action, lambda: self._ask_once(action, call, parse, **where), throttles, **where)
+
+    def _ask_once(
+        self,
+        action: str,
+        call: Callable[[], dict[str, Any]],
+        parse: Callable[[dict[str, Any]], T],
+        **where: str,
+    ) -> T:
+        answer = self._call(action, call, **where)
+        try:
+            return parse(answer)
+        except GARBLED as error:
+            raise garbled(action, self._place(where), error) from error
+
+    def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
+        return call_with_retries(
+            action,
+            call,
+            self.policy,
+            self.clock,
+            self.rng,
+            self.budget,
+            throttles=throttles,
+            stream=self.arn or self.name,
+            **where,
+        )
+
+    def _call(self, action: str, call: Callable[[], dict[str, Any]], **where: str) -> dict[str, Any]:
+        try:
+            answer = call()
+        except CALL_ERRORS as error:
+            refusal = translate(action, self._place(where), error)
+            if isinstance(refusal, InvalidRequestError):
+                self._service.forget()
+            if isinstance(error, botocore.exceptions.ClientError):
+                self._note_time(error.response)
+            raise refusal from error
+        except GARBLED as error:
+            raise garbled(action, self._place(where), error) from error
+        self._note_time(answer)
+        return answer
+
+    def _place(self, where: Mapping[str, str]) -> str:
+        return " ".join(
+            f"{name}={value}" for name, value in {"stream": self.arn or self.name, **where}.items()
+        )
+
+    def _note_time(self, answer: Mapping[str, Any]) -> None:
+        self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

@@ -1,0 +1,137 @@
+"""
+The door to AWS by botocore: endpoints, credentials, connections and errors are its own, the large bodies are ours.
+
+Calls that are few go through its client; those that grow with shards and records take `direct_calls`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from attrs import define
+
+from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
+from kinesis_core.aws.fast_path import BODY, STRATEGY, DirectCalls
+from kinesis_core.aws.retry import Throttles, log_retry
+from kinesis_core.aws.stream_api import StreamSummary
+from kinesis_core.errors import InvalidRequestError
+from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.put_records import PutAnswer, PutEntry, decode_put_answer, encode_put
+from kinesis_core.model.records import Page, decode_page
+from kinesis_core.model.shards import Shard
+
+_SHARDS_A_PAGE = 10_000
+_DEFAULT_MAX_RECORD_KIB = 1024
+_encode = msgspec.json.encode
+
+
+@define
+class BotoStreamApi(BotoCaller):
+    """Reading and writing one stream."""
+
+    calls: DirectCalls
+
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        ask = self._ask if with_retries else self._ask_once
+        return ask(
+            "DescribeStreamSummary",
+            lambda: self.client.describe_stream_summary(**self._stream),
+            lambda answer: _summary(answer["StreamDescriptionSummary"], answer.get(STRATEGY)),
+        )
+
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
+        wanted = {"ShardFilter": {"Type": "AT_LATEST"}} if only_open else {}
+        shards, token = self._list_shards(with_retries, **self._stream, **wanted, MaxResults=_SHARDS_A_PAGE)
+        while token:
+            # Kinesis refuses any other parameter beside it.
+            more, token = self._list_shards(with_retries, NextToken=token)
+            shards += more
+        return shards
+
+    def _list_shards(self, with_retries: bool, **request: Any) -> tuple[list[Shard], str | None]:
+        ask = self._ask if with_retries else self._ask_once
+        return ask(
+            "ListShards",
+            lambda: self.client.list_shards(**request),
+            lambda answer: ([_shard(s) for s in answer["Shards"]], read_optional_text(answer, "NextToken")),
+        )
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        try:
+            return self._get_iterator(shard_id, cut)
+        except InvalidRequestError as error:
+            now_ms = self.now_ms()  # by the refusal alone: our own clock may have been set before it
+            if not isinstance(cut, AtTimestamp) or cut.epoch_ms <= now_ms:
+                raise
+            log_retry("GetShardIterator", error.code, 1, 0.0, stream=self.arn or self.name, shard=shard_id)
+            return self._get_iterator(shard_id, AtTimestamp(now_ms))
+
+    def _get_iterator(self, shard_id: str, cut: Cut) -> str:
+        body = _encode({"ShardId": shard_id, **_iterator_request(cut), **self._stream})
+        return self._ask(
+            "GetShardIterator",
+            lambda: self.calls.call("GetShardIterator", self._stream, body),
+            lambda answer: read_text(json.loads(answer[BODY]), "ShardIterator"),
+            Throttles.RAISED,
+            shard=shard_id,
+        )
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        arn = {"StreamARN": self.arn} if self.arn else {}
+        body = _encode({"ShardIterator": iterator, "Limit": limit, **arn})
+        where = {"shard": shard_id} if shard_id else {}
+
+        def call() -> Page:
+            answer = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
+            return decode_page(answer[BODY], with_data)
+
+        return self._repeat("GetRecords", call, Throttles.RAISED, **where)
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        body = encode_put(entries, self.name, self.arn)
+        answer = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
+        taken = decode_put_answer(answer[BODY], len(entries), with_results)
+        self.budget.succeeded()
+        return taken
+
+
+def _iterator_request(cut: Cut) -> dict[str, Any]:
+    match cut:
+        case TrimHorizon():
+            return {"ShardIteratorType": "TRIM_HORIZON"}
+        case AtTimestamp(epoch_ms):
+            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": min(epoch_ms, LAST_EPOCH_MS) / 1000}
+        case At(number):
+            return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
+        case After(number):
+            return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
+        case ShardEnd():
+            raise ValueError("nothing lies behind the end of a shard")
+
+
+def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
+    return StreamSummary(
+        name=read_text(facts, "StreamName"),
+        arn=read_text(facts, "StreamARN"),
+        status=read_text(facts, "StreamStatus"),
+        created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
+        retention_hours=int(facts["RetentionPeriodHours"]),
+        max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
+        is_auto_distributed=strategy == "AUTO",
+    )
+
+
+def _shard(facts: Mapping[str, Any]) -> Shard:
+    ending = facts["SequenceNumberRange"].get("EndingSequenceNumber")
+    return Shard(
+        shard_id=read_text(facts, "ShardId"),
+        parent_id=read_optional_text(facts, "ParentShardId"),
+        adjacent_parent_id=read_optional_text(facts, "AdjacentParentShardId"),
+        hash_start=int(facts["HashKeyRange"]["StartingHashKey"]),
+        hash_end=int(facts["HashKeyRange"]["EndingHashKey"]),
+        starting_number=int(facts["SequenceNumberRange"]["StartingSequenceNumber"]),
+        ending_number=None if ending is None else int(ending),
+    )

@@ -1,0 +1,119 @@
+"""Opens streams: one session, client and set of connections per process and connection, whoever asks."""
+
+from __future__ import annotations
+
+import platform
+import random
+import threading
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import botocore
+from botocore.config import Config
+from botocore.credentials import Credentials
+from botocore.session import Session
+
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through, hand_strategy_through
+from kinesis_core.aws.retry import RetryPolicy, log_retry
+from kinesis_core.clock import SystemClock
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import cached_session, check, get_credentials, renew_expired
+
+CONNECT_TIMEOUT_S = 5
+READ_TIMEOUT_S = 30
+"""Kinesis answers in milliseconds; a page of 10 MiB over a slow line takes its time."""
+CONNECTIONS = 32
+"""More than planner and reader threads together, so that none opens and drops connections all the time."""
+
+_lock = threading.Lock()
+
+
+def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamApi:
+    """
+    Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
+
+    No call is made to Kinesis yet, but credentials may be asked of where they come from.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    return _open(connection, stream, find_session(connection))
+
+
+def find_session(connection: ConnectionOptions) -> Session:
+    """
+    Return this process's session for *connection*: another one once AWS_ variables of the environment have changed.
+
+    What is kept between calls goes by it, too: it may be of another account else.
+    """
+    return cached_session(connection.credentials, connection.region, connection.proxy_url)
+
+
+@lru_cache(maxsize=64)
+def _open(connection: ConnectionOptions, stream: StreamRef, session: Session) -> BotoStreamApi:
+    policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
+    rng = random.Random()  # noqa: S311 # jitter, not a secret
+    client, credentials = _client(connection, connection.region_of(stream), session)
+    calls = DirectCalls(client, credentials)
+    return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng, calls)
+
+
+@lru_cache(maxsize=16)
+def _client(connection: ConnectionOptions, region: str, session: Session) -> tuple[Any, Credentials]:
+    client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
+    hand_bodies_through(client)
+    hand_strategy_through(client)
+    return client, credentials
+
+
+def make_client(
+    connection: ConnectionOptions,
+    service: str,
+    endpoint_url: str | None = None,
+    read_timeout_s: float = READ_TIMEOUT_S,
+    *,
+    region: str | None = None,
+) -> Any:
+    """
+    Return a new botocore client of *service* with the credentials of *connection*, in its region if not told another.
+
+    It makes one attempt a call, and another one with new credentials when AWS calls those in use expired.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    session = find_session(connection)
+    return _make_client(session, service, endpoint_url, read_timeout_s, region or connection.region)[0]
+
+
+def _make_client(
+    session: Session, service: str, endpoint_url: str | None, read_timeout_s: float, region: str
+) -> tuple[Any, Credentials]:
+    """Return a new client and what it signs with."""
+    check(session)
+    config = Config(
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=read_timeout_s,
+        retries={"total_max_attempts": 1},  # retries are ours, with the user's options and one log line each
+        max_pool_connections=CONNECTIONS,
+        tcp_keepalive=True,
+        user_agent=_user_agent(),
+    )
+    with _lock:  # botocore's sessions make clients one thread at a time
+        client = session.create_client(service, region_name=region, endpoint_url=endpoint_url, config=config)
+    credentials = get_credentials(session)
+    renew_expired(client, credentials, _log_renewal)
+    return client, credentials
+
+
+def _log_renewal(action: str, code: str, attempt: int) -> None:
+    log_retry(action, code, attempt, 0.0)
+
+
+@lru_cache(maxsize=1)
+def _user_agent() -> str:
+    """Return who is calling. botocore puts its own together twice a call, which takes a tenth of the call's time."""
+    python = platform.python_version()
+    return f"kinesis-core/{version('kinesis-core')} Botocore/{botocore.__version__} Python/{python} {platform.system()}"

@@ -1,0 +1,82 @@
+"""Dry runs by botocore: the door that `dry_runs.py` checks permissions through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define
+
+from kinesis_core.aws.calls import BotoCaller, read_text
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.fast_path import BODY, DirectCalls
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials.endpoints import is_aws_endpoint
+
+_PARAMETER = "DryRun"
+_UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
+"""
+A record without a partition key, whose hash key is one more than the last shard's last: no stream takes it that goes by
+keys.
+"""
+
+
+def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRuns | None:
+    """
+    Return this process's door for dry runs on *stream*; None when they are not wanted, or the installed botocore does not
+    know them.
+
+    No call is made yet.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    api = open_stream(connection, stream)
+    if not connection.checks_permissions or not knows_dry_run(api.client):
+        return None
+    is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
+    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls, is_aws)
+
+
+def knows_dry_run(client: Any) -> bool:
+    """Return whether the botocore that *client* is from knows the parameter."""
+    model = client.meta.service_model.operation_model("GetRecords")
+    return _PARAMETER in model.input_shape.members
+
+
+@define
+class BotoDryRuns(BotoCaller):
+    """Dry runs on one stream."""
+
+    calls: DirectCalls
+    is_aws: bool
+
+    def find_shard(self) -> str | None:
+        shards: list[str] = self._ask_once(
+            "ListShards",
+            lambda: self.client.list_shards(**self._stream, MaxResults=1),
+            lambda answer: [read_text(shard, "ShardId") for shard in answer["Shards"]],
+        )
+        return shards[0] if shards else None
+
+    def get_iterator(self, shard_id: str, *, dry_run: bool) -> str:
+        request = {"ShardId": shard_id, "ShardIteratorType": "LATEST", _PARAMETER: dry_run}
+        return self._ask_once(
+            "GetShardIterator",
+            lambda: self._send("GetShardIterator", self._stream, request),
+            lambda answer: read_text(json.loads(answer[BODY]), "ShardIterator"),
+            shard=shard_id,
+        )
+
+    def dry_run_get_records(self, iterator: str) -> None:
+        stream = {"StreamARN": self.arn} if self.arn else {}
+        request = {"ShardIterator": iterator, "Limit": 1, _PARAMETER: True}
+        self._call("GetRecords", lambda: self._send("GetRecords", stream, request))
+
+    def dry_run_put_records(self) -> None:
+        request = {"Records": [_UNWRITABLE], _PARAMETER: True}
+        self._call("PutRecords", lambda: self._send("PutRecords", self._stream, request))
+
+    def _send(self, action: str, stream: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
+        return self.calls.call(action, stream, json.dumps({**stream, **request}).encode())

@@ -1,0 +1,100 @@
+"""The one door to AWS: what the rest of the core asks of one Kinesis stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from kinesis_core.model.cuts import Cut
+from kinesis_core.model.put_records import PutAnswer, PutEntry
+from kinesis_core.model.records import Page
+from kinesis_core.model.shards import Shard
+
+MIN_RETENTION_HOURS = 24
+"""No stream keeps its records for less. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
+
+
+@frozen
+class StreamSummary:
+    """What DescribeStreamSummary says, as far as the core needs it."""
+
+    name: str
+    arn: str
+    status: str
+    created_ms: int
+    retention_hours: int
+    max_record_bytes: int = 1024 * 1024
+    """Data and partition key of one record."""
+    is_auto_distributed: bool = False
+    """
+    Whether Kinesis chooses the shard of each record and ignores its keys: RecordDistributionStrategy is AUTO. Only on-demand
+    streams report one, and only a botocore of September 2026 or later hands it over.
+    """
+
+
+class StreamApi(Protocol):
+    """
+    The calls on one stream. Every one raises `ServiceError`s only, when making it again has not helped.
+
+    Throttles of calls on one shard are raised at once: whoever makes them keeps the shard's pace.
+    """
+
+    def now_ms(self) -> int:
+        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        ...
+
+    def describe(self) -> StreamSummary:
+        """Return the stream's facts. 20 calls/s per account."""
+        ...
+
+    def list_shards(self) -> list[Shard]:
+        """Return all shards that Kinesis still knows, open and closed, in no particular order."""
+        ...
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        """
+        Return an iterator that reads *shard_id* from *cut*, which is not `ShardEnd`.
+
+        AWS lets it live for 5 minutes; it is renewed, never stored. 5 calls/s per shard.
+
+        Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetShardIterator.html
+        """
+        ...
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        """
+        Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard.
+
+        Without *with_data* the records' data is left b"", which saves its decoding. *shard_id* is for logs and errors: an
+        iterator does not tell it.
+        """
+        ...
+
+
+class PutApi(Protocol):
+    """The calls that writing to one stream takes. Every one raises `ServiceError`s only."""
+
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        """Return the stream's facts. 20 calls/s per account. Without *with_retries* it is tried once."""
+        ...
+
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
+        """
+        Return all shards that Kinesis still knows, open and closed, in no particular order.
+
+        Without *with_retries* it is tried once: the caller has a deadline of its own. With *only_open*, closed shards
+        may be left out, which makes the answer of a stream that is often resharded much smaller.
+        """
+        ...
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        """
+        Write *entries*, at most 500 and 10 MiB, in one attempt: what failed is the caller's to send again.
+
+        Without *with_results* an answer without failures does not say which shards the records went to.
+
+        Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
+        """
+        ...

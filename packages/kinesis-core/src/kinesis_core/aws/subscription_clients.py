@@ -1,0 +1,77 @@
+"""Opens what enhanced fan-out asks of AWS, over the connections that the stream's other calls go over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from botocore.session import Session
+
+from kinesis_core.aws.clients import find_session, make_client, open_stream
+from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
+from kinesis_core.errors import OptionError
+from kinesis_core.options import ConnectionOptions, StreamRef
+
+ONE_ATTEMPT = RetryPolicy(max_retries=0)
+"""Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
+
+
+def open_subscriptions(
+    connection: ConnectionOptions, stream: StreamRef, consumer: str, over_http2: bool = False
+) -> BotoSubscribeApi:
+    """
+    Return this process's door to the subscriptions of *consumer*, an ARN. It is safe in threads, and calls nobody.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        OptionError: HTTP/2 is wanted, and what it takes is not installed.
+    """
+    api = open_stream(connection, stream)
+    client = api.client
+    if over_http2:
+        client = _http2_client(connection, connection.region_of(stream), find_session(connection))
+    take_connection(client)
+    return BotoSubscribeApi(
+        client, api.name, api.arn, ONE_ATTEMPT, api.clock, api.rng, consumer, budget=api.budget
+    )
+
+
+@lru_cache(maxsize=16)
+def _http2_client(connection: ConnectionOptions, region: str, session: Session) -> Any:
+    """Return a client of its own: others in this process may subscribe by HTTP/1.1."""
+    check_http2()
+    from kinesis_core.aws.http2 import use_http2
+
+    client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
+    use_http2(client, session.get_config_variable("ca_bundle"))
+    return client
+
+
+def check_http2(find: Callable[[str], object] = find_spec) -> None:
+    """
+    See that HTTP/2 can be spoken: that *find* finds what it takes.
+
+    Raises:
+        OptionError: What it takes is not installed.
+    """
+    if find("httpx2") is None or find("h2") is None:
+        raise OptionError(
+            "HTTP/2 needs packages that are not installed: pip install 'kinesis-core[http2]', on driver and executors. Or "
+            "leave fanOutTransport at HTTP/1.1."
+        )
+
+
+def open_consumers(connection: ConnectionOptions, stream: StreamRef) -> BotoConsumerApi:
+    """
+    Return the door to the consumers of *stream*, with one DescribeStreamSummary where its ARN is not known.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        ServiceError: The stream cannot be described.
+    """
+    api = open_stream(connection, stream)
+    arn = api.arn or api.describe().arn
+    return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng, budget=api.budget)

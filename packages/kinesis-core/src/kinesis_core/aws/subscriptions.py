@@ -1,0 +1,187 @@
+"""
+Enhanced fan-out by botocore over HTTP/1.1: signing, endpoints, credentials and refusals are its own, events are ours.
+
+botocore's event stream parses each record in Python, wants an `initial-response` that not every server sends, and
+lets urllib3's errors through when a connection breaks; so the open connection is taken from it before it parses.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+import msgspec
+from attrs import define
+from botocore.client import BaseClient
+from botocore.exceptions import EventStreamError
+from urllib3.exceptions import HTTPError
+
+from kinesis_core.aws.calls import BotoCaller, read_text
+from kinesis_core.aws.consumer_api import Consumer
+from kinesis_core.aws.event_stream import Frame, read_frames
+from kinesis_core.aws.retry import Throttles
+from kinesis_core.aws.service_errors import translate
+from kinesis_core.errors import ServiceError, UnavailableError
+from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
+from kinesis_core.model.records import SubscribedPage, decode_event
+
+_CONNECTION = "KinesisCoreConnection"
+_ACTION = "SubscribeToShard"
+_BROKEN = (HTTPError, OSError)
+_BEGUN = SubscribedPage([], 0)
+
+
+def take_connection(client: BaseClient) -> None:
+    """Make *client* hand SubscribeToShard's open connection over unread; refusals stay botocore's. Twice is as once."""
+    client.meta.events.register(f"before-parse.kinesis.{_ACTION}", _take_connection, unique_id=_CONNECTION)
+
+
+def _take_connection(
+    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
+) -> None:
+    if response_dict["status_code"] < 300:
+        customized_response_dict[_CONNECTION] = response_dict["body"]
+        response_dict["body"] = _Greeting()
+
+
+class _Greeting:
+    """What botocore reads in the place of the connection: the frame that it wants to see first, and no more."""
+
+    def stream(self) -> Iterator[bytes]:
+        headers = b"\x0b:event-type\x07\x00\x10initial-response"
+        prelude = struct.pack("!II", 16 + len(headers), len(headers))
+        frame = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers
+        yield frame + struct.pack("!I", zlib.crc32(frame))
+
+    def close(self) -> None:
+        pass
+
+
+@define
+class BotoSubscribeApi(BotoCaller):
+    """Subscriptions of one consumer, through a client that `take_connection` was called with."""
+
+    consumer: str
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        where = {"shard": shard_id, "consumer": self.consumer}
+        request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
+        connection, metadata = self._ask(
+            _ACTION,
+            lambda: self._open(request, self._place(where)),
+            lambda answer: (answer[_CONNECTION], answer["ResponseMetadata"]),
+            Throttles.RAISED,
+            **where,
+        )
+        events = _events(connection, self._place(where), metadata, with_data)
+        next(events)  # closing a generator that has not begun would leave the connection open
+        return events
+
+    def _open(self, request: Mapping[str, Any], where: str) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = self.client.subscribe_to_shard(**request)
+        except _BROKEN as error:  # while a refusal was read, where botocore lets it through as well
+            raise _broken_off(error, where) from error
+        return answer
+
+
+def _position(cut: Cut) -> dict[str, str]:
+    match cut:
+        case TrimHorizon():
+            return {"Type": "TRIM_HORIZON"}
+        case At(number):
+            return {"Type": "AT_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
+        case After(number):
+            return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
+        case _:
+            raise ValueError("a subscription begins at a record or at the oldest one")
+
+
+def _events(
+    connection: Any, where: str, metadata: Mapping[str, Any], with_data: bool
+) -> Generator[SubscribedPage, None, None]:
+    with closing(connection):
+        yield _BEGUN
+        for frame in read_frames(_pieces(connection, where)):
+            if frame.headers.get(":message-type") != "event":
+                raise _refusal(frame, where, metadata)
+            if frame.headers.get(":event-type") != "initial-response":
+                yield decode_event(frame.payload, with_data)
+
+
+def _pieces(connection: Any, where: str) -> Iterator[bytes]:
+    try:
+        yield from connection.stream()
+    except _BROKEN as error:
+        raise _broken_off(error, where) from error
+
+
+def _broken_off(error: Exception, where: str) -> UnavailableError:
+    code = type(error).__name__
+    return UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code)
+
+
+def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:
+    """Return the error that ends a stream of events: one that the API knows, or any other."""
+    code = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "Unknown"
+    answer: Any = {"Error": {"Code": code, "Message": _said(frame)}, "ResponseMetadata": metadata}
+    return translate(_ACTION, where, EventStreamError(answer, _ACTION))
+
+
+def _said(frame: Frame) -> str:
+    """Return what the service says of an error: in a header, or as a JSON object with a `message`."""
+    said: str | None = frame.headers.get(":error-message")
+    if said is None:
+        try:
+            said = msgspec.json.decode(frame.payload, type=_Reason).message
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            said = bytes(frame.payload).decode(errors="replace")
+    return said
+
+
+class _Reason(msgspec.Struct):
+    message: str = ""
+
+
+@define
+class BotoConsumerApi(BotoCaller):
+    """The consumers of a stream whose ARN is known; without it AWS does not tell them."""
+
+    def describe_consumer(self, name_or_arn: str) -> Consumer:
+        request = {"StreamARN": self.arn, "ConsumerName": name_or_arn}
+        if name_or_arn.startswith("arn:"):
+            request = {"ConsumerARN": name_or_arn}
+        return self._ask(
+            "DescribeStreamConsumer",
+            lambda: self.client.describe_stream_consumer(**request),
+            lambda answer: _consumer(answer["ConsumerDescription"]),
+            Throttles.COUNTED,
+            consumer=name_or_arn,
+        )
+
+    def register_consumer(self, name: str) -> Consumer:
+        return self._ask(
+            "RegisterStreamConsumer",
+            lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name),
+            lambda answer: _consumer(answer["Consumer"]),
+            Throttles.COUNTED,
+            consumer=name,
+        )
+
+    def deregister_consumer(self, arn: str) -> None:
+        self._ask(
+            "DeregisterStreamConsumer",
+            lambda: self.client.deregister_stream_consumer(ConsumerARN=arn),
+            lambda _: None,
+            Throttles.COUNTED,
+            consumer=arn,
+        )
+
+
+def _consumer(facts: Mapping[str, Any]) -> Consumer:
+    return Consumer(*(read_text(facts, name) for name in ("ConsumerName", "ConsumerARN", "ConsumerStatus")))

@@ -1,0 +1,129 @@
+"""
+Leases: positions in the layout that the Kinesis Client Library (KCL) keeps in its table, one item per shard.
+
+The KCL's checkpoint says what was read: the sequence number of the last record, and how far into it where it is an
+aggregate. So `AFTER n` is exact. `AT n` says only what was not read, and a batch that ends there knows the first
+record that it holds: that one was read, so it is published, and whoever goes on from there may read a part of the
+batch again and misses nothing.
+
+Source: https://docs.aws.amazon.com/streams/latest/dev/kcl-dynamoDB.html, and the KCL's DynamoDBLeaseSerializer,
+DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import frozen
+
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Position, StreamOffset
+from kinesis_core.model.shards import Children, Listing, Shard, ancestors, index_children
+
+LEASE_KEY = "leaseKey"
+LEASE_OWNER = "leaseOwner"
+ALL_USER_RECORDS = 2**31 - 1
+"""A sub-sequence number behind every user record of an aggregate, in a range that every language's integers have."""
+
+
+@frozen
+class Checkpoint:
+    """How far a shard was read, as the KCL says it."""
+
+    number: str
+    """A sequence number, or one of the KCL's TRIM_HORIZON, AT_TIMESTAMP and SHARD_END."""
+    sub_sequence_number: int = 0
+
+
+@frozen
+class Lease:
+    """One item of a lease table."""
+
+    shard_id: str
+    checkpoint: Checkpoint
+    stream_id: str | None = None
+    """Tells the streams of one table apart: account, name and creation time in seconds. None for one stream alone."""
+    parents: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    """Known once the shard is finished, as in the KCL."""
+    hash_range: tuple[int, int] | None = None
+
+    @property
+    def key(self) -> str:
+        return self.shard_id if self.stream_id is None else f"{self.stream_id}:{self.shard_id}"
+
+    def attributes(self) -> dict[str, Any]:
+        """Return what the item says of the shard in DynamoDB's JSON: everything but its key, counter and owner."""
+        values: dict[str, Any] = {
+            "checkpoint": {"S": self.checkpoint.number},
+            "checkpointSubSequenceNumber": {"N": str(self.checkpoint.sub_sequence_number)},
+            "ownerSwitchesSinceCheckpoint": {"N": "0"},
+        }
+        if self.parents:
+            values["parentShardId"] = {"SS": list(self.parents)}
+        if self.children:
+            values["childShardIds"] = {"SS": list(self.children)}
+        if self.hash_range is not None:
+            values["startingHashKey"], values["endingHashKey"] = ({"S": str(key)} for key in self.hash_range)
+        if self.stream_id is not None:
+            values["streamName"] = {
+                "S": self.stream_id
+            }  # so called in the KCL, for what identifies the stream
+            values["shardId"] = {"S": self.shard_id}
+        return values
+
+
+def identify_stream(arn: str, created_ms: int) -> str:
+    """Return what the KCL calls a stream where one table has several: `account:name:created`, in seconds."""
+    account, name = arn.split(":", 5)[4], arn.rpartition("/")[2]
+    return f"{account}:{name}:{created_ms // 1000}"
+
+
+def checkpoint_of(position: Position) -> Checkpoint | None:
+    """Return how far *position* was read; None where it does not name any record before it."""
+    match position.cut:
+        case After(number):
+            return Checkpoint(str(number), ALL_USER_RECORDS)
+        case At():
+            return None if position.first is None else Checkpoint(str(position.first), ALL_USER_RECORDS)
+        case ShardEnd():
+            return Checkpoint("SHARD_END")
+        case TrimHorizon():
+            return Checkpoint("TRIM_HORIZON")
+        case AtTimestamp():
+            return Checkpoint("AT_TIMESTAMP")
+
+
+def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = None) -> Iterator[Lease]:
+    """
+    Yield the leases of one stream's positions, in the order of shard ids.
+
+    Children of finished shards have one before they are begun: a KCL that takes over finds every open shard. Listed
+    ancestors that the offset no longer names have one as finished.
+    """
+    children = index_children(listing)
+    passed = ancestors(stream.shards, listing)
+    for shard_id in sorted({*stream.shards, *passed, *_next_generation(stream, children)}):
+        position = stream.shards.get(shard_id, Position(ShardEnd() if shard_id in passed else TrimHorizon()))
+        checkpoint = checkpoint_of(position)
+        if checkpoint is None:
+            continue
+        shard = listing.get(shard_id)
+        yield Lease(
+            shard_id=shard_id,
+            checkpoint=checkpoint,
+            stream_id=stream_id,
+            parents=shard.parents if shard else (),
+            children=_ids(children.get(shard_id, ())) if position.cut == ShardEnd() else (),
+            hash_range=(shard.hash_start, shard.hash_end) if shard else None,
+        )
+
+
+def _next_generation(stream: StreamOffset, children: Children) -> Iterator[str]:
+    for shard_id in stream.finished():
+        yield from _ids(children.get(shard_id, ()))
+
+
+def _ids(shards: Iterable[Shard]) -> tuple[str, ...]:
+    return tuple(shard.shard_id for shard in shards)

@@ -1,0 +1,148 @@
+"""Publishes how far a query has come to a lease table, for others to see and to go on from. It is never read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from attrs import define, field
+
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.errors import ServiceError, TableLayoutError
+from kinesis_core.leases.lease import Lease, identify_stream, leases_of
+from kinesis_core.leases.table import CREATION_S, LeaseTable
+from kinesis_core.logs import get_logger
+from kinesis_core.model.offsets import Offset, StreamOffset
+from kinesis_core.model.shards import Listing, by_id, without_children
+
+THREADS = 8
+PAUSE_S = 60.0
+"""How long a table that failed is left alone: each attempt makes a query wait for an answer that may not come."""
+_KEY_OF_AWSLABS = {"metadataKey", "metadataSortKey"}
+"""
+The table in which the awslabs connector keeps what is in Spark's checkpoint here. A job that brings it along wanted
+no leases: it runs without them.
+"""
+
+log = get_logger("kinesis_core")
+
+
+class LeasePublisher:
+    """
+    Writes the leases that changed since it last did. Not thread-safe; it uses up to 8 threads itself.
+
+    Progress is in the offsets, so a lease that is published late loses nothing, and one that cannot be published
+    stops nobody: a failure is logged, the table is left alone for a minute, and a later publication makes up for it.
+    Only a table that nobody here may write to is an error, and only before the first success: when a query starts.
+    """
+
+    def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi], clock: Clock | None = None) -> None:
+        self._table = table
+        several = len(apis) > 1
+        self._streams = {name: _PublishedStream(api, several) for name, api in apis.items()}
+        self._clock = clock or SystemClock()
+        self._written: dict[str, Lease] = {}
+        self._foreign: set[str] = set()
+        self._is_prepared = False
+        self._has_published = False
+        self._resumes_s = float("-inf")
+        self._pool = ThreadPoolExecutor(THREADS, "kinesis-publish")
+
+    def prepare(self) -> None:
+        """
+        See that the table is there, or make it, and wait until it can be used.
+
+        Raises:
+            TableLayoutError: It is a table of something else, and not of the awslabs connector.
+            ServiceError: Access is denied, or something else that does not pass by itself.
+        """
+        with self._patience():
+            self._prepare_once(CREATION_S)
+
+    def publish(self, offset: Offset) -> None:
+        """
+        Publish that everything before *offset* has been processed.
+
+        Raises:
+            ServiceError: It is the first time, and trying again does not help.
+        """
+        if self._clock.now_s() < self._resumes_s:
+            return
+        with self._patience():
+            self._prepare_once(0)
+            changed = [lease for lease in self._leases(offset) if self._written.get(lease.key) != lease]
+            for lease, is_written in zip(changed, self._pool.map(self._table.write, changed), strict=True):
+                self._note(lease, is_written)
+            self._has_published = True
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        try:
+            yield
+        except TableLayoutError as error:
+            if set(error.keys) != _KEY_OF_AWSLABS:
+                raise
+            self._resumes_s = float("inf")
+            log.warning("lease.publish_skipped", table=self._table.name, reason=str(error))
+        except ServiceError as error:
+            if not self._has_published and not error.retryable:
+                raise
+            self._resumes_s = self._clock.now_s() + PAUSE_S
+            log.warning(
+                "lease.publish_failed",
+                table=self._table.name,
+                code=error.code,
+                reason=str(error),
+                pause_s=PAUSE_S,
+            )
+
+    def _prepare_once(self, patience_s: float) -> None:
+        if not self._is_prepared:
+            self._table.prepare(patience_s)
+            self._is_prepared = True
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _leases(self, offset: Offset) -> Iterator[Lease]:
+        for name, stream in offset.streams.items():
+            yield from self._streams[name].leases(stream)
+
+    def _note(self, lease: Lease, is_written: bool) -> None:
+        self._written[lease.key] = lease
+        if not is_written and lease.key not in self._foreign:
+            self._foreign.add(lease.key)
+            log.warning(
+                "lease.taken", table=self._table.name, lease=lease.key, reason="another consumer owns it now"
+            )
+
+
+@define
+class _PublishedStream:
+    """What the leases of one stream say beside its positions."""
+
+    api: StreamApi
+    has_siblings: bool
+    _listing: Listing = field(factory=dict, init=False)
+    _gone: set[str] = field(factory=set, init=False)
+    """Shards that positions name and Kinesis no longer lists."""
+    _arn: str | None = field(default=None, init=False)
+
+    def leases(self, stream: StreamOffset) -> Iterator[Lease]:
+        if self._is_stale(stream):
+            self._listing = by_id(self.api.list_shards())
+            self._gone = set(stream.shards) - set(self._listing)
+        return leases_of(stream, self._listing, self._identify(stream))
+
+    def _is_stale(self, stream: StreamOffset) -> bool:
+        unknown = set(stream.shards) - set(self._listing) - self._gone
+        return bool(unknown or without_children(stream.finished(), self._listing))
+
+    def _identify(self, stream: StreamOffset) -> str | None:
+        if not self.has_siblings:
+            return None
+        if self._arn is None:
+            self._arn = self.api.describe().arn
+        return identify_stream(self._arn, stream.created_ms)

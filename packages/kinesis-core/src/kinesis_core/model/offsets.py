@@ -1,0 +1,206 @@
+"""
+Offsets: a position for every shard of every stream, as Spark keeps them in its offset log.
+
+    {"version": 1,
+     "streams": {"orders": {"created": 1780000000000,
+       "shards": {"shardId-000000000000": {"SHARD_END": true, "first": "4963..."},
+                  "shardId-000000000001": {"AFTER": "4966...", "arrived": 1790000012345, "first": "4965..."},
+                  "shardId-000000000002": {"AT_TIMESTAMP": 1790000000000}}}}}
+
+`first` is the first record of the batch that the position ends. So a batch lies between two real records, and
+its offset alone tells what it holds, whatever start Spark hands over when it replays the batch.
+
+A query that took over inside an aggregate says so once, with the number of user records that were read before:
+first as `{"AT": "4965...", "skip": 3}`, then beside the batch that begins there, as `"first": "4965...", "first_skip": 3`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from reprlib import Repr
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kinesis_core.errors import OffsetError
+from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.estimates import Estimate
+
+VERSION = 1
+
+_short = Repr()
+_short.maxstring = 160
+_show = _short.repr
+"""What a message repeats of an offset, however large or deeply nested that is."""
+
+
+@frozen
+class Position:
+    """How far one shard has been read, and where the batch that came this far began."""
+
+    cut: Cut
+    arrived_ms: int | None = None
+    """
+    No record behind the cut arrived before this time: it is when the record that the cut names arrived, or when nothing was
+    seen to lie behind the cut. Records that came since may be lost when this is older than the retention. None where
+    nothing is known, and nothing was promised.
+    """
+    first: int | None = None
+    """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
+    first_skip: int = 0
+    """How many user records of `first` the batch leaves out, because they were read before the query began."""
+    estimate: Estimate | None = field(default=None, eq=False, repr=False)
+    """What the plan saw from `first` to the cut. It is no part of the place, and is not written down."""
+
+    def carried_over(self) -> Position:
+        """Return the same place as the end of a later batch that has no record of this shard."""
+        return evolve(self, first=None, first_skip=0, estimate=None)
+
+    def as_end_from(self, start: Cut) -> Position:
+        """Return it with what a batch that begins at *start* leaves out of its first record."""
+        left_out = start.skip if isinstance(start, At) and start.number == self.first else 0
+        return evolve(self, first_skip=left_out)
+
+    def to_json(self) -> dict[str, Any]:
+        value = _cut_to_json(self.cut)
+        if self.arrived_ms is not None:
+            value["arrived"] = self.arrived_ms
+        if self.first is not None:
+            value["first"] = str(self.first)
+        if self.first_skip:
+            value["first_skip"] = self.first_skip
+        return value
+
+    @staticmethod
+    def from_json(value: Any) -> Position:
+        if not isinstance(value, dict):
+            raise OffsetError(f"a position is {_show(value)} and not an object")
+        rest = dict(value)
+        arrived = rest.pop("arrived", None)
+        first = rest.pop("first", None)
+        first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
+        if arrived is not None and not _is_time(arrived):
+            raise OffsetError(f"'arrived' is {_show(arrived)} and not a number of milliseconds")
+        return Position(_cut_from_json(rest), arrived, None if first is None else _number(first), first_skip)
+
+
+@frozen
+class StreamOffset:
+    """The positions in one stream, and the stream's creation time, which tells a recreated one apart."""
+
+    created_ms: int
+    shards: Mapping[str, Position] = field(factory=dict)
+
+    def begun(self, shard_id: str) -> Position:
+        """Return how far a shard has been read; one discovered later begins at its oldest record."""
+        return self.shards.get(shard_id, Position(TrimHorizon()))
+
+    def finished(self) -> set[str]:
+        return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
+
+    def closed(self) -> set[str]:
+        """Return the shards whose end was found: those have a time. A user may call another one finished to leave it out."""
+        return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
+
+
+@frozen
+class Offset:
+    """Positions by stream; the streams go by the name or ARN that the user gave."""
+
+    streams: Mapping[str, StreamOffset]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready values; equal offsets give equal text, since Spark compares texts."""
+        return {
+            "version": VERSION,
+            "streams": {
+                name: {
+                    "created": stream.created_ms,
+                    "shards": {shard: stream.shards[shard].to_json() for shard in sorted(stream.shards)},
+                }
+                for name, stream in sorted(self.streams.items())
+            },
+        }
+
+    @staticmethod
+    def from_json(value: Any) -> Offset:
+        """
+        Return the offset that *value*, parsed JSON, describes.
+
+        Raises:
+            OffsetError: It has another version, or is damaged; the message says where.
+        """
+        version = value.get("version") if isinstance(value, dict) else None
+        if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
+            raise OffsetError(
+                f"The checkpoint holds an offset of version {_show(version)}; this release reads version {VERSION}. "
+                "Use the release that wrote it, or a new checkpoint directory."
+            )
+        try:
+            streams = value["streams"]
+            return Offset({name: _stream_from_json(stream) for name, stream in streams.items()})
+        except (OffsetError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise OffsetError(
+                f"The checkpoint holds a damaged offset ({error!s}). Restore the checkpoint directory, "
+                "or start with a new one."
+            ) from error
+
+
+def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
+    created = value["created"]
+    if type(created) is not int:
+        raise OffsetError(f"'created' is {_show(created)} and not a number of milliseconds")
+    shards: dict[str, Position] = {}
+    for shard_id, position in value["shards"].items():
+        try:
+            shards[shard_id] = Position.from_json(position)
+        except OffsetError as error:
+            raise OffsetError(f"{shard_id}: {error}") from error
+    return StreamOffset(created, shards)
+
+
+def _cut_to_json(cut: Cut) -> dict[str, Any]:
+    match cut:
+        case TrimHorizon():
+            return {"TRIM_HORIZON": True}
+        case AtTimestamp(epoch_ms):
+            return {"AT_TIMESTAMP": epoch_ms}
+        case At(number, skip):
+            return {"AT": str(number), "skip": skip} if skip else {"AT": str(number)}
+        case After(number):
+            return {"AFTER": str(number)}
+        case ShardEnd():
+            return {"SHARD_END": True}
+
+
+def _cut_from_json(value: dict[str, Any]) -> Cut:
+    match value:
+        case {"TRIM_HORIZON": True, **rest} if not rest:
+            return TrimHorizon()
+        case {"AT_TIMESTAMP": epoch_ms, **rest} if not rest and _is_time(epoch_ms):
+            return AtTimestamp(epoch_ms)
+        case {"AT": str(number), **rest} if not rest:
+            return At(_number(number))
+        case {"AT": str(number), "skip": skip, **rest} if not rest:
+            return At(_number(number), _skip(skip))
+        case {"AFTER": str(number), **rest} if not rest:
+            return After(_number(number))
+        case {"SHARD_END": True, **rest} if not rest:
+            return ShardEnd()
+    raise OffsetError(f"{_show(value)} is no position")
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LAST_EPOCH_MS
+
+
+def _number(text: Any) -> int:
+    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
+        raise OffsetError(f"{_show(text)} is no sequence number")
+    return int(text)
+
+
+def _skip(count: Any) -> int:
+    if type(count) is not int or count < 0:
+        raise OffsetError(f"{_show(count)} is no number of user records")
+    return count

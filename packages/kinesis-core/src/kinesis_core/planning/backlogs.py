@@ -1,0 +1,29 @@
+"""A warning where one batch takes up a long backlog, because nothing bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kinesis_core.logs import get_logger
+from kinesis_core.model.offsets import StreamOffset
+
+log = get_logger("kinesis_core")
+
+LONG_HOURS = 6.0
+"""A quarter of the shortest retention. So long a batch takes its time, and its first records may leave before it is done."""
+_HOUR_MS = 3_600_000
+
+
+def warn_of_backlog(stream: str, end: StreamOffset, retention_hours: Callable[[], int]) -> None:
+    """Log how many hours a batch reaches back that ends at *end*, and over how many shards, if those are many hours."""
+    estimates = [p.estimate for p in end.shards.values() if p.first is not None]
+    ages_ms = [e.age_ms for e in estimates if e is not None and e.age_ms is not None]
+    hours = max(ages_ms, default=0) / _HOUR_MS
+    if hours >= LONG_HOURS:
+        log.warning(
+            "backlog.planned",
+            stream=stream,
+            shards=len(estimates),
+            hours=round(hours, 1),
+            retention_hours=retention_hours(),
+        )

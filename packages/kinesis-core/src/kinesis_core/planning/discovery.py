@@ -1,0 +1,157 @@
+"""Discovery: keeps the listing of a stream's shards that planning goes by, and does not believe one that is stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from attrs import define, evolve, field
+
+from kinesis_core.aws.stream_api import MIN_RETENTION_HOURS, StreamApi, StreamSummary
+from kinesis_core.clock import Clock
+from kinesis_core.errors import InvalidRequestError, StaleListingError, StreamNotFoundError
+from kinesis_core.logs import get_logger
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.shards import Children, Listing, by_id, index_children
+from kinesis_core.planning.lineage import Hole, Known, find_hole
+from kinesis_core.planning.shard_state import ShardView
+
+log = get_logger("kinesis_core")
+
+PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
+"""
+Pauses after stale answers in a row. They add up to two minutes: ListShards catches up within seconds, and what takes
+longer than this is an error. The quota of ListShards bears far more calls.
+"""
+_HOUR_MS = 3_600_000
+
+Report = Callable[[str, Position, str], None]
+"""Reports records that are lost: the shard, the position they lay behind, and what happened. It raises if that is fatal."""
+
+
+@define
+class Discovery:
+    """Lists the shards of one stream, and adopts a listing only when it is whole."""
+
+    stream: str
+    api: StreamApi
+    clock: Clock
+    report_loss: Report
+    is_there: Callable[[str], bool]
+    """Asks Kinesis for a shard by its id."""
+    summary: Callable[[], StreamSummary]
+    listing: Listing = field(factory=dict, init=False)
+    """The last whole one. Empty before the first."""
+    children: Children = field(factory=dict, init=False)
+    is_checked: bool = field(default=False, init=False)
+    """Whether the listing was compared with the offset that is read from: it may lack shards that only the offset tells of."""
+    _listed_s: float = field(default=float("-inf"), init=False)
+    _refused: int = field(default=0, init=False)
+    """Stale answers in a row."""
+    _refused_s: float = field(default=float("-inf"), init=False)
+    _left: set[str] = field(factory=set, init=False)
+    """Shards that are known to have left the stream."""
+
+    def is_outdated(self, known: Known, age_s: float) -> bool:
+        """Return whether the listing is older than *age_s*, or does not go with what is *known* of an offset."""
+        is_older = not 0 <= self.clock.now_s() - self._listed_s < age_s
+        return is_older or self.lacks_children(known.closed) or not self._fits(known)
+
+    def lacks_children(self, closed: Iterable[str]) -> bool:
+        """Return whether one of the *closed* shards is listed while its children are not: the listing is too old."""
+        return any(shard_id in self.listing and shard_id not in self.children for shard_id in closed)
+
+    def refresh(self, known: Known, *, patiently: bool) -> Listing:
+        """
+        List the shards anew, and return the listing to plan by. A stale answer is not adopted, and a pause has to pass after it.
+
+        With *patiently*, the pauses are waited out here until a listing is adopted.
+
+        Raises:
+            StaleListingError: Every answer was stale until the pauses were used up.
+            DataLossError: What the answers leave out may have left the stream unread, and the user wants to stop then.
+        """
+        while self._pause_s() <= 0 or patiently:
+            self.clock.sleep(self._pause_s())
+            listing = by_id(self.api.list_shards())
+            hole = self._find_hole(listing, known)
+            while hole is not None and hole.lost is not None and self._is_loss_certain(known):
+                self.report_loss(hole.lost, Position(TrimHorizon()), hole.what)
+                self._left.add(hole.lost)
+                hole = self._find_hole(listing, known)
+            if hole is None:
+                self._adopt(listing, known)
+                break
+            self._refuse(hole)
+        return self.listing
+
+    def _pause_s(self) -> float:
+        """Return how long to wait before the shards may be listed again."""
+        if not self._refused:
+            return 0.0
+        pause_s = PAUSES_S[self._refused - 1]
+        passed_s = self.clock.now_s() - self._refused_s
+        return pause_s - passed_s if passed_s >= 0 else 0.0  # somebody may set the clock back
+
+    def _is_patience_over(self) -> bool:
+        return self._refused >= len(PAUSES_S)
+
+    def _is_loss_certain(self, known: Known) -> bool:
+        """Return whether it is no use to wait for a shard that may be lost: an unread one has left, or the pauses are used up."""
+        return self._is_patience_over() or not self._left.isdisjoint(known.named - known.finished)
+
+    def _find_hole(self, listing: Listing, known: Known) -> Hole | None:
+        passed = evolve(known, named=known.named | self._left) if known.named else known
+        hole = find_hole(listing, passed, is_young=self._is_young())
+        if hole is not None and hole.lost is None:
+            return hole
+        return self._find_unlisted(listing, known) or hole
+
+    def _is_young(self) -> bool:
+        """Return whether no shard can have left the stream yet; an hour is left for clocks that differ."""
+        summary = self.summary()
+        hours = min(MIN_RETENTION_HOURS, summary.retention_hours) - 1
+        return self.api.now_ms() - summary.created_ms < hours * _HOUR_MS
+
+    def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
+        """Return a shard that Kinesis knows and does not list: what follows it would be read too early."""
+        parents = {p for shard in listing.values() for p in shard.parents} if known.from_oldest else set()
+        missing = (known.expected | parents) - listing.keys() - self._left
+        followed = known.finished & index_children(listing).keys() if missing else set()
+        for shard_id in sorted(missing - followed):
+            if self.is_there(shard_id):
+                return Hole(f"{shard_id} is not listed, and Kinesis knows it")
+            self._left.add(shard_id)
+        return None
+
+    def _fits(self, known: Known) -> bool:
+        self.is_checked = self.is_checked or self._find_hole(self.listing, known) is None
+        return self.is_checked
+
+    def _adopt(self, listing: Listing, known: Known) -> None:
+        fresh = [shard_id for shard_id in listing if shard_id not in self.listing]
+        if fresh:
+            log.info("shards.discovered", stream=self.stream, shards=fresh[:20], count=len(fresh))
+        self.listing, self.children, self.is_checked = listing, index_children(listing), bool(known.named)
+        self._listed_s, self._refused = self.clock.now_s(), 0
+
+    def _refuse(self, hole: Hole) -> None:
+        if self._is_patience_over():
+            count, self._refused = self._refused + 1, 0
+            raise StaleListingError(
+                f"ListShards left out shards in each of {count} answers over {sum(PAUSES_S):.0f} s: {hole.what}. "
+                "Nothing was skipped. Start the query again; if the error comes back, compare the output of "
+                f"`aws kinesis list-shards`, and report it to AWS if a shard is missing there. [stream={self.stream}]"
+            )
+        self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
+        log.info("listing.refused", stream=self.stream, reason=hole.what, answers=self._refused)
+
+
+def is_known(view: ShardView) -> bool:
+    """Return whether Kinesis knows the shard, listed or not."""
+    try:
+        with view.patiently():
+            view.iterator_at(TrimHorizon())
+    except (StreamNotFoundError, InvalidRequestError):  # a user may name what is no shard
+        return False
+    return True

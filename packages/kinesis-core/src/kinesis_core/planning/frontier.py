@@ -1,0 +1,61 @@
+"""The frontier: which shards may be read next, as one plan learns which ones are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from attrs import define, field
+
+from kinesis_core.model.shards import Listing, ancestors, waits_for
+from kinesis_core.planning.discovery import Discovery
+
+
+@define
+class Frontier:
+    """
+    The unfinished shards whose parents are finished. Each is taken once.
+
+    Moving on costs as much as there are children of what was passed, however many shards are listed.
+    """
+
+    discovery: Discovery
+    named: Collection[str]
+    """The shards of the offset. One that is not listed has left the stream, and planning it finds that out."""
+    finished: set[str]
+    """The shards that need no reading: read to their end, or ancestors of those that the offset names."""
+    shards: list[str] = field(factory=list, init=False)
+    _taken: set[str] = field(factory=set, init=False)
+    _listing: Listing = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._look()
+
+    def take(self, is_due: Callable[[str], bool]) -> list[str]:
+        """Return the shards that are due and were not taken yet."""
+        due = [shard_id for shard_id in self.shards if is_due(shard_id)]
+        self._taken.update(due)
+        self.shards = [shard_id for shard_id in self.shards if shard_id not in self._taken]
+        return due
+
+    def move_on(self, passed: Iterable[str]) -> None:
+        """Go on with the children of the shards *passed*, which count as finished from now on."""
+        self.finished.update(passed)
+        if self._listing is not self.discovery.listing:
+            self._look()
+            return
+        children = {child.shard_id: child for s in passed for child in self.discovery.children.get(s, ())}
+        self.shards += [
+            s
+            for s, child in children.items()
+            if s not in self.finished
+            and s not in self._taken
+            and not waits_for(child, self._listing, self.finished)
+        ]
+
+    def _look(self) -> None:
+        listing = self._listing = self.discovery.listing
+        self.finished |= ancestors(self.named, listing) - set(self.named)
+        listed = [s.shard_id for s in listing.values() if not waits_for(s, listing, self.finished)]
+        unlisted = [shard_id for shard_id in self.named if shard_id not in listing]
+        passed = self.finished | self._taken
+        self.shards = [shard_id for shard_id in [*listed, *unlisted] if shard_id not in passed]

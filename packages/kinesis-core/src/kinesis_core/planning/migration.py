@@ -1,0 +1,96 @@
+"""Taking over from another connector: what its checkpoint means for the shards of now, and for the records of now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
+from kinesis_core.model.cuts import After, At, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.records import Record
+from kinesis_core.model.shards import Listing, ancestors
+from kinesis_core.model.starting_positions import Latest
+from kinesis_core.planning.shard_state import STUCK_PAGES, ShardView
+from kinesis_core.planning.stream_planner import StreamPlanner
+
+
+def resume(planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]) -> dict[str, Cut | Latest]:
+    """
+    Return where to go on in every shard of now, given where another connector stood in those of its time.
+
+    What it had read to the end may have left the stream since.
+
+    Raises:
+        OptionError: Of some shard it cannot be told whether it was read.
+        DataLossError: A shard that was not read to its end has left the stream.
+    """
+    listing = planner.listing
+    for shard_id, cut in cuts.items():
+        if shard_id not in listing and cut != ShardEnd():
+            _report_gone(planner, shard_id, cut)
+    passed, following = ancestors(cuts, listing), _descendants(cuts, listing)
+    unknown = [s for s in listing if s not in cuts and s not in passed and s not in following]
+    if unknown:
+        raise OptionError(
+            f"Option 'startingPosition' is a checkpoint that says nothing of {', '.join(unknown[:20])}, nor of their parents "
+            f'or children. Add {{"{unknown[0]}": "SHARD_END"}} behind it if the shard was read to its end, else '
+            f'{{"{unknown[0]}": "TRIM_HORIZON"}}. [stream={planner.name}]'
+        )
+    return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
+
+
+def _report_gone(planner: StreamPlanner, shard_id: str, cut: Cut | Latest) -> None:
+    position = Position(TrimHorizon() if isinstance(cut, Latest) else cut)
+    what = "the shard of the checkpoint has left the stream, and it was not read to its end"
+    planner.loss.report(shard_id, position, what)
+
+
+def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
+    """Return all listed children, grandchildren, ... of *shard_ids*, which need not be listed themselves."""
+    found: set[str] = set()
+    fresh = set(shard_ids)
+    while fresh:
+        children = {s.shard_id for s in listing.values() if not fresh.isdisjoint(s.parents)}
+        fresh = children - found
+        found |= fresh
+    return found
+
+
+def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
+    """
+    Return the position at the record that *cut* names, with its arrival time.
+
+    A number that is no record's is fine as long as the shard still has an older record: nothing behind it is lost.
+
+    Raises:
+        DataLossError: Neither the record nor any older one is there.
+        OptionError: The number is of another shard or stream.
+    """
+    view = planner.view(shard_id)
+    try:
+        named = _first(view, At(cut.number))
+        if named and named.number == cut.number:
+            return Position(cut, named.arrived_ms)
+        oldest = _first(view, TrimHorizon())
+    except InvalidRequestError as error:
+        raise OptionError(
+            f"Option 'startingPosition' names a record that {shard_id} cannot have: {error} "
+            f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
+        ) from error
+    except StreamNotFoundError:
+        return Position(cut)  # the shard has just left the stream: the first plan says so
+    if oldest is None or oldest.number <= cut.number:
+        return Position(cut)
+    what = f"record {cut.number} is not there, the oldest one is {oldest.sequence_number}"
+    planner.loss.report(shard_id, Position(cut), what)
+    return Position(TrimHorizon())
+
+
+def _first(view: ShardView, cut: Cut) -> Record | None:
+    with view.patiently():
+        while True:
+            try:
+                records = view.page_at(cut, 1, STUCK_PAGES).records
+            except IteratorExpiredError:
+                continue
+            return records[0] if records else None

@@ -1,0 +1,164 @@
+"""
+Plans the next batch while the last one is still being processed, where planning takes long enough to show.
+
+Whoever plans a batch, processes it and plans the next one would wait for every plan: for two seconds where a
+thousand shards get a record every moment. But a plan's end is a real record, right whenever it was found, and
+where the next batch starts is known as soon as the last one's end is. What a plan made ahead costs is that records
+which come after it wait for a batch more, so it is made just in time, and one that has become old is made again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+from kinesis_core.errors import ServiceError
+from kinesis_core.logs import get_logger
+from kinesis_core.model.offsets import Offset
+
+log = get_logger("kinesis_core")
+
+WORTH_S = 0.05
+WORTH_SHARE = 0.05
+"""Planning shows when it takes longer than this, and than this share of the time until the next plan is asked for."""
+LEAD = 1.25
+"""Planning is begun so many times its last duration before the next plan is expected to be asked for."""
+STALE = 1.5
+"""A plan that has waited for so many times the time of making it is old: its records could be later ones by now."""
+
+
+class BatchPlanner(Protocol):
+    """What plans, in one thread at a time."""
+
+    @property
+    def planning_s(self) -> float:
+        """How long the last plan took, without waiting for when it was due."""
+        ...
+
+    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
+        """Return the end of the next batch, *start* itself when nothing is new."""
+        ...
+
+    def lag_ms(self) -> Mapping[str, Mapping[str, int]]:
+        """Return by stream and shard how far behind the tip the last plan was."""
+        ...
+
+
+class Timer(Protocol):
+    """Of `threading.Timer` what is needed here."""
+
+    def start(self) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
+MakeTimer = Callable[[float, Callable[[], None]], Timer]
+"""Makes a timer that calls a function after so many seconds, in a thread of its own."""
+
+
+def daemon_timer(after_s: float, call: Callable[[], None]) -> Timer:
+    """Return a timer that a program which ends does not wait for."""
+    timer = threading.Timer(after_s, call)
+    timer.name, timer.daemon = "kinesis-plan-ahead", True
+    return timer
+
+
+@define
+class _Plan:
+    """A plan that is made ahead, and what came of it once it was begun."""
+
+    start: Offset
+    bounded: bool
+    timer: Timer | None = None
+    end: Offset | None = None
+    error: BaseException | None = None
+    made_s: float = 0.0
+
+
+@define
+class PlanAhead:
+    """
+    Asks a planner for one batch after the other, and for the next one ahead of time.
+
+    Whatever was planned ahead is nothing but an answer to the same question: until it is handed out nobody has seen
+    it, and when it is not handed out the planner is asked again.
+    """
+
+    planner: BatchPlanner
+    clock: Clock
+    make_timer: MakeTimer = daemon_timer
+    _ahead: _Plan | None = field(default=None, init=False)
+    _lag_ms: Mapping[str, Mapping[str, int]] = field(factory=dict, init=False)
+    _returned_s: float = field(default=0.0, init=False)
+    _batch: tuple[Offset, Offset] | None = field(default=None, init=False)
+    """Start and end of the batch that was handed out last."""
+
+    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
+        """
+        Return the end of the next batch, *start* itself when nothing is new.
+
+        Raises:
+            KinesisError: Planning failed now, or ahead for a reason that does not pass.
+        """
+        away_s = self._away_s(start)
+        end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
+        self._lag_ms = self.planner.lag_ms()
+        self._batch, self._returned_s = (start, end), self.clock.now_s()
+        if away_s is not None and end is not start and self._is_worth_it(away_s):
+            self._plan_ahead(end, bounded, away_s - LEAD * self.planner.planning_s)
+        return end
+
+    def lag_ms(self) -> Mapping[str, Mapping[str, int]]:
+        """Return by stream and shard how far behind the tip it was when the last batch was planned."""
+        return self._lag_ms
+
+    def close(self) -> None:
+        """Begin no more plans; one that is being made ends by itself, soon after the planner is closed."""
+        if self._ahead is not None and self._ahead.timer is not None:
+            self._ahead.timer.cancel()
+
+    def _away_s(self, start: Offset) -> float | None:
+        """Return how long the last batch was processed, if *start* is its end."""
+        if self._batch is None or self._batch[0] == self._batch[1] or self._batch[1] != start:
+            return None
+        return self.clock.now_s() - self._returned_s
+
+    def _is_worth_it(self, away_s: float) -> bool:
+        return self.planner.planning_s > max(WORTH_S, WORTH_SHARE * away_s)
+
+    def _plan_ahead(self, start: Offset, bounded: bool, after_s: float) -> None:
+        plan = _Plan(start, bounded)
+        plan.timer = self.make_timer(max(0.0, after_s), lambda: self._make(plan))
+        self._ahead = plan
+        plan.timer.start()
+
+    def _make(self, plan: _Plan) -> None:
+        try:
+            plan.end = self.planner.next_offset(plan.start, bounded=plan.bounded)
+        except ServiceError as error:
+            # The service may be back when the batch is asked for. If it is not, the plan made then says so.
+            log.info("plan.failed", reason=error.code)
+        except BaseException as error:  # noqa: BLE001 # whatever it is, the next question's answer raises it
+            plan.error = error
+        plan.made_s = self.clock.now_s()
+
+    def _planned_ahead(self, start: Offset, bounded: bool) -> Offset | None:
+        """Return what was planned ahead for this very question, waiting for it if it has been begun; None if it is no use."""
+        plan, self._ahead = self._ahead, None
+        if plan is None or plan.timer is None:
+            return None
+        plan.timer.cancel()
+        plan.timer.join()
+        if (plan.start, plan.bounded) != (start, bounded):
+            return None
+        if plan.error is not None:
+            raise plan.error
+        is_old = not self.clock.now_s() - plan.made_s <= STALE * self.planner.planning_s
+        # Nothing may have come until then, and something since.
+        return None if is_old or plan.end is plan.start else plan.end

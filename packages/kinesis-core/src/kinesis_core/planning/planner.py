@@ -1,0 +1,167 @@
+"""The planner: fixes, on the driver and before any task runs, exactly which records the next batch holds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+
+from attrs import evolve
+
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import Clock, SystemClock
+from kinesis_core.errors import OffsetError
+from kinesis_core.logs import get_logger
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
+from kinesis_core.model.starting_positions import OneStreamStart, StartingPosition, position_in
+from kinesis_core.planning.backlogs import warn_of_backlog
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.start_positions import begin, end
+from kinesis_core.planning.stream_planner import PlanSettings, StreamPlanner
+from kinesis_core.planning.targets import Targets
+
+log = get_logger("kinesis_core")
+
+
+class Planner:
+    """
+    Plans batches over one or several streams.
+
+    The offsets it returns hold everything: a planner made anew goes on from them, on another machine as well.
+    Not thread-safe; it uses up to *threads* threads itself. Only `chains` may be asked for meanwhile.
+
+    Attributes:
+        planning_s: How long the last plan took, without waiting for when it was due.
+    """
+
+    def __init__(
+        self,
+        apis: Mapping[str, StreamApi],
+        settings: PlanSettings | None = None,
+        *,
+        threads: int = 8,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._pool = ThreadPoolExecutor(threads, "kinesis-plan") if threads > 1 else None
+        self._settings = settings or PlanSettings()
+        run_all = partial(_run_all, self._pool) if self._pool else map
+        rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
+        self._streams = {
+            name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all)
+            for name, api in sorted(apis.items())
+        }
+        self._targets: Mapping[str, Targets] | None = None
+        self._targets_wanted = False
+        self.planning_s = 0.0
+
+    def initial_offset(self, position: StartingPosition) -> Offset:
+        """
+        Return the place where reading begins. LATEST means the tip of each shard now.
+
+        Raises:
+            OptionError: The position is in the future, or names a shard that does not exist, or no place in some stream.
+            DataLossError: A record that it names has left the stream.
+        """
+        places = self._places(position, "startingPosition")
+        return Offset({name: begin(self._streams[name], place) for name, place in places.items()})
+
+    def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
+        """
+        Return the end of the next batch, *start* itself when nothing is new.
+
+        Waits until a shard may be asked again: calling it in a loop does not overrun a quota. Without *bounded*
+        the batch reaches the tip of every shard, whatever its size.
+        """
+        self._check(start)
+        if self._targets_wanted:
+            self._targets = {n: p.targets(start.streams[n]) for n, p in self._streams.items()}
+            self._targets_wanted = False
+        limits = self._settings.limits if bounded else None
+        while True:
+            self._clock.sleep(self._due_s(start))
+            begun_s = self._clock.now_s()
+            planned = {name: self._next(name, start, limits) for name in self._streams}
+            self.planning_s = self._clock.now_s() - begun_s
+            if any(planned[name] is not start.streams[name] for name in planned):
+                return Offset(planned)
+            if self._targets is None or self._has_reached(start, self._targets):
+                return start
+
+    def end_offset(self, start: Offset, position: StartingPosition) -> Offset:
+        """Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now."""
+        self._check(start)
+        places = self._places(position, "endingPosition")
+        return Offset({n: end(self._streams[n], start.streams[n], place) for n, place in places.items()})
+
+    def fix_targets(self) -> None:
+        """From the next plan on, plan up to what is in the streams at that moment, and nothing that comes later."""
+        self._targets_wanted = True
+
+    def chains(self, start: Offset, end: Offset) -> list[Chain]:
+        """Return the ranges between two offsets, those of related shards in the order in which to read them."""
+        self._check(end)
+        ranges = ranges_between(start, end)
+        for name in {r.stream for r in ranges}:
+            # A restarted query replays its last batch before it has planned anything.
+            if not self._streams[name].discovery.is_checked:
+                self._streams[name].refresh(_unread(end.streams[name], ranges, name))
+        ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
+        return chains(ranges, {name: p.listing for name, p in self._streams.items()})
+
+    def lag_ms(self) -> dict[str, dict[str, int]]:
+        """Return by stream and shard how many milliseconds behind the tip the last plan was."""
+        return {name: planner.lag_ms() for name, planner in self._streams.items()}
+
+    def close(self) -> None:
+        if self._pool:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _places(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
+        label = f"Option '{option}'"
+        return {name: position_in(name, self._streams, position, label) for name in self._streams}
+
+    def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:
+        planner, begun = self._streams[name], start.streams[name]
+        targets = None if self._targets is None else self._targets[name]
+        if limits is None and targets is None:
+            ended = planner.tip(begun)
+            warn_of_backlog(name, ended, planner.facts.retention_hours)
+            return ended
+        return planner.next(begun, limits or Limits(), targets)
+
+    def _due_s(self, start: Offset) -> float:
+        targets = self._targets or {}
+        return min(p.due_s(start.streams[n], targets.get(n)) for n, p in self._streams.items())
+
+    def _has_reached(self, start: Offset, targets: Mapping[str, Targets]) -> bool:
+        return all(p.has_reached(start.streams[n], targets[n]) for n, p in self._streams.items())
+
+    def _check(self, offset: Offset) -> None:
+        if set(offset.streams) != set(self._streams):
+            raise OffsetError(
+                f"The checkpoint is of the streams {sorted(offset.streams)}, the query reads {sorted(self._streams)}. "
+                "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
+            )
+
+
+def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:
+    """Return *end* with the shards of a batch where the batch begins: they must be listed if they are still there."""
+    begins = {r.shard_id: Position(r.start) for r in ranges if r.stream == name}
+    return evolve(end, shards={**end.shards, **begins})
+
+
+def _run_all(
+    pool: ThreadPoolExecutor, plan: Callable[[str], Position], shards: Iterable[str]
+) -> Iterable[Position]:
+    """Return the plans of all *shards*; when one fails, once no other is made any more: the next uses the same views."""
+    futures = [pool.submit(plan, shard_id) for shard_id in shards]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+        wait(futures)

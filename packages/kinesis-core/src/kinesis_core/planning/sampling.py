@@ -1,0 +1,43 @@
+"""How many records are read of a shard just to see how it does."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from kinesis_core.model.records import Record
+
+MAX_PAGE_RECORDS = 10_000
+SAMPLE_BYTES = 256 * 1024
+"""What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
+MAX_SAMPLE_RECORDS = 1000
+SHORTEST_RATED_MS = 1000
+"""A producer puts up to 500 records at a time: how closely those follow each other is no rate."""
+FIRST_SAMPLE_RECORDS = 25
+"""How many records are read of a shard whose record size is not known yet."""
+
+
+@define
+class Sampling:
+    """Judges by the records of a shard that were seen last."""
+
+    record_bytes: float = SAMPLE_BYTES / FIRST_SAMPLE_RECORDS
+    records_per_ms: float = 0.0
+
+    def note(self, records: list[Record]) -> None:
+        self.record_bytes = max(1.0, sum(len(record.data) for record in records) / len(records))
+
+    def note_rate(self, records: list[Record], since_ms: int | None) -> None:
+        """Note how fast *records* came, the first ones after a time; None where only they themselves tell it."""
+        first_ms, last_ms = records[0].arrived_ms, records[-1].arrived_ms
+        if first_ms is None or last_ms is None:
+            return
+        passed_ms = last_ms - (first_ms if since_ms is None else min(since_ms, first_ms))
+        self.records_per_ms = len(records) / max(SHORTEST_RATED_MS, passed_ms)
+
+    def sample_records(self) -> int:
+        """Return how many records fit the sample's byte budget."""
+        return min(MAX_SAMPLE_RECORDS, self.records_for(SAMPLE_BYTES))
+
+    def records_for(self, size_bytes: int) -> int:
+        """Return how many records make up about *size_bytes*: 1 to 10,000."""
+        return max(1, min(MAX_PAGE_RECORDS, int(size_bytes / self.record_bytes)))

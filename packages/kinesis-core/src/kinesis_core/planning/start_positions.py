@@ -1,0 +1,142 @@
+"""Where reading begins and, for a batch, ends: what the user's positions mean in one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from attrs import evolve
+
+from kinesis_core.errors import OptionError
+from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Position, StreamOffset
+from kinesis_core.model.shards import ancestors
+from kinesis_core.model.starting_positions import (
+    Checkpoint,
+    Latest,
+    OneStreamStart,
+    PerShard,
+)
+from kinesis_core.planning.migration import locate, resume
+from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.stream_planner import StreamPlanner
+from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
+
+LATEST_MARGIN_MS = 5000
+"""How far before now a shard without records begins at LATEST: the next arrival time may be off by as much."""
+_HOUR_MS = 3_600_000
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known before its first answers have narrowed it down."""
+
+
+def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
+    """
+    Return the place in every shard of now that *position* means.
+
+    Shards discovered later begin at their oldest record, so nothing put after this moment is missed.
+
+    Raises:
+        OptionError: The position is in the future, or names a shard that does not exist, or a record of another one.
+        DataLossError: A record that it names has left the stream.
+    """
+    created_ms = planner.facts.begin()
+    planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
+    cuts = _cuts(planner, position)
+    if not isinstance(position, Checkpoint):
+        cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}
+    shards = {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
+    numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
+    located = planner.run_all(lambda s: locate(planner, s, numbered[s]), numbered)
+    start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
+    latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
+    start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
+    planner.times.initial = start.shards
+    planner.discovery.is_checked = False  # by this start alone, and a replay goes on from another offset
+    return start
+
+
+def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Latest:
+    """
+    Return *cut*, or the least time whose records do not leave the stream before they can be read.
+
+    A batch that begins at the oldest record of all cannot be read on a stream that is older than its retention: while the
+    batch is planned and its tasks start, that record leaves.
+    """
+    margin_ms = int(planner.settings.trim_horizon_margin_s * 1000)
+    if not (margin_ms and isinstance(cut, (TrimHorizon, AtTimestamp))):
+        return cut
+    now_ms = planner.api.now_ms()
+    safe_ms = min(now_ms, now_ms - planner.facts.retention_hours() * _HOUR_MS + margin_ms)
+    return AtTimestamp(max(safe_ms, cut.epoch_ms) if isinstance(cut, AtTimestamp) else safe_ms)
+
+
+def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
+    """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
+
+    if isinstance(position, PerShard):
+        _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
+
+    def plan(view: ShardView, begun: Position) -> Position:
+        cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
+        match cut:
+            case AtTimestamp(epoch_ms):
+                return plan_until(view, begun, epoch_ms)
+            case At() | After():
+                return plan_up_to(view, begun, cut)
+            case TrimHorizon():
+                return begun
+            case _:
+                return plan_tip(view, begun)
+
+    return planner.tip(start, plan)
+
+
+def _unfinished(position: OneStreamStart) -> list[str]:
+    """Return the shards that the user names and that are not read to their end."""
+    cuts = position.cuts if isinstance(position, (PerShard, Checkpoint)) else {}
+    return [shard_id for shard_id, cut in cuts.items() if cut != ShardEnd()]
+
+
+def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | Latest]:
+    listing = planner.listing
+    match position:
+        case Latest():
+            # A closed shard is an ancestor of an open one, and counts as read when that one is named.
+            return {s.shard_id: Latest() for s in listing.values() if s.is_open}
+        case PerShard(cuts):
+            _check_known("startingPosition", cuts, listing, planner.name)
+            passed = ancestors(cuts, listing)
+            return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
+        case Checkpoint(cuts):
+            return resume(planner, cuts)
+        case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
+            raise OptionError(
+                f"Option 'startingPosition' accepts a time in the past; got {epoch_ms} (ms since the epoch), "
+                f"while the service's clock is at {planner.api.now_ms()}. [stream={planner.name}]"
+            )
+        case TrimHorizon() | AtTimestamp():
+            return dict.fromkeys(listing, position)
+
+
+def _check_known(option: str, named: Collection[str], listing: Collection[str], stream: str) -> None:
+    unknown = sorted(set(named) - set(listing))
+    if unknown:
+        raise OptionError(
+            f"Option '{option}' names shards that the stream does not have: {', '.join(unknown)}. "
+            f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
+        )
+
+
+def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Position]:
+    """Return the tips of these shards, and of children that they get while being looked at."""
+    since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
+    since = Position(AtTimestamp(since_ms), since_ms)
+    listing = planner.listing
+    others = {s: Position(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
+    shards = {**others, **dict.fromkeys(shard_ids, since)}
+
+    def plan(view: ShardView, begun: Position) -> Position:
+        is_other = view.shard_id in listing and view.shard_id not in shard_ids
+        return begun if is_other else plan_tip(view, begun)
+
+    tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
+    return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

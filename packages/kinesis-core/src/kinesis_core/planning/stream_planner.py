@@ -1,0 +1,249 @@
+"""The planner of one stream: which shards may be read now, and how far in the next batch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import Clock
+from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
+from kinesis_core.model.cuts import ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Position, StreamOffset
+from kinesis_core.model.shards import Listing
+from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
+from kinesis_core.planning.data_loss import DataLoss
+from kinesis_core.planning.discovery import Discovery, is_known
+from kinesis_core.planning.frontier import Frontier
+from kinesis_core.planning.lineage import Known, find_needless
+from kinesis_core.planning.offset_times import PositionTimes, closed
+from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_core.planning.targets import Targets, no_further
+from kinesis_core.planning.tip import plan_tip
+
+Plan = Callable[[ShardView, Position], Position]
+RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
+"""Applies a function to every shard id, as `map` does; concurrently, if it likes."""
+
+PLANNER_BURST = 3
+"""Calls that one plan may make at once on a shard before it spreads them."""
+IDLE_PERIODS = 2
+"""An idle shard is asked half as often as its quota would bear: other consumers want to read as well."""
+
+
+@frozen
+class PlanSettings:
+    """How the planner goes about it. Times in seconds."""
+
+    limits: Limits = field(factory=Limits)
+    min_fetch_period_s: float = 0.2
+    shard_discovery_interval_s: float = 10.0
+    fail_on_data_loss: bool = True
+    trim_horizon_margin_s: float = 300.0
+    """How far from the end of their retention the first records are at a start at TRIM_HORIZON, or at an older time."""
+    first_plan_crosses_gaps: bool = True
+    """Whether gaps are walked to their end at first, since a run may have one plan only. It holds up other shards."""
+
+
+@define
+class StreamPlanner:
+    """
+    Plans batches of one stream, shard by shard.
+
+    Everything it remembers between two plans saves calls; the offsets alone decide what is read.
+    """
+
+    name: str
+    """As the user gave it: the stream's name or ARN."""
+    api: StreamApi
+    settings: PlanSettings
+    clock: Clock
+    rng: random.Random
+    run_all: RunAll = map
+    _views: dict[str, ShardView] = field(factory=dict, init=False)
+    facts: StreamFacts = field(init=False)
+    loss: DataLoss = field(init=False)
+    times: PositionTimes = field(init=False)
+    discovery: Discovery = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.facts = StreamFacts(self.name, self.api, self.clock)
+        self.loss = DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
+        self.times = PositionTimes(self.loss, self._views)
+        is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.facts.summary
+        self.discovery = Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
+
+    @property
+    def listing(self) -> Listing:
+        return self.discovery.listing
+
+    def discover(self, expected: Collection[str] = (), *, from_oldest: bool = False) -> Listing:
+        """List the shards anew, and wait until the listing is whole and has those *expected* that are still there."""
+        known = Known(expected=frozenset(expected), from_oldest=from_oldest)
+        return self.discovery.refresh(known, patiently=True)
+
+    def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
+        """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""
+        self.facts.begin_plan(start.created_ms)
+        known = self._known(start, {})
+        if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
+            self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
+
+    def view(self, shard_id: str) -> ShardView:
+        if shard_id not in self._views:
+            pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
+            same = self.facts.see_same_stream
+            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name, same)
+            view.crosses_gaps = self.settings.first_plan_crosses_gaps
+            self._views[shard_id] = view
+        return self._views[shard_id]
+
+    def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
+        """
+        Return the end of the next batch; *start* itself when nothing is new.
+
+        With *targets*, no shard is planned beyond its target, and shards without one are left out.
+        """
+
+        def plan(view: ShardView, begun: Position) -> Position:
+            target = None if targets is None else targets[view.shard_id]
+            try:
+                end = self.loss.plan(view, begun, lambda b: plan_end(view, b, limits), target)
+            except PASSING:
+                return begun  # left for the next plan, so that it holds up no other shard
+            view.crosses_gaps = False
+            return end if target is None else no_further(view, begun, end, target)
+
+        def is_due(shard_id: str) -> bool:
+            is_done = targets is not None and self._is_reached(start, shard_id, targets)
+            return not is_done and self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
+
+        # A run is not over while a target is left.
+        is_last = targets is None or self.has_reached(start, targets)
+        return self._plan(start, plan, is_due, chained=False, keeps_times=is_last)
+
+    def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
+        """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
+
+        def plan(view: ShardView, begun: Position) -> Position:
+            with view.patiently():
+                while True:
+                    try:
+                        return self.loss.plan(view, begun, lambda start: plan_shard(view, start))
+                    except IteratorExpiredError:
+                        continue
+
+        return self._plan(start, plan, lambda _: True, chained=True)
+
+    def targets(self, start: StreamOffset) -> dict[str, Position]:
+        """Return the end of every shard that has something behind *start* now."""
+        tips = self.tip(start).shards.items()
+        return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
+
+    def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
+        left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
+        return all(self._is_reached(start, s, targets) for s in left)
+
+    def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
+        """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
+        now, shards = self.clock.now_s(), self._frontier(start).shards
+        asked = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
+        return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
+
+    def lag_ms(self) -> dict[str, int]:
+        """Return how far behind its tip each shard was when last asked."""
+        return {s: v.millis_behind for s, v in sorted(self._views.items()) if v.millis_behind is not None}
+
+    def _plan(
+        self,
+        start: StreamOffset,
+        plan: Plan,
+        is_due: Callable[[str], bool],
+        *,
+        chained: bool,
+        keeps_times: bool = True,
+    ) -> StreamOffset:
+        """
+        Plan all shards that may be read and are due, and go on with the children of those that turned out empty.
+
+        With *chained*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch without
+        records may be made for the times of positions.
+        """
+        self.refresh(start, patiently=chained)
+        ends: dict[str, Position] = {}
+        frontier = self._frontier(start)
+        while ready := frontier.take(is_due):
+            begun = {s: self._begun(start, ends, s) for s in ready}
+            found = dict(zip(ready, self.run_all(partial(self._plan_shard, begun, plan), ready), strict=True))
+            ends.update((s, end) for s, end in found.items() if end.cut != begun[s].cut)
+            empty = [s for s in ready if self._is_ended(start, s)]
+            ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
+            if self.discovery.lacks_children(ended):
+                self.discovery.refresh(self._known(start, ends), patiently=chained)
+            frontier.move_on(ended if chained else empty)
+        return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
+
+    def _plan_shard(self, begins: Mapping[str, Position], plan: Plan, shard_id: str) -> Position:
+        view, begun = self.view(shard_id), begins[shard_id]
+        try:
+            end = plan(view, begun)
+        except InvalidRequestError:
+            self.facts.see_same_stream()  # says so if the position is one of a stream that was deleted since
+            raise
+        except StreamNotFoundError:
+            self.facts.see_same_stream()  # says so if it is the stream that is gone
+            self.loss.report_gone(view, begun, self.listing.get(shard_id))
+            view.millis_behind = None
+            return Position(ShardEnd())
+        view.promised_ms = self.loss.seen(view, begun).arrived_ms
+        now = self.clock.now_s()
+        if end.cut in (begun.cut, TrimHorizon()):
+            view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
+            return begun
+        view.pace.spend(now)  # the task that reads the range shares the shard's quota
+        end = closed(end, begun) if end.cut == ShardEnd() else self.loss.seen(view, end)
+        return end.as_end_from(begun.cut)
+
+    def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
+        """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
+        return shard_id in self._views and self._views[shard_id].is_ended(start.begun(shard_id).cut)
+
+    def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
+        target = targets.get(shard_id)
+        if target is None or self._is_ended(start, shard_id):
+            return True
+        # A shard may be gone before its target is reached.
+        return start.begun(shard_id).cut in (target.cut, ShardEnd())
+
+    def _frontier(self, start: StreamOffset) -> Frontier:
+        return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
+
+    def _ended(self, start: StreamOffset) -> set[str]:
+        return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
+
+    def _known(self, start: StreamOffset, ends: Mapping[str, Position]) -> Known:
+        ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        named = {*start.shards, *ends, *ended}
+        return Known(named, start.finished() | ended, start.closed() | ended, named)
+
+    def _is_outdated(self, start: StreamOffset) -> bool:
+        readable = {s: self._begun(start, {}, s) for s in self._frontier(start).shards}
+        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in readable.items())
+
+    def _begun(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
+        return self.times.begun(start, ends, shard_id, self.listing)
+
+    def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
+        """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
+        ended, readable = self._ended(start), self._frontier(start).shards
+        seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
+        shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
+        shards.update((s, closed(seen[s], seen[s])) for s in ended)
+        shards.update(ends)
+        needless = find_needless(start.finished() | ended, shards, self.listing)
+        return evolve(start, shards={s: position for s, position in shards.items() if s not in needless})

@@ -1,0 +1,106 @@
+"""Which shard a record goes to: the hash of its key against the hash key ranges of the open shards."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from kinesis_core.errors import StreamNotFoundError, UnavailableError
+from kinesis_core.model.shards import Shard, first_hole
+
+MAX_HASH_KEY = 2**128 - 1
+RANDOM_KEY_CHARS = 16
+_POOL, _ROUNDS = 256, 16
+
+
+def hash_of(partition_key: str, explicit_hash_key: str | None = None) -> int:
+    """Return the hash key by which Kinesis routes a record."""
+    if explicit_hash_key is not None:
+        return int(explicit_hash_key)
+    return int.from_bytes(hashlib.md5(partition_key.encode(), usedforsecurity=False).digest(), "big")
+
+
+@frozen
+class ShardMap:
+    """The shards of a stream as they were listed; a guess, for the stream may have been resharded since."""
+
+    ranges: Mapping[str, tuple[int, int]]
+    """First and last hash key of every shard, open or closed."""
+    _starts: tuple[int, ...]
+    _open: tuple[str, ...]
+
+    @staticmethod
+    def of(shards: Iterable[Shard], stream: str = "") -> ShardMap:
+        """
+        Return the map of a listing of *stream*.
+
+        Raises:
+            StreamNotFoundError: No shard is listed: the stream is being deleted.
+            UnavailableError: The open shards do not cover all hash keys: the listing is older than a reshard.
+        """
+        listed = list(shards)
+        if not listed:
+            raise StreamNotFoundError(
+                f"The stream has no open shard; is it being deleted? [stream={stream}]", "NoOpenShard"
+            )
+        ordered = sorted((shard for shard in listed if shard.is_open), key=lambda shard: shard.hash_start)
+        hole = first_hole(ordered)
+        if hole is not None:
+            raise _incomplete(stream, *hole)
+        return ShardMap(
+            {shard.shard_id: (shard.hash_start, shard.hash_end) for shard in listed},
+            tuple(shard.hash_start for shard in ordered),
+            tuple(shard.shard_id for shard in ordered),
+        )
+
+    def contradicts(self, other: ShardMap) -> bool:
+        """
+        Return whether a shard has other hash keys in *other*: no reshard changes them, so it is of another stream.
+
+        A stream that was made anew with the same shards does not show; nothing that goes by this map goes wrong there.
+        """
+        return any(other.ranges.get(shard_id, keys) != keys for shard_id, keys in self.ranges.items())
+
+    def has_same_open(self, other: ShardMap) -> bool:
+        """Return whether the same shards are open in *other*, with the same hash keys."""
+        return self._open == other._open and self._starts == other._starts
+
+    @property
+    def open_shards(self) -> tuple[str, ...]:
+        """Their ids, by hash key."""
+        return self._open
+
+    def shard_of(self, hash_key: int) -> str:
+        """Return the open shard that takes *hash_key*."""
+        return self._open[bisect_right(self._starts, hash_key) - 1]
+
+    def owns(self, shard_id: str, hash_key: int) -> bool:
+        """Return whether *hash_key* lies in the shard, which is a known one."""
+        first, last = self.ranges[shard_id]
+        return first <= hash_key <= last
+
+
+def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
+    return UnavailableError(
+        f"ListShards names no open shard of stream {stream} for the hash keys {first} to {last}. Rows with these keys "
+        "cannot be sent, because the listing is older than a reshard. Check that the stream is ACTIVE, then start again. "
+        f"[stream={stream}]",
+        "HashKeysNotListed",
+    )
+
+
+def random_keys(rng: random.Random) -> Iterator[str]:
+    """
+    Yield partition keys for records that have none, for ever.
+
+    Each is used a few times before there are new ones: an aggregate holds a key once however many user records have
+    it, and its hash is known.
+    """
+    while True:
+        pool = [f"{rng.getrandbits(64):0{RANDOM_KEY_CHARS}x}" for _ in range(_POOL)]
+        for _ in range(_ROUNDS):
+            yield from pool

@@ -1,0 +1,161 @@
+"""Reads exactly one range of one shard by GetRecords: page after page, each trimmed to the range."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+
+from attrs import define, field, frozen
+
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import Clock
+from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import Page
+from kinesis_core.reading.progress import RangeProgress
+from kinesis_core.reading.record_check import RecordCheck
+
+
+@frozen
+class ReadSettings:
+    """How a range is read. Rates are per shard."""
+
+    max_records_per_fetch: int = 10_000
+    min_fetch_period_s: float = 0.2
+    max_fetch_rate_bytes: float = 2_000_000.0
+    """Bytes a second; Kinesis serves 2 MiB/s per shard to all polling readers together."""
+    threads: int = 16
+    """Chains of one task that are read at once: 16 reach what a core can decode, where a call takes 20 ms."""
+    fail_on_data_loss: bool = True
+
+
+@define
+class RangeReader:
+    """Reads one range. Whatever interrupts it, it goes on behind the last record that it delivered."""
+
+    api: StreamApi
+    range: ShardRange
+    settings: ReadSettings
+    clock: Clock
+    rng: random.Random
+    with_data: bool = True
+    _pace: Pace = field(init=False)
+    progress: RangeProgress = field()
+    _check: RecordCheck = field(init=False)
+    _iterator: str | None = field(default=None, init=False)
+
+    @progress.default
+    def _begin(self) -> RangeProgress:
+        return RangeProgress(self.range, self.settings.fail_on_data_loss)
+
+    def __attrs_post_init__(self) -> None:
+        self._pace = Pace(self.settings.min_fetch_period_s, burst=2)
+        self._check = RecordCheck(
+            self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._pace
+        )
+
+    def pages(self) -> Generator[Page, None, None]:
+        """
+        Yield the pages of the range that have records, in order and trimmed to it.
+
+        Raises:
+            DataLossError: A record that the range names is gone (unless `fail_on_data_loss` is off).
+            ServiceError: Kinesis said no for good.
+        """
+        while not self.progress.is_done:
+            page = self._fetch()
+            if page is None:
+                return
+            was_lost = self.progress.is_lost
+            page.records = self.progress.take(page)
+            if self.progress.is_lost and not was_lost:
+                self._iterator = None
+            self._prove()
+            if page.records:
+                yield page
+
+    def _prove(self) -> None:
+        """See that nothing left the stream before the page came. Only a look made after it can tell."""
+        number = self.progress.to_prove(self.api.now_ms())
+        if number is not None:
+            self.progress.prove(is_left=self._check.is_left(number))
+
+    def _fetch(self) -> Page | None:
+        """Return the next page, None when the shard is gone; wait for the shard's quota, through throttles, and renew the iterator as needed."""
+        while True:
+            self.clock.sleep(self._pace.wait_s(self.clock.now_s()))
+            self._pace.spend(self.clock.now_s())
+            try:
+                page = self._ask()
+            except IteratorExpiredError as error:
+                self._iterator = None
+                self._log_retry("GetRecords", error, 1)
+            except ThrottledError as error:
+                self._pace.throttled(self.clock.now_s(), self.rng)
+                call = "GetShardIterator" if self._iterator is None else "GetRecords"
+                self._log_retry(call, error, self._pace.throttles)
+            except StreamNotFoundError as error:
+                self.progress.lose(f"Kinesis no longer knows the shard ({error})")
+                return None
+            else:
+                self._pace.succeeded()
+                self._pace.rest(
+                    self.clock.now_s() + self._size_bytes(page) / self.settings.max_fetch_rate_bytes
+                )
+                self._iterator = page.next_iterator
+                return page
+
+    def _ask(self) -> Page:
+        shard_id = self.range.shard_id
+        if self._iterator is None:
+            cut = TrimHorizon() if self.progress.is_lost else self.progress.reached
+            self._iterator = self.api.get_iterator(shard_id, cut)
+        limit = self.settings.max_records_per_fetch
+        return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
+
+    def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
+        wait_s = self._pace.wait_s(self.clock.now_s())
+        log_retry(call, error.code, attempt, wait_s, stream=self.range.stream, shard=self.range.shard_id)
+
+    def _size_bytes(self, page: Page) -> int:
+        """Return what counts against the shard's rate: the data, or about as much where it was left undecoded."""
+        if self.with_data:
+            return sum(len(record.data) for record in page.records)
+        return page.body_bytes * 3 // 4  # data is base64
+
+
+@frozen
+class PolledRanges:
+    """How `read_chains` reads each range: by GetRecords, through the door that *api_for* a stream's name returns."""
+
+    api_for: Callable[[str], StreamApi]
+    settings: ReadSettings
+    rng: random.Random
+    with_data: bool = True
+    """Without it the records' data is not decoded."""
+
+    def check(self, shard_range: ShardRange, clock: Clock) -> RecordCheck:
+        """Return what tells whether records of *shard_range* are still in its shard."""
+        pace = Pace(self.settings.min_fetch_period_s, burst=2)
+        return RecordCheck(
+            self.api_for(shard_range.stream),
+            shard_range.stream,
+            shard_range.shard_id,
+            clock,
+            self.rng,
+            pace,
+        )
+
+    def __call__(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+        return self.rest(RangeProgress(shard_range, self.settings.fail_on_data_loss), clock)
+
+    def rest(self, progress: RangeProgress, clock: Clock) -> Generator[Page, None, None]:
+        """Return the pages of what is left of a range."""
+        api = self.api_for(progress.range.stream)
+        reader = RangeReader(
+            api, progress.range, self.settings, clock, self.rng, self.with_data, progress=progress
+        )
+        return reader.pages()

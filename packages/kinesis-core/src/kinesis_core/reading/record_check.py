@@ -1,0 +1,76 @@
+"""Whether a record is still in its shard: the proof that no record after it has left the stream."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define
+
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import Clock
+from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
+from kinesis_core.model.cuts import At
+from kinesis_core.model.records import Page
+
+MAX_EMPTY_PAGES = 50
+"""Empty pages followed from the record's own place before it counts as gone."""
+
+
+@define
+class RecordCheck:
+    """Looks for single records of one shard by GetRecords, two calls each. Kinesis trims a shard from its oldest record on."""
+
+    api: StreamApi
+    stream: str
+    """What logs call it."""
+    shard_id: str
+    clock: Clock
+    rng: random.Random
+    pace: Pace
+
+    def is_left(self, number: int) -> bool:
+        """
+        Return whether record *number* is still in the shard. Throttles are waited out.
+
+        Raises:
+            ServiceError: Kinesis refuses the call for good.
+        """
+        iterator: str | None = None
+        empty = 0
+        while empty < MAX_EMPTY_PAGES:
+            try:
+                iterator = iterator or self._paced_iterator(number)
+                page = self._paced_page(iterator)
+            except IteratorExpiredError:
+                iterator = None
+                continue
+            except ThrottledError as error:
+                self._back_off(error)
+                continue
+            except StreamNotFoundError:
+                return False
+            if not page.is_in_gap:
+                return bool(page.records) and page.records[0].number == number
+            iterator, empty = page.next_iterator, empty + 1
+        return False
+
+    def _paced_iterator(self, number: int) -> str:
+        return self.api.get_iterator(self.shard_id, At(number))
+
+    def _paced_page(self, iterator: str) -> Page:
+        self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
+        self.pace.spend(self.clock.now_s())
+        page = self.api.get_records(iterator, 1, False, self.shard_id)
+        self.pace.succeeded()
+        return page
+
+    def _back_off(self, error: ThrottledError) -> None:
+        now_s = self.clock.now_s()
+        self.pace.throttled(now_s, self.rng)
+        wait_s = self.pace.wait_s(now_s)
+        log_retry(
+            "GetRecords", error.code, self.pace.throttles, wait_s, stream=self.stream, shard=self.shard_id
+        )
+        self.clock.sleep(wait_s)

@@ -1,0 +1,77 @@
+"""The consumer that a plain Python program reads one stream through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
+from kinesis_core.aws.subscription_clients import open_consumers, open_subscriptions
+from kinesis_core.clock import Clock
+from kinesis_core.errors import OptionError
+from kinesis_core.model.ranges import Chain, ShardRange
+from kinesis_core.model.records import Page
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.consumers import check_permission, find_consumer, remove_consumer
+from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.polling import PolledRanges
+from kinesis_core.reading.settings import FanOutSettings
+
+
+@frozen
+class StreamConsumer:
+    """An ACTIVE consumer of a stream; `close` removes it if it went by its name and is not to be kept."""
+
+    consumer: Consumer
+    settings: FanOutSettings
+    removes: bool
+    _consumers: ConsumerApi
+    _subscriptions: SubscribeApi
+
+    @staticmethod
+    def open(
+        connection: ConnectionOptions,
+        stream_arn: str,
+        name_or_arn: str,
+        keeps: bool,
+        settings: FanOutSettings,
+        clock: Clock,
+    ) -> StreamConsumer:
+        """
+        Find or register the consumer of the stream in *connection*, and wait until it is ACTIVE.
+
+        Raises:
+            OptionError: The ARN is that of another stream's consumer, or what HTTP/2 takes is not installed.
+            ServiceError: It cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
+        """
+        is_arn = name_or_arn.startswith("arn:")
+        if is_arn and name_or_arn.partition("/consumer/")[0] != stream_arn:
+            raise OptionError(
+                f"'consumer' accepts a name, or the ARN of a consumer of {stream_arn}; got '{name_or_arn}'."
+            )
+        ref: StreamRef = connection.streams[0]
+        consumers = open_consumers(connection, ref)
+        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keeps=keeps)
+        removes = not (is_arn or keeps)
+        try:
+            subscriptions = open_subscriptions(connection, ref, found.arn, settings.over_http2)
+            check_permission(subscriptions)
+        except BaseException:
+            if removes:
+                remove_consumer(consumers, found)
+            raise
+        return StreamConsumer(found, settings, removes, consumers, subscriptions)
+
+    def read(
+        self, chains: Sequence[Chain], polled: PolledRanges, clock: Clock
+    ) -> Iterator[tuple[ShardRange, Page]]:
+        """Yield the pages of all *chains* as `read_chains` does; *polled* reads what subscriptions leave over."""
+        ranges = FanOutRanges(lambda _: self._subscriptions, polled, self.settings, polled.rng)
+        yield from read_chains(chains, ranges, polled.settings.threads, clock)
+        ranges.log_polled()
+
+    def close(self) -> None:
+        if self.removes:
+            remove_consumer(self._consumers, self.consumer)

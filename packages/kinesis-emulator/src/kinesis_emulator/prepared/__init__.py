@@ -1,6 +1,0 @@
-"""A Kinesis for benchmarks: it answers what was written beforehand, so that its own work hardly shows up."""
-
-from kinesis_emulator.prepared.process import PreparedKinesis
-from kinesis_emulator.prepared.stream import PreparedStream
-
-__all__ = ["PreparedKinesis", "PreparedStream"]

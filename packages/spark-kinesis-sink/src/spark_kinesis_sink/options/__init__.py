@@ -1,0 +1,1 @@
+"""The options of the sink, declared once, and parsed into settings."""

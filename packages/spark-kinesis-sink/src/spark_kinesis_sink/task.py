@@ -1,0 +1,90 @@
+"""What runs in Spark's tasks: the rows of one partition go to their streams, and the task ends when all are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from pyspark.sql.datasource import WriterCommitMessage
+
+from kinesis_core.errors import InvalidRecordError, PutError
+from kinesis_core.for_spark import freeze_heap, plain_errors
+from kinesis_core.options import StreamRef
+from kinesis_core.producing import Producer, Totals
+from spark_kinesis_sink.columns import Columns
+from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.rows import Block, blocks_of_batches, blocks_of_rows
+from spark_kinesis_sink.task_producers import TaskProducers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@frozen
+class Written(WriterCommitMessage):
+    """What a task tells the driver when all its rows are in the stream."""
+
+    totals: Totals
+
+
+@frozen
+class WriteTask:
+    """Writes partitions. It is pickled with every task, so it is small: options, and places of columns."""
+
+    options: SinkOptions
+    columns: Columns
+
+    def write_batches(self, batches: Iterable[pa.RecordBatch]) -> Written:
+        """Write Arrow record batches."""
+        return self._write(blocks_of_batches(batches, self.columns))
+
+    def write_rows(self, rows: Iterable[Sequence[Any]]) -> Written:
+        """Write rows."""
+        return self._write(blocks_of_rows(rows, self.columns))
+
+    def _write(self, blocks: Iterable[Block]) -> Written:
+        if self.options.freeze_worker_heap:
+            freeze_heap()
+        with plain_errors(), TaskProducers(self.options) as producers:
+            rows = put_blocks(blocks, producers, self.options.stream)
+            totals = producers.flush()
+            check_written(rows, totals)
+            return Written(totals)
+
+
+def check_written(rows: int, totals: Totals) -> None:
+    """See that every row is accounted for: a mistake of ours must not become a batch that lacks some."""
+    if totals.user_records != rows:
+        raise PutError(
+            f"{rows} rows were put, and {totals.user_records} are known to be in the stream. The task fails, so that "
+            "Spark writes them again. This is a bug: please report it, with the log.",
+            {"Unaccounted": rows - totals.user_records},
+        )
+
+
+def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: StreamRef | None) -> int:
+    """
+    Put all rows of *blocks* to *stream*, or, if it is None, to the stream that each of them names; return how many.
+
+    Raises:
+        InvalidRecordError: A row cannot be written; it says which of the task's rows.
+        PutError: Something that was put before cannot be written.
+    """
+    rows = 0
+    for block in blocks:
+        rows += len(block.data)
+        if stream is not None:
+            _put(block, producers.get(stream))
+            continue
+        for name, part in block.by_stream():
+            _put(part, producers.get(StreamRef(name)))
+    return rows
+
+
+def _put(block: Block, producer: Producer) -> None:
+    try:
+        producer.put_columns(block.data, block.partition_keys, block.explicit_hash_keys)
+    except InvalidRecordError as error:
+        row = block.row(error.row)
+        raise InvalidRecordError(f"{error} In the task it is row {row}, counted from 0.", row) from None

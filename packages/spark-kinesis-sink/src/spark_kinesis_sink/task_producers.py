@@ -1,0 +1,86 @@
+"""Producers that live as long as a Python worker of Spark does: connections and the shard map outlast a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from types import TracebackType
+
+from kinesis_core.aws.clients import find_session
+from kinesis_core.options import StreamRef
+from kinesis_core.producing import Producer, Totals
+from spark_kinesis_sink.options.sink_options import SinkOptions
+
+MOST_OPEN = 16
+"""Where rows name their stream, a task writes to so many at once; each producer has threads and a buffer."""
+
+Key = tuple[object, SinkOptions, StreamRef]
+OpenProducer = Callable[[SinkOptions, StreamRef], Producer]
+
+_idle: dict[Key, Producer] = {}
+"""Producers with nothing in them, the least recently used first. A forked process has sessions of its own."""
+
+
+def open_producer(options: SinkOptions, stream: StreamRef) -> Producer:
+    """Return a new producer."""
+    return Producer.connect(options.connection, stream, options.producer)
+
+
+class TaskProducers:
+    """
+    The producers of one task: a context manager that keeps them for the next task when this one ends well.
+
+    After an error they are thrown away with all they hold: the task fails, and Spark runs it again from its first row.
+    """
+
+    def __init__(
+        self,
+        options: SinkOptions,
+        open_producer: OpenProducer = open_producer,
+        idle: MutableMapping[Key, Producer] = _idle,
+    ) -> None:
+        self._options = options
+        self._session = find_session(options.connection)
+        self._open_producer = open_producer
+        self._idle = idle
+        self._open: dict[StreamRef, Producer] = {}
+        self._totals = Totals()
+
+    def __enter__(self) -> TaskProducers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for producer in self._open.values():
+            producer.abort()
+        self._open.clear()
+
+    def get(self, stream: StreamRef) -> Producer:
+        """Return the producer for *stream*; the one that was idle longest gives way when too many are open."""
+        producer = self._open.pop(stream, None)
+        if producer is None:
+            if len(self._open) >= MOST_OPEN:
+                self._finish(next(iter(self._open)))
+            producer = self._idle.pop(self._key(stream), None) or self._open_producer(self._options, stream)
+        self._open[stream] = producer
+        return producer
+
+    def flush(self) -> Totals:
+        """
+        Wait until everything is in the streams, and return what the task did.
+
+        Raises:
+            PutError: Something cannot be written.
+        """
+        for stream in list(self._open):
+            self._finish(stream)
+        return self._totals
+
+    def _finish(self, stream: StreamRef) -> None:
+        self._totals += self._open[stream].flush()
+        self._idle[self._key(stream)] = self._open.pop(stream)
+        while len(self._idle) > MOST_OPEN:
+            self._idle.pop(next(iter(self._idle))).close()
+
+    def _key(self, stream: StreamRef) -> Key:
+        return (self._session, self._options, stream)

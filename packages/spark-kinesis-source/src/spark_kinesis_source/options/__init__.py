@@ -1,0 +1,1 @@
+"""The options of the source, declared once, and parsed into settings."""

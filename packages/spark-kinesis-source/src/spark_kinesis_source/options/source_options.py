@@ -1,0 +1,244 @@
+"""What `spark.readStream.format("kinesis")` and `spark.read.format("kinesis")` are told, as checked values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kinesis_core.errors import OptionError
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.options import (
+    ConnectionOptions,
+    EndingPosition,
+    Option,
+    OptionTable,
+    StartingPosition,
+    Values,
+    begins_inside_aggregates,
+    position_in,
+    region_notes,
+)
+from kinesis_core.options.catalog import (
+    COMMON_OPTIONS,
+    COMMON_UNSUPPORTED,
+    FREEZE_WORKER_HEAP,
+    SPARK_OPTIONS,
+)
+from spark_kinesis_source.fan_out import FanOutOptions, list_idle
+from spark_kinesis_source.options.batches import (
+    BATCH_OPTIONS,
+    MAX_BYTES_PER_BATCH,
+    MAX_BYTES_PER_SHARD,
+    MAX_PARTITIONS,
+    MAX_RECORDS_PER_SHARD,
+    MAX_TRIGGER_DELAY,
+    MIN_RECORDS_PER_TRIGGER,
+    PLANNING_THREADS,
+    SHARD_DISCOVERY_INTERVAL,
+    SHARDS_PER_TASK,
+)
+from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS
+from spark_kinesis_source.options.fetching import (
+    ADD_IDLE_TIME,
+    DEAGGREGATE,
+    FETCHING_OPTIONS,
+    IDLE_TIME,
+    MAX_FETCH_RATE,
+    MAX_RECORDS_PER_FETCH,
+    MIN_FETCH_PERIOD,
+)
+from spark_kinesis_source.options.foreign import READING_UNNEEDED
+from spark_kinesis_source.options.positions import (
+    ENDING_POSITION,
+    FAIL_ON_DATA_LOSS,
+    POSITION_OPTIONS,
+    STARTING_POSITION,
+    TRIM_HORIZON_MARGIN,
+)
+from spark_kinesis_source.options.publishing import (
+    DYNAMODB_ENDPOINT_URL,
+    DYNAMODB_TABLE_NAME,
+    METADATA_COMMITTER_TYPE,
+    PUBLISHING_OPTIONS,
+)
+
+SOURCE_OPTIONS = OptionTable(
+    options=COMMON_OPTIONS
+    + POSITION_OPTIONS
+    + BATCH_OPTIONS
+    + FETCHING_OPTIONS
+    + FAN_OUT_OPTIONS
+    + PUBLISHING_OPTIONS,
+    unsupported=COMMON_UNSUPPORTED,
+    unneeded=READING_UNNEEDED,
+    let_through=SPARK_OPTIONS,
+)
+
+_LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
+
+
+@frozen
+class LeaseTableOptions:
+    """Where progress is published to."""
+
+    name: str
+    endpoint_url: str | None = None
+
+
+@frozen
+class SourceOptions:
+    """Everything that a source is told. It pickles, and its repr shows no secret."""
+
+    connection: ConnectionOptions
+    starting_position: StartingPosition
+    """Where a streaming query begins."""
+    batch_starting_position: StartingPosition
+    """The same for a batch read, which begins with the oldest record when the user does not say: from LATEST it
+    would always be empty."""
+    ending_position: EndingPosition
+    fail_on_data_loss: bool
+    trim_horizon_margin_s: float
+    max_records_per_shard: int
+    max_bytes_per_shard: int | None
+    max_bytes_per_batch: int | None
+    has_explicit_limit: bool
+    """Whether the user set one of the three bounds above."""
+    min_records_per_trigger: int
+    max_trigger_delay_s: float
+    max_records_per_fetch: int
+    min_fetch_period_s: float
+    max_fetch_rate_bytes: float
+    """Bytes a second and shard."""
+    shards_per_task: int | None
+    max_partitions: int | None
+    shard_discovery_interval_s: float
+    planning_threads: int
+    deaggregate: bool
+    freeze_worker_heap: bool
+    fan_out: FanOutOptions | None
+    """None when the streams are polled."""
+    lease_table: LeaseTableOptions | None
+    """None when nothing is published."""
+    notes: tuple[str, ...] = field(default=(), eq=False)
+    """A line for the log for each option that was accepted and is not needed, or counts as something else."""
+
+    @staticmethod
+    def parse(given: Mapping[str, object]) -> SourceOptions:
+        """
+        Return what *given*, the options as Spark hands them over, say; calls nothing over the network.
+
+        Raises:
+            OptionError: A name is unknown or not supported, a value is outside its domain, options contradict each
+                other, or the stream or region is missing.
+        """
+        values = SOURCE_OPTIONS.read(given)
+        connection = ConnectionOptions.from_values(values, endpoint_goes_first=True)
+        _check_together(values, connection)
+        start = values[STARTING_POSITION]
+        min_fetch_period_s, idle_notes = _read_fetch_period(values)
+        lease_table, lease_notes = _read_lease_table(values, connection)
+        return SourceOptions(
+            connection=connection,
+            starting_position=start,
+            batch_starting_position=start if values.is_given(STARTING_POSITION) else TrimHorizon(),
+            ending_position=values[ENDING_POSITION],
+            fail_on_data_loss=values[FAIL_ON_DATA_LOSS],
+            trim_horizon_margin_s=values[TRIM_HORIZON_MARGIN],
+            max_records_per_shard=values[MAX_RECORDS_PER_SHARD],
+            max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
+            max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],
+            has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
+            min_records_per_trigger=values[MIN_RECORDS_PER_TRIGGER],
+            max_trigger_delay_s=values[MAX_TRIGGER_DELAY],
+            max_records_per_fetch=values[MAX_RECORDS_PER_FETCH],
+            min_fetch_period_s=min_fetch_period_s,
+            max_fetch_rate_bytes=values[MAX_FETCH_RATE],
+            shards_per_task=values[SHARDS_PER_TASK],
+            max_partitions=values[MAX_PARTITIONS],
+            shard_discovery_interval_s=values[SHARD_DISCOVERY_INTERVAL],
+            planning_threads=values[PLANNING_THREADS],
+            deaggregate=values[DEAGGREGATE],
+            freeze_worker_heap=values[FREEZE_WORKER_HEAP],
+            fan_out=FanOutOptions.from_values(values, connection),
+            lease_table=lease_table,
+            notes=values.notes
+            + region_notes(values, connection)
+            + idle_notes
+            + list_idle(values)
+            + lease_notes,
+        )
+
+    def for_batch_read(self) -> SourceOptions:
+        """Return the options of spark.read, which polls: subscriptions are for those who come back for more."""
+        if self.fan_out is None:
+            return self
+        note = f"Option '{CONSUMER_TYPE.name}' does not count: a batch read is polled."
+        return evolve(self, fan_out=None, notes=(*self.notes, note))
+
+    def bound_bytes(self, shards: int) -> int | None:
+        """Return how many bytes a micro-batch over *shards* shards may take from each; None for no bound."""
+        bounds = [] if self.max_bytes_per_shard is None else [self.max_bytes_per_shard]
+        if self.max_bytes_per_batch is not None:
+            bounds.append(max(1, self.max_bytes_per_batch // max(1, shards)))
+        return min(bounds, default=None)
+
+
+def _check_together(values: Values, connection: ConnectionOptions) -> None:
+    """Refuse options that are each good and contradict each other."""
+    if values.is_given(SHARDS_PER_TASK) and values.is_given(MAX_PARTITIONS):
+        raise OptionError(
+            f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} exclude each other. Keep one of them."
+        )
+    streams = [ref.label for ref in connection.streams]
+    for option in (STARTING_POSITION, ENDING_POSITION):
+        for stream in streams:
+            position_in(stream, streams, values[option], values.label(option))
+    if not values[DEAGGREGATE] and begins_inside_aggregates(values[STARTING_POSITION]):
+        raise OptionError(
+            f"{values.label(STARTING_POSITION)} begins inside an aggregate, some of whose user records were read before; "
+            f"{values.label(DEAGGREGATE)} must be true for the rest of them."
+        )
+
+
+def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
+    """Return the least time between two fetches, which qubole's users say with a switch and an idle time."""
+    if not values[ADD_IDLE_TIME]:
+        unused = values.is_given(IDLE_TIME)
+        reason = f"is accepted and not needed: '{ADD_IDLE_TIME.name}' is not true."
+        return values[MIN_FETCH_PERIOD], (f"{values.label(IDLE_TIME)} {reason}",) if unused else ()
+    period_s = values[IDLE_TIME]
+    if values.is_given(MIN_FETCH_PERIOD) and values[MIN_FETCH_PERIOD] != period_s:
+        raise OptionError(
+            f"{values.label(MIN_FETCH_PERIOD)} and {values.label(ADD_IDLE_TIME)} set the same thing to different "
+            f"values ({values[MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
+        )
+    return period_s, ()
+
+
+def _read_lease_table(
+    values: Values, connection: ConnectionOptions
+) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
+    """Return where to publish to, if anywhere, and a line for each option that does not count."""
+    if values[METADATA_COMMITTER_TYPE]:
+        name = values[DYNAMODB_TABLE_NAME] or _default_table(values, connection)
+        return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
+    given: list[Option[Any]] = [
+        option
+        for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)
+        if values.is_given(option)
+    ]
+    reason = "is accepted and not needed: Spark's checkpoint holds all progress."
+    return None, tuple(f"{values.label(option)} {reason}" for option in given)
+
+
+def _default_table(values: Values, connection: ConnectionOptions) -> str:
+    """Return what the awslabs connector calls the table."""
+    if len(connection.streams) > 1:
+        raise OptionError(
+            f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it "
+            "when there are several streams."
+        )
+    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] else None
+    return f"kdsc_{connection.region}_{connection.streams[0].name}" + (f"_{consumer}" if consumer else "")

@@ -1,0 +1,117 @@
+"""
+What the readers of spark.readStream share: the driver's half of a streaming query.
+
+Spark makes one in a process of its own that lives as long as the query, and another for each pickled copy of
+`read`. So making one costs nothing and calls nobody; the planner comes with the first question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from kinesis_core.clock import SteadyClock, SystemClock
+from kinesis_core.for_spark import plain_errors
+from kinesis_core.leases.publisher import LeasePublisher
+from kinesis_core.model.offsets import Offset
+from kinesis_core.planning.batch_gate import BatchGate
+from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.planner import Planner
+from spark_kinesis_source.fan_out import Consumers
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.partitions import ShardPartition, split
+from spark_kinesis_source.planner_factory import open_planner, open_publisher
+from spark_kinesis_source.task import ReadTask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Json = dict[str, Any]
+
+
+class StreamReader(DataSourceStreamReader):
+    """What the readers for all versions of Spark share; they differ in `latestOffset`."""
+
+    may_be_planned_once: ClassVar[bool]
+    """Whether a run may consist of one bounded batch."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self.options = options
+        self._task = ReadTask.of(options, columns)
+        self._opened: Planner | None = None
+        self._gate: BatchGate | None = None
+        self._ahead: PlanAhead | None = None
+        self._publisher: LeasePublisher | None = None
+        self._consumers: Consumers | None = None
+        self._initial: Offset | None = None
+
+    @property
+    def planner(self) -> Planner:
+        if self._opened is None:
+            planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
+            self._publisher = open_publisher(self.options)
+            if self.options.fan_out is not None:
+                self._consumers = Consumers(self.options.connection, self.options.fan_out)
+            self._opened = planner
+        return self._opened
+
+    @property
+    def gate(self) -> BatchGate:
+        """Which holds batches back that are too small, if the user wants that."""
+        if self._gate is None:
+            minimum, delay_s = self.options.min_records_per_trigger, self.options.max_trigger_delay_s
+            self._gate = BatchGate(self.planner, minimum, delay_s, SteadyClock())
+        return self._gate
+
+    @property
+    def plans(self) -> PlanAhead:
+        """Batch after batch; while Spark processes one, this process has nothing else to do than to plan the next."""
+        if self._ahead is None:
+            self._ahead = PlanAhead(self.gate, SystemClock())
+        return self._ahead
+
+    def resolve_initial_offset(self) -> Offset:
+        # Spark asks twice in a query's first run, and LATEST must mean the same place both times.
+        if self._initial is None:
+            self._initial = self.planner.initial_offset(self.options.starting_position)
+        return self._initial
+
+    @plain_errors()
+    def initialOffset(self) -> Json:
+        return self.resolve_initial_offset().to_json()
+
+    @plain_errors()
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
+        chains = self.planner.chains(Offset.from_json(start), Offset.from_json(end))
+        arns = None if self._consumers is None else self._consumers.arns
+        return [*split(chains, self.options.shards_per_task, self.options.max_partitions, arns)]
+
+    def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
+        return self._task.read(partition)
+
+    @plain_errors()
+    def commit(self, end: Json) -> None:
+        """Publish progress to those who want it; Spark's checkpoint holds it already."""
+        self.publish(Offset.from_json(end))
+
+    def publish(self, reached: Offset) -> None:
+        """
+        Publish that everything before *reached* has been processed, if the user wants that.
+
+        Spark commits a batch when it has planned the next one, on an idle stream hours later. But it plans from the
+        end of a batch once that is done, so that is when the readers publish it.
+        """
+        if self._publisher is not None:
+            self._publisher.publish(reached)
+
+    def stop(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+        if self._opened is not None:
+            self._opened.close()
+        if self._publisher is not None:
+            self._publisher.close()
+        if self._consumers is not None:
+            self._consumers.remove()

@@ -1,0 +1,104 @@
+"""What runs in Spark's tasks: the ranges of one partition as Arrow record batches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from pyspark import TaskContext
+
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.clock import SystemClock
+from kinesis_core.for_spark import freeze_heap, plain_errors
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.settings import FanOutSettings
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.partitions import ShardPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kinesis_core.aws.consumer_api import SubscribeApi
+    from kinesis_core.reading.fan_out import FanOutRanges
+
+
+@frozen
+class ReadTask:
+    """Reads partitions. It is pickled with every task, so it is small: options, and names of columns."""
+
+    connection: ConnectionOptions
+    settings: ReadSettings
+    fan_out: FanOutSettings | None
+    columns: tuple[str, ...]
+    deaggregate: bool
+    freezes_heap: bool
+
+    @staticmethod
+    def of(options: SourceOptions, columns: tuple[str, ...]) -> ReadTask:
+        settings = ReadSettings(
+            max_records_per_fetch=options.max_records_per_fetch,
+            min_fetch_period_s=options.min_fetch_period_s,
+            max_fetch_rate_bytes=options.max_fetch_rate_bytes,
+            fail_on_data_loss=options.fail_on_data_loss,
+        )
+        fan_out = None if options.fan_out is None else options.fan_out.settings
+        return ReadTask(
+            options.connection, settings, fan_out, columns, options.deaggregate, options.freeze_worker_heap
+        )
+
+    def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
+        """Yield one record batch for each page, those of related shards in order."""
+        # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
+        from kinesis_core.arrow import BatchBuilder
+
+        if self.freezes_heap:
+            freeze_heap()
+        names = {ref.label: ref.name for ref in self.connection.streams}
+        builder = BatchBuilder(self.columns, self.deaggregate)
+        with plain_errors():
+            polled = PolledRanges(self._open, self.settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
+            fanned_out = self._fan_out(partition.consumers, polled)
+            for read, page in read_chains(
+                partition.chains, fanned_out or polled, self.settings.threads, SystemClock()
+            ):
+                yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
+
+            if fanned_out is not None:
+                fanned_out.log_polled()
+
+    def _open(self, stream: str) -> StreamApi:
+        return open_stream(self.connection, self._ref(stream))
+
+    def _ref(self, stream: str) -> StreamRef:
+        return next(ref for ref in self.connection.streams if ref.label == stream)
+
+    def _fan_out(self, consumers: Mapping[str, str], polled: PolledRanges) -> FanOutRanges | None:
+        """
+        Return how to read through *consumers*; None when there are none, or this task is to poll.
+
+        Of a task that Spark runs again or twice at once, only the first attempt subscribes: a second subscription
+        would take the shard from a first one that may still be reading.
+        """
+        settings = self.fan_out
+        if settings is None or not consumers or (settings.falls_back and _attempt() > 0):
+            return None
+        from kinesis_core.aws.subscription_clients import open_subscriptions
+        from kinesis_core.reading.fan_out import FanOutRanges
+
+        def subscriptions(stream: str) -> SubscribeApi:
+            return open_subscriptions(
+                self.connection, self._ref(stream), consumers[stream], settings.over_http2
+            )
+
+        return FanOutRanges(subscriptions, polled, settings, polled.rng)
+
+
+def _attempt() -> int:
+    """Return how often Spark has started this task before; 0 outside of Spark."""
+    context = TaskContext.get()
+    return 0 if context is None else context.attemptNumber()

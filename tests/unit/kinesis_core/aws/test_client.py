@@ -1,0 +1,430 @@
+"""The door to AWS: what goes over the wire, and what comes back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from email.utils import formatdate, parsedate_to_datetime
+from typing import Any
+
+import botocore.exceptions as boto
+import pytest
+from attrs import evolve
+
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.retry import RetryBudget, RetryPolicy
+from kinesis_core.errors import (
+    AccessDeniedError,
+    InvalidRequestError,
+    IteratorExpiredError,
+    MalformedAnswerError,
+    ServiceError,
+    StreamNotFoundError,
+    ThrottledError,
+    UnavailableError,
+)
+from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.shards import Shard
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import StaticKeys
+from support.canned import REQUEST_ID, Canned
+from support.fake_stream import FakeClock
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+SECRET = "do-not-tell"
+PAGE = {"Records": [], "NextShardIterator": "next", "MillisBehindLatest": 0}
+ITERATOR = {"ShardIterator": "iterator"}
+SUMMARY = {
+    "StreamDescriptionSummary": {
+        "StreamName": "orders",
+        "StreamARN": ARN,
+        "StreamStatus": "ACTIVE",
+        "StreamCreationTimestamp": 1780000000.123,
+        "RetentionPeriodHours": 48,
+        "EnhancedMonitoring": [],
+        "OpenShardCount": 1,
+    }
+}
+RETRIES = 2
+AT_ONCE = RetryPolicy(RETRIES, 0.0, 0.0)
+"""Without waits, and so without patience."""
+
+
+def shard_json(shard_id: str, **more: Any) -> dict[str, Any]:
+    return {
+        "ShardId": shard_id,
+        "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": str(2**128 - 1)},
+        "SequenceNumberRange": {"StartingSequenceNumber": "5"},
+        **more,
+    }
+
+
+@pytest.fixture
+def canned() -> Canned:
+    return Canned()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def make_api(canned: Canned, clock: FakeClock, arn: str | None = None) -> BotoStreamApi:
+    ref = StreamRef("orders", arn)
+    connection = ConnectionOptions(
+        (ref,), "eu-west-1", f"http://127.0.0.1:9/{id(canned)}", StaticKeys("AKIAEXAMPLE", SECRET)
+    )
+    opened = open_stream(connection, ref)
+    canned.serve(opened.client)
+    return evolve(opened, policy=AT_ONCE, clock=clock, rng=random.Random(0), budget=RetryBudget())
+
+
+@pytest.fixture
+def api(canned: Canned, clock: FakeClock) -> BotoStreamApi:
+    return make_api(canned, clock)
+
+
+Ask = Callable[[BotoStreamApi], Any]
+CALLS: dict[str, tuple[Ask, Any]] = {
+    "DescribeStreamSummary": (lambda api: api.describe(), SUMMARY),
+    "ListShards": (lambda api: api.list_shards(), {"Shards": []}),
+    "GetShardIterator": (lambda api: api.get_iterator("shardId-1", TrimHorizon()), ITERATOR),
+    "GetRecords": (lambda api: api.get_records("iterator", 10), PAGE),
+}
+every_call = pytest.mark.parametrize("action", CALLS)
+
+
+# Requests
+
+
+@every_call
+def test_calls_name_the_stream_as_the_user_did(action: str, canned: Canned, clock: FakeClock) -> None:
+    """A stream given by ARN goes by it on every call; one given by name where the call takes a name."""
+    ask, good = CALLS[action]
+    for arn, expected in ((ARN, {"StreamARN": ARN}), (None, {"StreamName": "orders"})):
+        canned.answer(good)
+        ask(make_api(canned, clock, arn))
+        asked, params = canned.asked.pop()
+        named = {key: value for key, value in params.items() if key in {"StreamARN", "StreamName"}}
+        assert asked == action
+        assert named == (expected if action != "GetRecords" or arn else {})
+
+
+@pytest.mark.parametrize(
+    ("cut", "params"),
+    [
+        (TrimHorizon(), {"ShardIteratorType": "TRIM_HORIZON"}),
+        (At(7), {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": "7"}),
+        (
+            After(10**55),
+            {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "1" + "0" * 55},
+        ),
+        (AtTimestamp(1790000000000), {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 1790000000}),
+    ],
+)
+def test_each_cut_has_its_iterator(
+    cut: Cut, params: dict[str, Any], api: BotoStreamApi, canned: Canned
+) -> None:
+    """Every cut that something can lie behind becomes the iterator type that reads from it."""
+    canned.answer(ITERATOR)
+    assert api.get_iterator("shardId-1", cut) == "iterator"
+    assert canned.asked == [("GetShardIterator", {"StreamName": "orders", "ShardId": "shardId-1", **params})]
+
+
+@pytest.mark.parametrize("epoch_ms", [1790000000001, 1790000000345, 1790000000999, 1])
+def test_timestamps_are_sent_to_the_millisecond(epoch_ms: int, api: BotoStreamApi, canned: Canned) -> None:
+    """A time reaches Kinesis with its milliseconds, unrounded."""
+    canned.answer(ITERATOR)
+    api.get_iterator("shardId-1", AtTimestamp(epoch_ms))
+    assert round(canned.asked[0][1]["Timestamp"] * 1000, 3) == epoch_ms
+
+
+def test_nothing_lies_behind_the_end_of_a_shard(api: BotoStreamApi, canned: Canned) -> None:
+    """No iterator can be asked for at a shard's end."""
+    with pytest.raises(ValueError, match="end of a shard"):
+        api.get_iterator("shardId-1", ShardEnd())
+    assert canned.asked == []
+
+
+def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> None:
+    """Further pages are asked for by NextToken and nothing beside it, and all of them make one list."""
+    for n in range(3):
+        canned.answer({"Shards": [shard_json(f"shardId-{n}")], **({"NextToken": f"t{n}"} if n < 2 else {})})
+    shards = make_api(canned, clock, ARN).list_shards()
+    assert [shard.shard_id for shard in shards] == ["shardId-0", "shardId-1", "shardId-2"]
+    assert [params for _, params in canned.asked] == [
+        {"StreamARN": ARN, "MaxResults": 10_000},
+        {"NextToken": "t0"},
+        {"NextToken": "t1"},
+    ]
+
+
+def test_open_shards_are_asked_for_alone(api: BotoStreamApi, canned: Canned) -> None:
+    """Where closed ones do not matter, Kinesis leaves them out."""
+    canned.answer({"Shards": []})
+    api.list_shards(only_open=True)
+    assert canned.asked[0][1]["ShardFilter"] == {"Type": "AT_LATEST"}
+
+
+# Answers
+
+
+def test_a_shard_as_listed(api: BotoStreamApi, canned: Canned) -> None:
+    """Lineage, hash keys and numbers of a shard arrive as they are; those of open and first shards are absent."""
+    numbers = {"StartingSequenceNumber": "5", "EndingSequenceNumber": "0"}
+    merged = {"ParentShardId": "a", "AdjacentParentShardId": "b", "SequenceNumberRange": numbers}
+    canned.answer({"Shards": [shard_json("c", **merged), shard_json("d")]})
+    assert api.list_shards() == [
+        Shard("c", "a", "b", 0, 2**128 - 1, 5, 0),
+        Shard("d", None, None, 0, 2**128 - 1, 5, None),
+    ]
+
+
+def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
+    """The summary has the creation time in milliseconds, which tells a recreated stream apart."""
+    canned.answer(SUMMARY)
+    summary = api.describe()
+    assert (summary.name, summary.arn, summary.status) == ("orders", ARN, "ACTIVE")
+    assert (summary.created_ms, summary.retention_hours) == (1780000000123, 48)
+
+
+@pytest.mark.parametrize("strategy", [None, "USER_PARTITION_KEY", "AUTO", "SOMETHING_NEW"])
+def test_who_chooses_the_shards(strategy: str | None, api: BotoStreamApi, canned: Canned) -> None:
+    """Kinesis does with AUTO alone, whatever botocore knows of it; provisioned streams have no strategy."""
+    reported = {} if strategy is None else {"RecordDistributionStrategy": strategy}
+    canned.answer({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
+    assert api.describe().is_auto_distributed == (strategy == "AUTO")
+
+
+def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:
+    """GetRecords' body does not go through botocore's parser, and payloads are left out on request."""
+    record = {"SequenceNumber": "5", "Data": "eA==", "PartitionKey": "k"}
+    for with_data, data in ((True, b"x"), (False, b"")):
+        canned.answer({**PAGE, "Records": [record]})
+        page = api.get_records("iterator", 10, with_data)
+        assert [(r.number, r.data) for r in page.records] == [(5, data)]
+    assert canned.asked[0] == ("GetRecords", {"ShardIterator": "iterator", "Limit": 10})
+
+
+def test_answers_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> None:
+    """The Date header of an answer bounds the service's clock, whatever ours says."""
+    date = "Sat, 21 Nov 2026 01:13:43 GMT"
+    canned.answer(SUMMARY, date=date)
+    api.describe()
+    assert api.now_ms() == parsedate_to_datetime(date).timestamp() * 1000
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind", "advice"),
+    [
+        ("ResourceNotFoundException", 400, StreamNotFoundError, "Check streamName or streamARN"),
+        ("ExpiredIteratorException", 400, IteratorExpiredError, ""),
+        ("ProvisionedThroughputExceededException", 400, ThrottledError, "Other consumers use up the quota"),
+        ("LimitExceededException", 400, ThrottledError, "quota"),
+        ("ThrottlingException", 400, ThrottledError, "quota"),
+        ("KMSThrottlingException", 400, ThrottledError, "quota"),
+        ("InvalidArgumentException", 400, InvalidRequestError, ""),
+        ("ValidationException", 400, InvalidRequestError, ""),
+        ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
+        ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
+        ("UnrecognizedClientException", 400, AccessDeniedError, "give other credentials"),
+        ("ExpiredTokenException", 400, AccessDeniedError, "Keys that are given are never refreshed"),
+        ("InvalidSignatureException", 403, AccessDeniedError, "the clock of the machine"),
+        ("IncompleteSignatureException", 403, AccessDeniedError, "Check the secret key"),
+        ("com.amazon.coral.service#AccessDeniedException", 400, AccessDeniedError, "credentials"),
+        ("InternalFailure", 500, UnavailableError, "Check endpointUrl"),
+        ("ServiceUnavailable", 503, UnavailableError, "Check endpointUrl"),
+        ("NobodyKnowsThisException", 400, ServiceError, ""),
+    ],
+)
+def test_each_code_has_its_class(
+    code: str, status: int, kind: type[ServiceError], advice: str, api: BotoStreamApi, canned: Canned
+) -> None:
+    """An error of Kinesis becomes ours; the message has code, status, request id, words, advice and place."""
+    for _ in range(RETRIES + 1):
+        canned.refuse(code, "It will not do.", status)
+    with pytest.raises(ServiceError) as caught:
+        api.get_iterator("shardId-1", TrimHorizon())
+    error, text = caught.value, str(caught.value)
+    assert type(error) is kind
+    assert error.code.endswith(code.rpartition("#")[2])
+    assert error.request_id == REQUEST_ID
+    assert text.startswith("Kinesis GetShardIterator failed: ")
+    for part in (
+        error.code,
+        f"status {status}",
+        REQUEST_ID,
+        "It will not do.",
+        advice,
+        "[stream=orders shard=shardId-1]",
+    ):
+        assert part in text
+    assert "  " not in text
+    assert ".." not in text
+    assert SECRET not in text
+    assert len(canned.asked) == (RETRIES + 1 if kind is UnavailableError else 1)
+
+
+UNREACHABLE = [
+    boto.EndpointConnectionError(endpoint_url="http://127.0.0.1:9"),
+    boto.ConnectTimeoutError(endpoint_url="http://127.0.0.1:9"),
+    boto.ReadTimeoutError(endpoint_url="http://127.0.0.1:9"),
+    boto.ConnectionClosedError(endpoint_url="http://127.0.0.1:9"),
+    boto.ProxyConnectionError(proxy_url="http://127.0.0.1:9"),
+    boto.HTTPClientError(error="reset"),
+]
+
+
+@every_call
+@pytest.mark.parametrize("broken", UNREACHABLE, ids=lambda error: type(error).__name__)
+def test_a_broken_way_is_tried_again(
+    action: str, broken: Exception, api: BotoStreamApi, canned: Canned
+) -> None:
+    """A connection that fails or breaks is tried again, and then named with what to check."""
+    ask, good = CALLS[action]
+    canned.fail(broken)
+    canned.answer(good)
+    ask(api)
+    for _ in range(RETRIES + 1):
+        canned.fail(broken)
+    with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
+        ask(api)
+    assert caught.value.code == type(broken).__name__
+
+
+@pytest.mark.parametrize("action", ["GetRecords", "GetShardIterator"])
+def test_throttles_of_a_shard_are_left_to_the_reader(action: str, api: BotoStreamApi, canned: Canned) -> None:
+    """A throttle of a call on a shard is raised at once: who reads a shard paces itself."""
+    canned.refuse("ProvisionedThroughputExceededException")
+    with pytest.raises(ThrottledError):
+        CALLS[action][0](api)
+    assert len(canned.asked) == 1
+
+
+@pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
+def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, canned: Canned) -> None:
+    """Throttles of other calls, any number of them, only take time."""
+    ask, good = CALLS[action]
+    for _ in range(100):
+        canned.refuse("LimitExceededException")
+    canned.answer(good)
+    ask(api)
+    assert len(canned.asked) == 101
+
+
+@pytest.mark.parametrize("ask", [BotoStreamApi.describe, BotoStreamApi.list_shards])
+def test_a_call_without_retries_is_made_once(ask: Any, api: BotoStreamApi, canned: Canned) -> None:
+    """Its caller has a deadline of its own."""
+    canned.refuse("LimitExceededException")
+    with pytest.raises(ThrottledError):
+        ask(api, with_retries=False)
+    assert len(canned.asked) == 1
+
+
+@every_call
+def test_each_retry_is_a_line(
+    action: str, api: BotoStreamApi, canned: Canned, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log tells the call, the reason and the stream of each, and the shard where it is known."""
+    caplog.set_level("INFO", "kinesis_core")
+    ask, good = CALLS[action]
+    canned.refuse("InternalFailure", status=500)
+    canned.answer(good)
+    ask(api)
+    [line] = caplog.messages
+    shard = " shard=shardId-1" if action == "GetShardIterator" else ""
+    assert line == (
+        f"call.retried call={action} reason=InternalFailure attempt=1 wait_s=0.0 stream=orders{shard}"
+    )
+
+
+NONSENSE = [
+    b"",
+    b"<html>Welcome to the hotel's network</html>",
+    b"{}",
+    b"null",
+    b"[]",
+    b"7",
+    b"\xff\xfe",
+    b'{"Shards": 7}',
+]
+
+
+@every_call
+@pytest.mark.parametrize("body", NONSENSE)
+def test_nonsense_with_a_good_status_is_tried_again(
+    action: str, body: bytes, api: BotoStreamApi, canned: Canned
+) -> None:
+    """A body that is no answer is never taken for one: the call is made again, and then fails as malformed."""
+    ask, good = CALLS[action]
+    canned.answer(body)
+    canned.answer(good)
+    ask(api)
+    for _ in range(RETRIES + 1):
+        canned.answer(body)
+    with pytest.raises(MalformedAnswerError, match=action):
+        ask(api)
+    assert len(canned.asked) == 2 + RETRIES + 1
+
+
+@pytest.mark.parametrize(
+    "shard",
+    [
+        {},
+        {"ShardId": "x"},
+        shard_json("x", HashKeyRange={}),
+        shard_json("x", SequenceNumberRange={"StartingSequenceNumber": "y"}),
+    ],
+)
+def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
+    """A shard without what every shard has is a malformed answer, and never left out."""
+    for _ in range(RETRIES + 1):
+        canned.answer({"Shards": [shard]})
+    with pytest.raises(MalformedAnswerError, match="ListShards"):
+        api.list_shards()
+
+
+def test_wrong_parameters_are_an_invalid_request(api: BotoStreamApi) -> None:
+    """What botocore itself refuses to send is an invalid request, raised without a retry."""
+    with pytest.raises(InvalidRequestError, match="ParamValidationError"):
+        evolve(api, name="").get_iterator("shardId-1", TrimHorizon())
+
+
+def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canned) -> None:
+    """Where our clock was set forward, the refusal's Date header says how far, and the call is made once more."""
+    canned.refuse("InvalidArgumentException", "timestampInMillis is in the future")
+    canned.answer(ITERATOR)
+    assert api.get_iterator("shardId-000000000000", AtTimestamp(4_000_000_000_000)) == "iterator"
+    (_, refused), (_, accepted) = canned.asked
+    assert refused["Timestamp"] == 4_000_000_000
+    assert accepted["Timestamp"] == parsedate_to_datetime("Sat, 21 Nov 2026 01:13:43 GMT").timestamp()
+
+
+@pytest.mark.parametrize("step_s", [0.5, 1.0, 2.0, 2.9, 5.0])
+def test_a_small_step_of_our_clock_costs_one_refusal(
+    step_s: float, api: BotoStreamApi, canned: Canned, clock: FakeClock
+) -> None:
+    """Where a time server set our clock forward a little, what the answers before it told counts no more."""
+    for _ in range(70):
+        clock.sleep(0.21)
+        canned.answer(PAGE, date=formatdate(clock.now, usegmt=True))
+        api.get_records("iterator", 1)
+    service_s = clock.now
+    clock.now += step_s
+    canned.answer({"__type": "InvalidArgumentException"}, 400, formatdate(service_s, usegmt=True))
+    canned.answer(ITERATOR)
+    assert api.get_iterator("shardId-000000000000", AtTimestamp(api.now_ms())) == "iterator"
+    (_, refused), (_, accepted) = canned.asked[-2:]
+    assert service_s - 1 <= accepted["Timestamp"] <= service_s < refused["Timestamp"]
+
+
+def test_a_time_that_is_past_is_refused_once(api: BotoStreamApi, canned: Canned) -> None:
+    """A request that is refused for another reason than its time is not made again."""
+    canned.refuse("InvalidArgumentException")
+    with pytest.raises(InvalidRequestError):
+        api.get_iterator("shardId-000000000000", AtTimestamp(1_700_000_000_000))
+    assert len(canned.asked) == 1

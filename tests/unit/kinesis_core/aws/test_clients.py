@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import HTTPClientError, NoCredentialsError
+
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.service_errors import translate
+from kinesis_core.aws.subscription_clients import open_subscriptions
+from kinesis_core.errors import UnavailableError
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
+from kinesis_credentials.failures import translate as translate_lookup
+
+KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
+ORDERS = StreamRef("orders")
+
+
+def connection(port: int = 9, **more: Any) -> ConnectionOptions:
+    return ConnectionOptions(
+        (ORDERS,), "us-east-1", f"http://127.0.0.1:{port}", **{"credentials": KEYS, **more}
+    )
+
+
+def test_opening_a_stream_again_costs_nothing() -> None:
+    """The same stream by the same options is the same door; other streams share the client and its connections."""
+    opened = open_stream(connection(), ORDERS)
+    assert open_stream(pickle.loads(pickle.dumps(connection())), StreamRef("orders")) is opened  # noqa: S301 # our own
+    other = open_stream(connection(), StreamRef("returns"))
+    assert other is not opened
+    assert other.client is opened.client
+    assert open_stream(connection(port=10), ORDERS).client is not opened.client
+
+
+def test_clients_by_what_they_are_made_of() -> None:
+    """A process has one session for the same credentials, region and proxy, and one client for each region called."""
+    first = connection()
+    sessions = {
+        id(cached_session(made.credentials, made.region, made.proxy_url))
+        for made in (first, connection(max_retries=1), connection(stream_region="eu-west-1"))
+    }
+    assert len(sessions) == 1
+    proxied = connection(proxy_url="http://127.0.0.1:8")
+    assert id(cached_session(KEYS, proxied.region, proxied.proxy_url)) not in sessions
+    ireland = StreamRef("orders", "arn:aws:kinesis:eu-west-1:123456789012:stream/orders")
+    assert open_stream(first, ireland).client is not open_stream(first, ORDERS).client
+    assert open_stream(first, ireland).client.meta.region_name == "eu-west-1"
+    assert open_stream(connection(stream_region="eu-west-1"), ORDERS).client.meta.region_name == "eu-west-1"
+
+
+def test_the_client_leaves_retries_to_us() -> None:
+    """botocore makes one attempt, so that each retry is ours: counted, logged, with the user's waits."""
+    config = open_stream(connection(), ORDERS).client.meta.config
+    assert config.retries["total_max_attempts"] == 1
+    assert config.max_pool_connections >= 32
+
+
+def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
+    """A refused connection is an error of ours within the retries, and says what to check."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    api = open_stream(connection(port, max_retries=1, retry_interval_s=0.0), ORDERS)
+    with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
+        api.describe()
+
+
+def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no credentials are found, opening a stream says so before any call is made."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    forget_sessions()
+    with pytest.raises(CredentialsError):
+        open_stream(connection(port=11, credentials=DefaultChain()), ORDERS)
+    forget_sessions()
+
+
+def test_what_no_class_of_botocores_stands_for_is_named_only() -> None:
+    """Of an error of the HTTP client's own only the name is told: its text may show the header with a token."""
+    wrapped = HTTPClientError(error=ValueError("Invalid header value b't0ken'"))
+    for translated in (
+        translate("GetRecords", "stream=orders", wrapped),
+        translate_lookup(wrapped, "assume-role"),
+    ):
+        assert "t0ken" not in str(translated)
+        assert "ValueError" in str(translated)
+
+
+def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a notebook sets keys of another account, whatever is opened from then on uses them."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
+    opened = []
+    for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
+        by_chain = connection(credentials=DefaultChain())
+        opened.append(open_stream(by_chain, ORDERS))
+        clients = (opened[-1].client, open_subscriptions(by_chain, ORDERS, "arn", over_http2=True).client)
+        for client in clients:
+            assert client._request_signer._credentials.access_key == key_id
+        assert opened[-1].calls.credentials.access_key == key_id
+    assert opened[0] is opened[1] is not opened[2]
+
+
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="the platform does not fork"
+)
+def test_a_forked_child_has_connections_of_its_own() -> None:
+    """A child forked from a process with an open stream shares neither its client nor its connections."""
+    opened = open_stream(connection(), ORDERS)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(
+        target=lambda: answers.put(open_stream(connection(), ORDERS).client is opened.client)
+    )
+    child.start()
+    child.join(timeout=30)
+    assert child.exitcode == 0
+    assert answers.get() is False
+
+
+def test_credentials_that_vanish_are_no_passing_trouble() -> None:
+    """Credentials that can no longer be found are an error of the service's kind, not tried again."""
+    error = translate("GetRecords", "stream=orders", NoCredentialsError())
+    assert not error.retryable
+    assert "credentials" in str(error)

@@ -1,0 +1,248 @@
+"""The check of permissions before a query starts: what is asked, in which order, and what its answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field
+
+from kinesis_core.aws.dry_run_client import BotoDryRuns, knows_dry_run, open_dry_runs
+from kinesis_core.aws.dry_runs import DryRunApi, check_reading, check_writing
+from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
+from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_credentials import StaticKeys
+from support.canned import Canned
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+SHARD = "shardId-000000000007"
+LISTED = {"Shards": [{"ShardId": SHARD}]}
+READING = ["ListShards", "GetShardIterator", "GetShardIterator", "GetRecords"]
+WRITING = ["ListShards", "PutRecords"]
+Check = Callable[[DryRunApi], None]
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture
+def canned() -> Canned:
+    return Canned()
+
+
+def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> BotoDryRuns:
+    ref = StreamRef("orders", arn)
+    url = f"http://127.0.0.1:9/{id(canned)}"
+    api = open_dry_runs(ConnectionOptions((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
+    if api is None:
+        pytest.skip("this botocore does not know DryRun")
+    canned.serve(api.client)
+    assert not api.is_aws
+    return evolve(api, is_aws=is_aws)
+
+
+def answer_reading(canned: Canned) -> Iterator[None]:
+    """Give the answers of a service that knows dry runs and allows everything, one at a time."""
+    canned.answer(LISTED)
+    yield
+    canned.refuse("DryRunOperationException")
+    yield
+    canned.answer({"ShardIterator": "tip"})
+    yield
+    canned.refuse("DryRunOperationException")
+    yield
+
+
+def answer_writing(canned: Canned) -> Iterator[None]:
+    canned.answer(LISTED)
+    yield
+    canned.refuse("InvalidArgumentException")
+    yield
+
+
+CHECKS = {
+    "reading": (check_reading, answer_reading, READING),
+    "writing": (check_writing, answer_writing, WRITING),
+}
+STEPS = [(name, step) for name, (_, _, actions) in CHECKS.items() for step in range(len(actions))]
+
+
+def check_with(canned: Canned, name: str, step: int, code: str, status: int = 400) -> list[str]:
+    """Check with all answers good but that at *step*; return the actions that were called."""
+    check, answers, _ = CHECKS[name]
+    given = answers(canned)
+    for _ in range(step):
+        next(given)
+    canned.refuse(code, status=status)
+    try:
+        check(make_api(canned))
+    finally:
+        called = [action for action, _ in canned.asked]
+    return called
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_everything_allowed(canned: Canned, name: str) -> None:
+    """Where all is allowed a check makes its calls, once each, and raises nothing."""
+    check, answers, actions = CHECKS[name]
+    list(answers(canned))
+    check(make_api(canned))
+    assert [action for action, _ in canned.asked] == actions
+
+
+def test_requests_of_reading(canned: Canned) -> None:
+    """GetRecords is asked as a dry run, for one record, with an iterator behind the last one: it would read nothing."""
+    list(answer_reading(canned))
+    check_reading(make_api(canned, ARN))
+    iterator = {"StreamARN": ARN, "ShardId": SHARD, "ShardIteratorType": "LATEST"}
+    assert [request for _, request in canned.asked] == [
+        {"StreamARN": ARN, "MaxResults": 1},
+        {**iterator, "DryRun": True},
+        {**iterator, "DryRun": False},
+        {"StreamARN": ARN, "ShardIterator": "tip", "Limit": 1, "DryRun": True},
+    ]
+
+
+def test_request_of_writing(canned: Canned) -> None:
+    """PutRecords is asked as a dry run with a record that no stream takes which goes by keys: none, and a hash key beyond all."""
+    list(answer_writing(canned))
+    check_writing(make_api(canned))
+    assert canned.asked[-1] == (
+        "PutRecords",
+        {
+            "StreamName": "orders",
+            "Records": [{"Data": "", "ExplicitHashKey": "340282366920938463463374607431768211456"}],
+            "DryRun": True,
+        },
+    )
+
+
+def test_writing_outside_of_aws(canned: Canned) -> None:
+    """PutRecords is asked of another server only when that has shown that it knows dry runs: some write whatever they get."""
+    canned.answer(LISTED)
+    canned.refuse("DryRunOperationException")
+    canned.refuse("InvalidArgumentException")
+    check_writing(make_api(canned, is_aws=False))
+    assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator", "PutRecords"]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"]
+)
+def test_writing_to_an_older_server(canned: Canned, answer: Any) -> None:
+    """A server that carries a dry run out, or refuses it, is asked to write nothing, and the start goes on."""
+    canned.answer(LISTED)
+    if isinstance(answer, str):
+        canned.refuse(answer)
+    else:
+        canned.answer(answer)
+    check_writing(make_api(canned, is_aws=False))
+    assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator"]
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS)
+def test_denial(canned: Canned, name: str, step: int) -> None:
+    """A denied call is raised with the IAM action that it needs, whichever it is; no other call follows."""
+    action = CHECKS[name][2][step]
+    with pytest.raises(
+        AccessDeniedError, match=f"Allow the IAM action kinesis:{action} on the stream"
+    ) as denied:
+        check_with(canned, name, step, "AccessDeniedException")
+    assert len(canned.asked) == step + 1
+    assert ("checkPermissions=false" in str(denied.value)) == (name == "writing")
+    assert denied.value.code == "AccessDeniedException"
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("KMSAccessDeniedException", "Allow the IAM action kms:Decrypt on the stream's KMS key"),
+        ("KMSDisabledException", "KMSDisabledException"),
+        ("KMSNotFoundException", "KMSNotFoundException"),
+    ],
+)
+def test_key(canned: Canned, code: str, advice: str) -> None:
+    """A key of the stream that cannot be used is raised like a denial: reading would fail as well."""
+    with pytest.raises(ServiceError, match=advice):
+        check_with(canned, "reading", 3, code)
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS)
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("ProvisionedThroughputExceededException", 400),
+        ("LimitExceededException", 400),
+        ("KMSThrottlingException", 400),
+        ("InternalFailure", 500),
+        ("ResourceNotFoundException", 400),
+        ("ExpiredIteratorException", 400),
+        ("UnknownOperationException", 400),
+        ("SerializationException", 400),
+    ],
+)
+def test_other_refusals(canned: Canned, name: str, step: int, code: str, status: int) -> None:
+    """Nothing else fails a start: not a throttle, an outage, or a server that cannot read the request. It ends the check."""
+    assert len(check_with(canned, name, step, code, status)) == step + 1
+
+
+def test_reading_from_an_older_server(canned: Canned) -> None:
+    """A server that carries a dry run of GetShardIterator out is not asked for records: it would read them."""
+    canned.answer(LISTED)
+    canned.answer({"ShardIterator": "carried out"})
+    check_reading(make_api(canned))
+    assert [action for action, _ in canned.asked] == READING[:2]
+
+
+@pytest.mark.parametrize("answer", [b"<html>", {"FailedRecordCount": 0}])
+def test_answers_that_are_none(canned: Canned, answer: Any) -> None:
+    """An answer without a shard's id ends the check, and no start."""
+    canned.answer(answer)
+    check_reading(make_api(canned))
+    assert len(canned.asked) == 1
+
+
+def test_stream_without_shards(canned: Canned) -> None:
+    """A stream that is being made has no shard to ask for: nothing else is asked of it."""
+    canned.answer({"Shards": []})
+    check_reading(make_api(canned))
+    assert len(canned.asked) == 1
+
+
+@define
+class Model:
+    """As much of a client as says which parameters its botocore knows."""
+
+    members: dict[str, object]
+    meta: Any = field(init=False)
+    service_model: Any = field(init=False)
+    input_shape: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.meta = self.service_model = self.input_shape = self
+
+    def operation_model(self, _: str) -> Model:
+        return self
+
+
+def test_older_sdk() -> None:
+    """A botocore whose GetRecords has no DryRun is seen."""
+    assert knows_dry_run(Model({"ShardIterator": object(), "DryRun": object()}))
+    assert not knows_dry_run(Model({"ShardIterator": object()}))
+
+
+def test_it_can_be_left_out() -> None:
+    """Where only the executors' credentials allow the calls; the error of the check says so."""
+    ref = StreamRef("orders")
+    connection = ConnectionOptions((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
+    if open_dry_runs(connection, ref) is None:
+        pytest.skip("this botocore does not know DryRun")
+    assert open_dry_runs(evolve(connection, checks_permissions=False), ref) is None
+
+
+def test_success_is_an_error_of_its_own(canned: Canned) -> None:
+    """That a dry run would have succeeded has a class of its own, and is not retried."""
+    canned.refuse("DryRunOperationException")
+    with pytest.raises(DryRunSucceededError) as caught:
+        make_api(canned).dry_run_get_records("iterator")
+    assert not caught.value.retryable

@@ -1,0 +1,237 @@
+"""Which calls go past botocore's client, which through it, and that nobody can tell them apart."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import botocore.exceptions as boto
+import pytest
+from attrs import define, field
+from botocore.config import Config
+from botocore.credentials import Credentials, ReadOnlyCredentials
+from botocore.session import Session
+
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.errors import ServiceError
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.put_records import PutEntry
+from support.canned import Canned, header
+from support.fake_stream import FakeClock
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+PAGE = {"Records": [], "NextShardIterator": "next", "MillisBehindLatest": 0}
+PUT = {"FailedRecordCount": 0, "Records": [{"ShardId": "shardId-1", "SequenceNumber": "5"}]}
+FIRST = ReadOnlyCredentials("AKIAFIRST", "do-not-tell", "nor-this")
+SECOND = ReadOnlyCredentials("AKIASECOND", "do-not-tell", "nor-that")
+CALLS: dict[str, tuple[Any, Any]] = {
+    "GetShardIterator": (
+        lambda api: api.get_iterator("shardId-1", TrimHorizon()),
+        {"ShardIterator": "iterator"},
+    ),
+    "GetRecords": (lambda api: api.get_records("iterator", 10), PAGE),
+    "PutRecords": (lambda api: api.put_records([PutEntry(b"data", "key")]), PUT),
+}
+every_call = pytest.mark.parametrize("action", CALLS)
+
+
+class Keys(Credentials):
+    """Keys that are others when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = FIRST
+
+    def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        return self.now
+
+
+KEYS = Keys()
+SESSION = Session()
+SESSION.register_component("credential_provider", SimpleNamespace(load_credentials=lambda: KEYS))
+
+
+@define
+class World:
+    """One stream behind a client that answers as it is told."""
+
+    client: Any
+    canned: Canned = field(factory=Canned)
+    whole: list[str] = field(factory=list)
+    """The actions whose calls went through the client."""
+
+    def __attrs_post_init__(self) -> None:
+        self.canned.serve(self.client)
+        hand_bodies_through(self.client)
+        self.client.meta.events.register("before-call.kinesis", self._note)
+
+    def _note(self, model: Any, **_: Any) -> None:
+        self.whole.append(model.name)
+
+    def open(self, client: Any = None) -> BotoStreamApi:
+        client = client or self.client
+        calls = DirectCalls(client, KEYS)
+        return BotoStreamApi(client, "orders", ARN, RetryPolicy(0), FakeClock(), random.Random(0), calls)
+
+
+@pytest.fixture
+def world() -> World:
+    KEYS.now = FIRST
+    config = Config(retries={"total_max_attempts": 1})
+    return World(SESSION.create_client("kinesis", "eu-west-1", config=config))
+
+
+@every_call
+def test_the_first_call_goes_through_the_client_and_the_others_past_it(action: str, world: World) -> None:
+    """Only the first call of an action on a stream goes through the client; its answer and the others' are the same."""
+    ask, good = CALLS[action]
+    api = world.open()
+    answers = []
+    for _ in range(4):
+        world.canned.answer(good)
+        answers.append(ask(api))
+    assert world.whole == [action]
+    assert answers == answers[:1] * 4
+    assert [asked[0] for asked in world.canned.asked] == [action] * 4
+    assert world.canned.asked == world.canned.asked[:1] * 4
+
+
+@every_call
+def test_requests_of_both_ways_differ_by_time_and_id_alone(action: str, world: World) -> None:
+    """A request past the client has the headers of the one through it, each signed for itself, to the same endpoint."""
+    ask, good = CALLS[action]
+    api = world.open()
+    for _ in range(2):
+        world.canned.answer(good)
+        ask(api)
+    first, second = world.canned.requests
+    assert (first.method, first.url, first.body) == (second.method, second.url, second.body)
+    assert {str(name) for name in first.headers} == set(second.headers)
+    own = {"X-Amz-Date", "Authorization", "amz-sdk-invocation-id"}
+    for name in set(second.headers) - own:
+        assert header(first, name) == header(second, name)
+    assert header(first, "amz-sdk-invocation-id") != header(second, "amz-sdk-invocation-id")
+
+
+def test_streams_and_actions_have_requests_of_their_own(world: World) -> None:
+    """The endpoint may depend on action and stream, so none goes by another's first request."""
+    for api in (world.open(), world.open()):
+        for ask, good in CALLS.values():
+            world.canned.answer(good)
+            ask(api)
+    assert world.whole == [*CALLS, *CALLS]
+
+
+def test_other_keys_begin_with_the_client_again(world: World) -> None:
+    """When keys are refreshed the next call goes through the client, and those after it past it with the new ones."""
+    api = world.open()
+    for keys in (FIRST, FIRST, SECOND, SECOND):
+        KEYS.now = keys
+        world.canned.answer(PAGE)
+        api.get_records("iterator", 10)
+    assert world.whole == ["GetRecords"] * 2
+    tokens = [header(request, "X-Amz-Security-Token") for request in world.canned.requests]
+    assert tokens == ["nor-this", "nor-this", "nor-that", "nor-that"]
+    assert "Credential=AKIASECOND/" in header(world.canned.requests[3], "Authorization")
+
+
+def test_a_client_that_lacks_what_we_use_makes_every_call(world: World) -> None:
+    """Where botocore has no HTTP session in the known place, every call goes through the client."""
+    api = world.open(SimpleNamespace(meta=world.client.meta, get_records=world.client.get_records))
+    for _ in range(3):
+        world.canned.answer(PAGE)
+        api.get_records("iterator", 10)
+    assert world.whole == ["GetRecords"] * 3
+
+
+REFUSALS = [
+    ("ProvisionedThroughputExceededException", 400, 1),
+    ("ExpiredIteratorException", 400, 1),
+    ("ResourceNotFoundException", 400, 1),
+    ("com.amazon.coral.service#InvalidArgumentException", 400, 1),
+    ("InternalFailure", 500, 1),
+    ("ServiceUnavailable", 503, 1),
+    ("ExpiredTokenException", 400, 2),
+    ("InvalidSignatureException", 403, 2),
+    ("AccessDeniedException", 400, 2),
+    ("NobodyKnowsThisException", 400, 2),
+    ("MovedPermanently", 301, 2),
+]
+
+
+@every_call
+@pytest.mark.parametrize(("code", "status", "asked"), REFUSALS)
+def test_refusals_of_both_ways_are_the_same(
+    code: str, status: int, asked: int, action: str, world: World
+) -> None:
+    """
+    An error is the one that the client raises.
+
+    What was refused for who asked, or for a reason unknown, is asked again through the client before: a signature
+    that AWS takes no longer is no reason to fail. A 5xx is not, for something may have been done.
+    """
+    ask, good = CALLS[action]
+    api, errors = world.open(), []
+    for requests in (1, asked):
+        for _ in range(requests):
+            world.canned.refuse(code, "It will not do.", status)
+        with pytest.raises(ServiceError) as caught:
+            ask(api)
+        errors.append(caught.value)
+        world.canned.answer(good)
+        ask(api)
+    first, second = errors
+    assert (type(first), str(first), first.code) == (type(second), str(second), second.code)
+    assert (first.request_id, first.retryable) == (second.request_id, second.retryable)
+    assert world.canned.answers == []
+
+
+@every_call
+def test_a_call_that_was_refused_works_again_through_the_client(action: str, world: World) -> None:
+    """A call that is refused past the client, and not through it, has an answer; the next goes past it again."""
+    ask, good = CALLS[action]
+    api = world.open()
+    world.canned.answer(good)
+    ask(api)
+    world.canned.refuse("InvalidSignatureException", status=403)
+    for _ in range(2):
+        world.canned.answer(good)
+        ask(api)
+    assert world.whole == [action] * 2
+    assert world.canned.answers == []
+
+
+@every_call
+def test_a_broken_way_is_the_same_both_ways(action: str, world: World) -> None:
+    """What the HTTP session raises comes out as it does through the client, and the call is not made again."""
+    ask, good = CALLS[action]
+    api, errors = world.open(), []
+    for _ in range(2):
+        world.canned.fail(boto.ReadTimeoutError(endpoint_url="https://example.com"))
+        with pytest.raises(ServiceError) as caught:
+            ask(api)
+        errors.append(str(caught.value))
+        world.canned.answer(good)
+        ask(api)
+    assert errors[0] == errors[1]
+    assert world.canned.answers == []
+
+
+def test_a_request_that_was_made_again_is_not_gone_by(world: World) -> None:
+    """A request that the client sent twice says so in a header, so that none is made like it."""
+
+    def try_again(response: Any, **_: Any) -> int | None:
+        return None if response[0].status_code == 200 else 0
+
+    world.client.meta.events.register("needs-retry.kinesis", try_again)
+    world.canned.refuse("ExpiredTokenException")
+    api = world.open()
+    for _ in range(3):
+        world.canned.answer(PAGE)
+        api.get_records("iterator", 10)
+    assert world.whole == ["GetRecords"] * 2
+    assert {header(request, "amz-sdk-request") for request in world.canned.requests[2:]} == {
+        header(world.canned.requests[0], "amz-sdk-request")
+    }

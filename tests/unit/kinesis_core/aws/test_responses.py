@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.model.records import Page, Record, decode_event, decode_page
+
+NUMBER = "49660000000000000000000000000000000000000000000000000001"
+RECORD = {
+    "SequenceNumber": NUMBER,
+    "ApproximateArrivalTimestamp": 1790000012.345,
+    "Data": base64.b64encode(b"payload").decode(),
+    "PartitionKey": "key",
+    "EncryptionType": "KMS",
+}
+
+
+def body(*records: dict[str, Any], **members: Any) -> bytes:
+    answer = {"Records": list(records), "NextShardIterator": "next", "MillisBehindLatest": 7} | members
+    return json.dumps({name: value for name, value in answer.items() if value is not ...}).encode()
+
+
+def test_decodes_what_get_records_returns() -> None:
+    """Every member of an answer arrives under our name, with the payload's bytes."""
+    assert decode_page(body(RECORD)) == Page(
+        records=[Record(NUMBER, b"payload", "key", 1790000012.345, "KMS")],
+        millis_behind=7,
+        next_iterator="next",
+        body_bytes=len(body(RECORD)),
+    )
+
+
+def test_a_record_is_compared_and_timed_in_whole_numbers() -> None:
+    """Sequence numbers compare as ints, arrival times are whole milliseconds."""
+    (record,) = decode_page(body(RECORD)).records
+    assert (record.number, record.arrived_ms) == (int(NUMBER), 1790000012345)
+
+
+def test_only_the_sequence_number_is_needed() -> None:
+    """Kinesis may leave out the partition key and the arrival time, and data may be empty."""
+    (record,) = decode_page(body({"SequenceNumber": "1", "Data": ""})).records
+    assert record == Record("1", b"", None, None, None)
+    assert record.arrived_ms is None
+
+
+@pytest.mark.parametrize("iterator", [None, ...], ids=["null", "absent"])
+def test_no_next_iterator_ends_the_shard(iterator: Any) -> None:
+    """In a complete answer, a null and an absent NextShardIterator mean the same."""
+    assert decode_page(body(RECORD, NextShardIterator=iterator)).is_shard_end
+
+
+def test_child_shards_are_kept() -> None:
+    """The children that Kinesis names at the end of a shard are on the page."""
+    children = [{"ShardId": "shardId-000000000001", "ParentShards": ["shardId-000000000000"]}]
+    assert decode_page(body(NextShardIterator=None, ChildShards=children)).child_shards == children
+
+
+@pytest.mark.parametrize("children", [[], [{"ShardId": "shardId-000000000001"}]], ids=["none", "one"])
+@pytest.mark.parametrize("continuation", [NUMBER, None], ids=["named", "null"])
+def test_children_or_no_continuation_end_a_subscribed_shard(
+    children: list[Any], continuation: str | None
+) -> None:
+    """An event ends its shard when it names children, and also when it names no place to go on."""
+    event = {"Records": [RECORD], "MillisBehindLatest": 0, "ChildShards": children}
+    page = decode_event(json.dumps(event | {"ContinuationSequenceNumber": continuation}).encode())
+    assert page.is_shard_end == (bool(children) or continuation is None)
+
+
+def test_an_empty_page_is_not_the_end() -> None:
+    """A page without records but with an iterator goes on."""
+    page = decode_page(body())
+    assert (page.records, page.is_shard_end) == ([], False)
+
+
+def test_unknown_members_are_ignored() -> None:
+    """AWS may add members to the answer and to its records."""
+    page, newer = decode_page(body(RECORD)), decode_page(body(RECORD | {"New": [1, {}]}, New={"a": None}))
+    assert (newer.records, newer.next_iterator) == (page.records, page.next_iterator)
+
+
+def test_data_can_be_left_alone() -> None:
+    """Without data the rest of the record is the same."""
+    (record,) = decode_page(body(RECORD), with_data=False).records
+    assert isinstance(record, Record)
+    assert (record.number, record.data, record.partition_key) == (int(NUMBER), b"", "key")
+
+
+MALFORMED = {
+    "nothing": b"",
+    "empty object": b"{}",
+    "not JSON": b"<html>",
+    "not UTF-8": b"\xff",
+    "not UTF-8 in a text": body({"SequenceNumber": "1", "Data": "", "PartitionKey": "@"}).replace(
+        b"@", b"\xff"
+    ),
+    "cut short": body(RECORD)[:-10],
+    "an array": b"[]",
+    "no records": body(Records=...),
+    "null records": body(Records=None),
+    "no lag": body(MillisBehindLatest=...),
+    "null lag": body(MillisBehindLatest=None),
+    "lag below zero": body(MillisBehindLatest=-1),
+    "lag over 64 bits": body(MillisBehindLatest=2**63),
+    "iterator that is a number": body(NextShardIterator=5),
+    "nested without end": body(RECORD, ChildShards="@").replace(b'"@"', b"[" * 100_000 + b"]" * 100_000),
+    "record without a number": body({"Data": ""}),
+    "empty number": body(RECORD, {"SequenceNumber": ""}),
+    "number in words": body(RECORD, {"SequenceNumber": "one"}),
+    "signed number": body(RECORD, {"SequenceNumber": "-1"}),
+    "number with a separator": body(RECORD, {"SequenceNumber": "1_0"}),
+    "number in other digits": body(RECORD, {"SequenceNumber": "١٢"}),
+    "number of 130 digits": body(RECORD, {"SequenceNumber": "1" * 130}),
+    "number that is none in the middle": body(RECORD, {"SequenceNumber": "LATEST"}, RECORD),
+    "data that is not base64": body(RECORD | {"Data": "a==="}),
+    "arrival below zero": body(RECORD | {"ApproximateArrivalTimestamp": -1.5}),
+    "arrival beyond the calendar": body(RECORD | {"ApproximateArrivalTimestamp": 1e300}),
+    "arrival in words": body(RECORD | {"ApproximateArrivalTimestamp": "today"}),
+}
+
+
+@pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED)
+def test_anything_else_is_a_retryable_error(answer: bytes) -> None:
+    """A body that is not a complete answer is an error that may pass, never a page and never a shard's end."""
+    with pytest.raises(MalformedAnswerError, match="GetRecords returned a body that is not a page") as caught:
+        decode_page(answer)
+    assert caught.value.retryable
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301  # our own bytes
+
+
+def test_the_error_shows_no_payload() -> None:
+    """What a producer sent does not end in logs by way of an error."""
+    with pytest.raises(MalformedAnswerError) as caught:
+        decode_page(body(RECORD | {"Data": "c2VjcmV0!", "PartitionKey": "secret"}))
+    assert "c2Vj" not in str(caught.value)
+    assert "secret" not in str(caught.value)

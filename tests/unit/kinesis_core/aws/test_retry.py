@@ -1,0 +1,221 @@
+"""Retries: which errors are worth another attempt, how long that goes on, and what it may cost."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+
+import pytest
+from attrs import define, field
+
+from kinesis_core.aws.retry import BUDGET, RetryBudget, RetryPolicy, Throttles, call_with_retries, log_retry
+from kinesis_core.errors import (
+    AccessDeniedError,
+    IteratorExpiredError,
+    MalformedAnswerError,
+    ServiceError,
+    ThrottledError,
+    UnavailableError,
+)
+from support.fake_stream import FakeClock
+
+POLICY = RetryPolicy()
+DOWN, SLOW = UnavailableError("down", "InternalFailure"), ThrottledError("slow", "LimitExceededException")
+
+
+@define
+class Caller:
+    """Makes calls on one stream that fail as told, and counts them."""
+
+    policy: RetryPolicy = POLICY
+    clock: FakeClock = field(factory=FakeClock)
+    budget: RetryBudget = field(factory=RetryBudget)
+    rng: random.Random = field(factory=lambda: random.Random(0))
+    attempts: int = 0
+
+    def run(self, *errors: BaseException, throttles: Throttles = Throttles.WAITED_OUT) -> int:
+        """Make a call that raises its errors, one an attempt, and return the attempts of all calls so far."""
+        left = list(errors)
+
+        def call() -> int:
+            self.attempts += 1
+            if left:
+                raise left.pop(0)
+            return self.attempts
+
+        place = {"stream": "orders", "shard": "shardId-7"}
+        return call_with_retries(
+            "Test", call, self.policy, self.clock, self.rng, self.budget, throttles=throttles, **place
+        )
+
+    def run_for_good(self, error: ServiceError, throttles: Throttles = Throttles.WAITED_OUT) -> float:
+        """Make a call that never succeeds, and return after how many seconds it gave up."""
+        begun_s = self.clock.now
+        with pytest.raises(type(error)):
+            self.run(*[error] * 10_000, throttles=throttles)
+        return self.clock.now - begun_s
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, MalformedAnswerError])
+def test_the_first_call_ends_with_its_retries(kind: type[ServiceError]) -> None:
+    """Before anything was answered, as with a wrong endpoint, a call is made once more than the retries say."""
+    assert Caller().run(*[kind("no")] * 5) == 6
+    caller = Caller()
+    caller.run_for_good(kind("no"))
+    assert caller.attempts == 6
+
+
+@pytest.mark.parametrize("error", [AccessDeniedError("no"), IteratorExpiredError("no"), ValueError("no")])
+def test_what_cannot_succeed_later_is_raised_at_once(error: Exception) -> None:
+    """An error that is not retryable, or not the service's at all, ends the attempts."""
+    caller = Caller()
+    with pytest.raises(type(error)):
+        caller.run(error)
+    assert caller.attempts == 1
+
+
+def test_an_outage_ends_a_minute_after_it_began() -> None:
+    """A call that used up its retries goes on until a minute has passed without an answer, and no longer than a wait more."""
+    caller = Caller()
+    caller.run()
+    assert 60 <= caller.run_for_good(DOWN) <= 60 + POLICY.max_interval_s
+    assert caller.attempts > 1 + 6
+
+
+def test_later_calls_of_an_outage_end_with_their_retries() -> None:
+    """Spark runs a failed task again: the minute is not waited for each time."""
+    caller = Caller()
+    caller.run()
+    caller.run_for_good(DOWN)
+    before = caller.attempts
+    caller.run_for_good(DOWN)
+    assert caller.attempts - before == 6
+
+
+def test_a_long_pause_is_no_outage() -> None:
+    """A process that had nothing to ask for an hour is as patient as before."""
+    caller = Caller()
+    caller.run()
+    caller.clock.sleep(3600)
+    assert caller.run_for_good(DOWN) >= 60
+
+
+def test_an_answer_of_another_call_is_a_sign_of_life() -> None:
+    """While others on the stream are answered, be it with a throttle, a call goes on, for two minutes."""
+    for sign in (RetryBudget.succeeded, RetryBudget.answered):
+        caller = Caller()
+
+        class Clock(FakeClock):
+            def sleep(self, seconds: float) -> None:
+                super().sleep(seconds)
+                sign(caller.budget)  # noqa: B023 # it is used within this round
+
+        caller.clock = Clock()
+        caller.run()
+        assert 120 <= caller.run_for_good(DOWN) <= 120 + POLICY.max_interval_s
+
+
+def test_many_retries_are_made_before_the_patience_counts() -> None:
+    """Who wants 40 retries gets them, although they take longer than a minute."""
+    caller = Caller(RetryPolicy(max_retries=40))
+    caller.run()
+    assert caller.run_for_good(DOWN) > 120
+    assert caller.attempts == 1 + 41
+
+
+def test_no_retries_mean_one_attempt() -> None:
+    """A policy of 0 retries makes one attempt in all, also when the service has answered before."""
+    caller = Caller(RetryPolicy(max_retries=0))
+    caller.run()
+    assert caller.run_for_good(DOWN) == 0
+    assert caller.attempts == 2
+
+
+@pytest.mark.parametrize("max_retries", [0, 5])
+def test_throttles_are_waited_out(max_retries: int) -> None:
+    """Any number of throttles ends no call, at most 5 s apart, whatever the retries are, and costs none of them."""
+    caller = Caller(RetryPolicy(max_retries))
+    assert caller.run(*[SLOW] * 1000, *[DOWN] * max_retries) == 1001 + max_retries
+    assert caller.clock.now - FakeClock().now <= 1000 * 5.0 + 60
+
+
+def test_throttles_may_be_left_to_the_caller() -> None:
+    """A caller who paces itself gets the first throttle; other errors are still tried again."""
+    caller = Caller()
+    with pytest.raises(ThrottledError):
+        caller.run(DOWN, SLOW, throttles=Throttles.RAISED)
+    assert caller.attempts == 2
+
+
+def test_throttles_may_count() -> None:
+    """A limit that does not pass, such as 20 consumers of a stream, ends the call when its retries are used up."""
+    caller = Caller()
+    caller.run()
+    caller.run_for_good(SLOW, Throttles.COUNTED)
+    assert caller.attempts == 1 + 6
+
+
+def test_where_a_fifth_of_all_attempts_fails_no_call_does() -> None:
+    """200,000 calls of which each attempt fails with a chance of 20 % all succeed, six failures in a row included."""
+    caller, rng, longest = Caller(), random.Random(1), 0
+    for _ in range(200_000):
+        failures = 0
+        while rng.random() < 0.2:
+            failures += 1
+        caller.run(*[DOWN] * failures)
+        longest = max(longest, failures)
+    assert longest >= 6
+
+
+def test_an_empty_budget_spreads_retries() -> None:
+    """When its tokens are spent, one retry a second is made, however short the waits of the policy are."""
+    caller = Caller(RetryPolicy(200, 0.0, 0.0))
+    took_s = caller.run_for_good(DOWN)
+    assert caller.attempts == 201
+    assert took_s == pytest.approx(200 - BUDGET, abs=2)
+
+
+def test_successes_fill_the_budget_up_to_its_size() -> None:
+    """Each success earns one retry; a long time without faults earns no more than the budget holds."""
+    budget = RetryBudget()
+    for _ in range(BUDGET):
+        assert budget.take(0.0)
+    assert not budget.take(0.0)
+    budget.succeeded()
+    assert budget.take(0.0)
+    assert not budget.take(0.0)
+    for _ in range(1000):
+        budget.succeeded()
+    assert budget.tokens == BUDGET
+    assert budget.silent_s(math.inf) == 0
+
+
+def test_every_retry_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """One line a retry tells the call, the reason, which retry it is, the wait, the stream and the shard."""
+    with caplog.at_level(logging.INFO):
+        Caller().run(DOWN, SLOW)
+    first, second = (record.__dict__["context"] for record in caplog.records)
+    assert first | {"wait_s": "?"} == {
+        "call": "Test",
+        "reason": "InternalFailure",
+        "attempt": "1",
+        "wait_s": "?",
+        "stream": "orders",
+        "shard": "shardId-7",
+    }
+    assert second["attempt"] == "2"
+    assert second["reason"] == "LimitExceededException"
+    assert set(caplog.messages) == {m for m in caplog.messages if m.startswith("call.retried call=Test ")}
+
+
+def test_a_wait_that_is_over_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    """A retry that is due already waits 0 s, and not less."""
+    with caplog.at_level(logging.INFO):
+        log_retry("Test", "InternalFailure", 1, -3.0, stream="orders")
+    assert "wait_s=0.0 stream=orders" in caplog.text
+
+
+def test_waits_stay_finite_after_any_number_of_attempts() -> None:
+    """The longest wait holds for an attempt of any number."""
+    assert RetryPolicy(10**6, 1.0, 10.0).longest_s(10**6) == 10.0

@@ -1,0 +1,163 @@
+"""Requests that are signed without botocore, against those that it signed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import botocore
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials, ReadOnlyCredentials
+from botocore.session import Session
+
+from kinesis_core.aws.signing import RequestTemplate, find_template
+from support.canned import Canned, header
+
+SESSION = Session()
+TIME = "%Y%m%dT%H%M%SZ"
+BODY = b'{"ShardIterator":"next"}'
+PLAIN = ReadOnlyCredentials("AKIAEXAMPLE", "do-not-tell", None)
+KEYS = [PLAIN, ReadOnlyCredentials("ASIAEXAMPLE", "do-not-tell", "neither-this")]
+ENDPOINTS = [
+    None,
+    "http://127.0.0.1:4567",
+    "http://localhost:80",
+    "https://kinesis.example.com:443/",
+    "https://kinesis.example.com:8443/behind/a/path",
+    "https://[::1]:4567",
+]
+every_key = pytest.mark.parametrize("keys", KEYS, ids=["keys", "with token"])
+
+
+def sent_by_botocore(
+    keys: ReadOnlyCredentials, endpoint_url: str | None = None, config: Config | None = None
+) -> AWSPreparedRequest:
+    """Return the request of a call through a client."""
+    client: Any = SESSION.create_client(
+        "kinesis",
+        region_name="eu-west-1",
+        endpoint_url=endpoint_url,
+        aws_access_key_id=keys.access_key,
+        aws_secret_access_key=keys.secret_key,
+        aws_session_token=keys.token,
+        config=config,
+    )
+    canned = Canned()
+    canned.serve(client)
+    canned.answer({"Records": [], "MillisBehindLatest": 0})
+    client.get_records(ShardIterator="first")
+    return canned.requests[0]
+
+
+def when(request: AWSPreparedRequest) -> datetime:
+    return datetime.strptime(header(request, "X-Amz-Date"), TIME).replace(tzinfo=timezone.utc)
+
+
+def template_of(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> RequestTemplate:
+    template = find_template(request, keys)
+    assert template is not None
+    return template
+
+
+def wire(request: AWSPreparedRequest) -> tuple[object, ...]:
+    """Return what goes over the wire, but for the id by which AWS tells a call's attempts from other calls."""
+    headers = {name: header(request, name) for name in request.headers if name != "amz-sdk-invocation-id"}
+    return request.method, request.url, headers, request.body
+
+
+@every_key
+@pytest.mark.parametrize("endpoint_url", ENDPOINTS)
+def test_the_same_request_is_made_byte_for_byte(keys: ReadOnlyCredentials, endpoint_url: str | None) -> None:
+    """With the same body at the same time a request is botocore's, at whatever endpoint, but for its id."""
+    request = sent_by_botocore(keys, endpoint_url)
+    assert isinstance(request.body, bytes)
+    again = template_of(request, keys).make(request.body, when(request))
+    assert wire(again) == wire(request)
+    assert header(again, "amz-sdk-invocation-id") != header(request, "amz-sdk-invocation-id")
+
+
+@every_key
+@pytest.mark.parametrize("now", ["20261121T235959Z", "20261122T000000Z", "20270101T120000Z"])
+def test_another_body_is_signed_as_botocore_would(keys: ReadOnlyCredentials, now: str) -> None:
+    """The signature covers the body and the time, also on another day than that of the first request."""
+    template = template_of(sent_by_botocore(keys, "http://127.0.0.1:4567"), keys)
+    made = template.make(BODY, datetime.strptime(now, TIME))
+    unsigned = AWSRequest("POST", made.url, data=BODY)
+    for name in header(made, "Authorization").partition("SignedHeaders=")[2].split(",")[0].split(";"):
+        if name != "host":
+            unsigned.headers[name] = next(header(made, n) for n in made.headers if n.lower() == name)
+    unsigned.context["timestamp"] = now
+    given = Credentials(str(keys.access_key), str(keys.secret_key), keys.token)
+    signer = SigV4Auth(given, "kinesis", "eu-west-1")
+    to_sign = signer.string_to_sign(unsigned, signer.canonical_request(unsigned))
+    assert header(made, "Authorization").endswith(f"Signature={signer.signature(to_sign, unsigned)}")
+    assert f"Credential={keys.access_key}/{now[:8]}/eu-west-1/kinesis/aws4_request" in header(
+        made, "Authorization"
+    )
+    assert header(made, "Content-Length") == str(len(BODY))
+
+
+def test_one_template_serves_any_day() -> None:
+    """The key of a day is kept, and made anew when the day is another: also back again."""
+    template = template_of(sent_by_botocore(PLAIN), PLAIN)
+    first, other = datetime(2026, 11, 21, 23, 59, 59), datetime(2026, 11, 22)
+    signed = [header(template.make(BODY, now), "Authorization") for now in (first, other, first)]
+    assert signed[0] == signed[2] != signed[1]
+
+
+def test_other_keys_than_those_it_was_signed_with_make_no_template() -> None:
+    """Keys that changed while a call was made are not taken for those of its request."""
+    for keys in (ReadOnlyCredentials("AKIAEXAMPLE", "other", None), ReadOnlyCredentials("B", "c", "d")):
+        assert find_template(sent_by_botocore(PLAIN), keys) is None
+
+
+def test_a_token_that_is_not_in_the_request_makes_no_template() -> None:
+    """A session token is signed as a header; keys that differ by it alone are other keys."""
+    request = sent_by_botocore(KEYS[1])
+    assert find_template(request, KEYS[1]) is not None
+    request.headers["X-Amz-Security-Token"] = "other"
+    assert find_template(request, KEYS[1]) is None
+
+
+def test_requests_without_a_signature_make_no_template() -> None:
+    """Where botocore signs nothing, as it was told, nothing is."""
+    config = Config(signature_version=botocore.UNSIGNED)
+    assert find_template(sent_by_botocore(PLAIN, config=config), PLAIN) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Authorization", "AWS4-ECDSA-P256-SHA256 Credential=A/20261121/kinesis/aws4_request, S=a, T=b"),
+        ("Authorization", "Bearer abc"),
+        ("X-Amz-Date", "Sat, 21 Nov 2026 01:13:43 GMT"),
+        ("X-Amz-Target", "Kinesis_20131202.PutRecords"),
+        ("Content-Encoding", "gzip"),
+    ],
+)
+def test_what_botocore_may_come_to_do_makes_no_template(name: str, value: str) -> None:
+    """A request that is signed in another way, or changed since, is nothing to go by."""
+    request = sent_by_botocore(PLAIN)
+    request.headers[name] = value
+    if name == "Content-Encoding":  # a header that is signed, and was not there when it was
+        signed = header(request, "Authorization").replace("SignedHeaders=", "SignedHeaders=content-encoding;")
+        request.headers["Authorization"] = signed
+    assert find_template(request, PLAIN) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("Host", "127.0.0.1:4567"), ("accept-encoding", "gzip")])
+def test_headers_that_the_sender_sets_make_no_template(name: str, value: str) -> None:
+    """They would be there twice; a hook of the user's set them."""
+    request = sent_by_botocore(PLAIN)
+    request.headers[name] = value
+    assert find_template(request, PLAIN) is None
+
+
+def test_a_template_shows_nothing() -> None:
+    """Neither the secret key nor the token is in what a template prints as."""
+    shown = repr(template_of(sent_by_botocore(KEYS[1]), KEYS[1]))
+    assert "do-not-tell" not in shown
+    assert "neither-this" not in shown

@@ -1,0 +1,254 @@
+"""Publishing: only what changed, all streams, and what happens when the table says no."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from kinesis_core.errors import (
+    AccessDeniedError,
+    KinesisError,
+    ServiceError,
+    TableLayoutError,
+    ThrottledError,
+    UnavailableError,
+)
+from kinesis_core.leases.lease import Checkpoint, Lease
+from kinesis_core.leases.publisher import PAUSE_S, LeasePublisher
+from kinesis_core.leases.table import CREATION_S
+from kinesis_core.model.cuts import After, At, Cut, ShardEnd
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from support.fake_stream import FakeClock, FakeStream
+
+CREATED_MS = 1_780_000_000_000
+DENIED = AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException")
+THROTTLED = ThrottledError("Slower, please.", "ThrottlingException")
+
+
+@define
+class FakeTable:
+    """Keeps what was written; fails as it is told."""
+
+    name: str = "leases"
+    written: list[Lease] = field(factory=list)
+    error: ServiceError | None = None
+    unprepared: KinesisError | None = None
+    """What is wrong with it, beside writing to it."""
+    prepared: list[float] = field(factory=list)
+    """How long each preparation was to wait."""
+    owned: set[str] = field(factory=set)
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def prepare(self, patience_s: float) -> None:
+        self.prepared.append(patience_s)
+        if self.unprepared is not None:
+            raise self.unprepared
+
+    def write(self, lease: Lease) -> bool:
+        with self._lock:
+            if self.error is not None:
+                raise self.error
+            if lease.key in self.owned:
+                return False
+            self.written.append(lease)
+        return True
+
+    def take(self) -> dict[str, str]:
+        """Return the checkpoints written since the last time, by key."""
+        with self._lock:
+            found = {lease.key: lease.checkpoint.number for lease in self.written}
+            assert len(found) == len(self.written), "a lease was written twice"
+            self.written.clear()
+        return found
+
+
+@pytest.fixture
+def table() -> FakeTable:
+    return FakeTable()
+
+
+@pytest.fixture
+def stream() -> FakeStream:
+    return FakeStream(FakeClock(), random.Random(0)).create(2)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def publisher(table: FakeTable, stream: FakeStream, clock: FakeClock) -> Iterator[LeasePublisher]:
+    publisher = LeasePublisher(table, {"orders": stream}, clock)  # type: ignore[arg-type] # writes to nowhere
+    yield publisher
+    publisher.close()
+
+
+def offset(**cuts: Cut) -> Offset:
+    """Return positions in the stream orders, by the last letter of the shard's id."""
+    shards = {f"shardId-00000000000{name[1:]}": Position(cut, first=1) for name, cut in cuts.items()}
+    return Offset({"orders": StreamOffset(CREATED_MS, shards)})
+
+
+def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
+    """The first publication has every shard, a later one those that moved; the same offset again costs nothing."""
+    publisher.publish(offset(s0=After(10), s1=After(20)))
+    assert table.take() == {"shardId-000000000000": "10", "shardId-000000000001": "20"}
+    publisher.publish(offset(s0=After(10), s1=After(21)))
+    assert table.take() == {"shardId-000000000001": "21"}
+    publisher.publish(offset(s0=After(10), s1=After(21)))
+    assert table.take() == {}
+
+
+def test_never_beyond_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
+    """A batch that ends before a record is published by its first record, and not at all where it has none."""
+    publisher.publish(offset(s0=At(30)))
+    assert table.take() == {"shardId-000000000000": "1"}
+    publisher.publish(
+        Offset({"orders": StreamOffset(CREATED_MS, {"shardId-000000000000": Position(At(30))})})
+    )
+    assert table.take() == {}
+
+
+def test_resharding(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:
+    """A finished shard names its children, and they get leases at their oldest record before they are begun."""
+    publisher.publish(offset(s0=After(10)))
+    table.take()
+    stream.split("shardId-000000000000")
+    listed = stream.calls["ListShards"]
+    publisher.publish(offset(s0=ShardEnd()))
+    assert stream.calls["ListShards"] == listed + 1
+    parent = next(lease for lease in table.written if lease.key == "shardId-000000000000")
+    assert parent.checkpoint == Checkpoint("SHARD_END")
+    assert len(parent.children) == 2
+    children = [lease for lease in table.written if lease.key in parent.children]
+    assert [child.checkpoint.number for child in children] == ["TRIM_HORIZON"] * 2
+    assert all(child.parents == ("shardId-000000000000",) for child in children)
+
+
+def test_shards_that_are_gone_are_looked_up_once(
+    publisher: LeasePublisher, table: FakeTable, stream: FakeStream
+) -> None:
+    """A shard that Kinesis no longer lists does not make every publication list shards."""
+    publisher.publish(offset(s0=After(10), s9=ShardEnd()))
+    assert table.take()["shardId-000000000009"] == "SHARD_END"
+    listed = stream.calls["ListShards"]
+    publisher.publish(offset(s0=After(11), s9=ShardEnd()))
+    assert stream.calls["ListShards"] == listed
+
+
+def test_several_streams(table: FakeTable) -> None:
+    """Leases of several streams are told apart by account, name and creation time."""
+    streams: dict[str, Any] = {
+        name: FakeStream(FakeClock(), random.Random(0), name=name).create(1) for name in ("orders", "returns")
+    }
+    publisher = LeasePublisher(table, streams)  # type: ignore[arg-type] # writes to nowhere
+    shards = {"shardId-000000000000": Position(After(10))}
+    publisher.publish(Offset({name: StreamOffset(CREATED_MS, shards) for name in streams}))
+    publisher.close()
+    account = streams["orders"].describe().arn.split(":")[4]
+    assert set(table.take()) == {
+        f"{account}:{name}:1780000000:shardId-000000000000" for name in ("orders", "returns")
+    }
+
+
+def test_denied_from_the_beginning(publisher: LeasePublisher, table: FakeTable) -> None:
+    """What does not pass by itself is raised as long as nothing was ever published."""
+    table.error = DENIED
+    with pytest.raises(AccessDeniedError, match="dynamodb:UpdateItem"):
+        publisher.publish(offset(s0=After(10)))
+
+
+@pytest.mark.parametrize("error", [DENIED, THROTTLED])
+def test_failures_later(
+    publisher: LeasePublisher,
+    table: FakeTable,
+    clock: FakeClock,
+    error: ServiceError,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A later failure is one line in the log, with its code and advice; a minute later a publication makes up for it."""
+    publisher.publish(offset(s0=After(10), s1=After(20)))
+    table.take()
+    table.error = error
+    with caplog.at_level(logging.WARNING, "kinesis_core"):
+        publisher.publish(offset(s0=After(11), s1=After(21)))
+        table.error = None
+        clock.sleep(PAUSE_S - 1)
+        publisher.publish(offset(s0=After(11), s1=After(22)))
+    [record] = caplog.records
+    assert record.getMessage().startswith("lease.publish_failed table=leases")
+    assert error.code in record.getMessage()
+    assert str(error) in record.getMessage()
+    assert table.take() == {}
+    clock.sleep(1)
+    publisher.publish(offset(s0=After(11), s1=After(23)))
+    assert table.take() == {"shardId-000000000000": "11", "shardId-000000000001": "23"}
+
+
+def test_throttled_from_the_beginning(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
+    """What passes by itself stops no query, not even one that has published nothing yet."""
+    table.error = THROTTLED
+    publisher.publish(offset(s0=After(10)))
+    table.error = None
+    clock.sleep(PAUSE_S)
+    publisher.publish(offset(s0=After(10)))
+    assert table.take() == {"shardId-000000000000": "10"}
+
+
+def test_preparing(publisher: LeasePublisher, table: FakeTable) -> None:
+    """The table is prepared once, with patience for one that has to be made first."""
+    publisher.prepare()
+    publisher.publish(offset(s0=After(10)))
+    assert table.prepared == [CREATION_S]
+
+
+def test_unprepared_at_first(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
+    """A table that cannot be prepared in time is prepared later, between two batches and without waiting."""
+    table.unprepared = UnavailableError("DynamoDB is still creating the table.", "CREATING")
+    publisher.prepare()
+    publisher.publish(offset(s0=After(10)))
+    assert table.take() == {}
+    table.unprepared = None
+    clock.sleep(PAUSE_S)
+    publisher.publish(offset(s0=After(10)))
+    assert table.take() == {"shardId-000000000000": "10"}
+    assert table.prepared == [CREATION_S, 0]
+
+
+@pytest.mark.parametrize("error", [DENIED, TableLayoutError("Name another table.", ("orderId",))])
+def test_preparing_in_vain(publisher: LeasePublisher, table: FakeTable, error: KinesisError) -> None:
+    """A table that will never do is an error when the query starts."""
+    table.unprepared = error
+    with pytest.raises(type(error), match=str(error)):
+        publisher.prepare()
+
+
+def test_table_of_the_awslabs_connector(
+    publisher: LeasePublisher, table: FakeTable, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The table in which the awslabs connector keeps its metadata is left alone for good, and the log says so once."""
+    table.unprepared = TableLayoutError("Name another table.", ("metadataKey", "metadataSortKey"))
+    with caplog.at_level(logging.WARNING, "kinesis_core"):
+        publisher.prepare()
+        clock.sleep(PAUSE_S)
+        publisher.publish(offset(s0=After(10)))
+    [record] = caplog.records
+    assert record.getMessage() == "lease.publish_skipped table=leases reason=Name another table."
+    assert table.take() == {}
+
+
+def test_taken_leases(publisher: LeasePublisher, table: FakeTable, caplog: pytest.LogCaptureFixture) -> None:
+    """A lease that another consumer has taken is left to it, and the log says so once."""
+    table.owned = {"shardId-000000000000"}
+    with caplog.at_level(logging.WARNING, "kinesis_core"):
+        publisher.publish(offset(s0=After(10), s1=After(20)))
+        publisher.publish(offset(s0=After(11), s1=After(21)))
+    [record] = caplog.records
+    assert record.getMessage().startswith("lease.taken table=leases lease=shardId-000000000000")

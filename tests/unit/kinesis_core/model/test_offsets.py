@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import OffsetError
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "offsets"
+BASE = 49660000000000000000000000000000000000000000000000000000
+OFFSET = Offset(
+    {
+        "orders": StreamOffset(
+            1780000000000,
+            {
+                "shardId-000000000006": Position(TrimHorizon()),
+                "shardId-000000000005": Position(AtTimestamp(1790000000000)),
+                "shardId-000000000004": Position(At(BASE + 41), 1790000012377, BASE + 40),
+                "shardId-000000000003": Position(After(BASE + 31)),
+                "shardId-000000000002": Position(After(BASE + 22), 1790000012345, BASE + 20),
+                "shardId-000000000001": Position(ShardEnd(), None, BASE + 10),
+                "shardId-000000000000": Position(ShardEnd()),
+            },
+        ),
+        "arn:aws:kinesis:eu-west-1:000000000000:stream/returns": StreamOffset(1780000000001),
+    }
+)
+
+
+HALF_READ = Offset(
+    {
+        "orders": StreamOffset(
+            1780000000000,
+            {
+                "shardId-000000000000": Position(At(BASE + 40, skip=3), 1790000012377),
+                "shardId-000000000001": Position(After(BASE + 52), 1790000012345, BASE + 50, first_skip=2),
+            },
+        )
+    }
+)
+"""A query that took over inside two aggregates, one of which is in the batch that ends here."""
+
+
+def text_of(offset: Offset) -> str:
+    """Return the text as Spark keeps it: compact."""
+    return json.dumps(offset.to_json(), separators=(",", ":"), sort_keys=True)
+
+
+def with_position(position: Any) -> dict[str, Any]:
+    return {"version": 1, "streams": {"orders": {"created": 1, "shards": {"shardId-0": position}}}}
+
+
+def test_version_1_is_written_as_released() -> None:
+    """Every kind of position is written exactly as in the golden file of version 1."""
+    assert text_of(OFFSET) + "\n" == (GOLDEN / "v1.json").read_text()
+
+
+def test_version_1_is_read_as_released() -> None:
+    """The golden file of version 1 gives the offset that it was written from."""
+    assert Offset.from_json(json.loads((GOLDEN / "v1.json").read_text())) == OFFSET
+
+
+def test_starts_inside_aggregates_are_written_as_released() -> None:
+    """How much of an aggregate was read before is written as in its golden file, and read again."""
+    text = (GOLDEN / "v1-half-read.json").read_text()
+    assert text_of(HALF_READ) + "\n" == text
+    assert Offset.from_json(json.loads(text)) == HALF_READ
+
+
+def test_equal_offsets_give_equal_text() -> None:
+    """The order in which streams and shards were found does not show in the text, which Spark compares."""
+    turned = Offset(
+        {
+            name: StreamOffset(stream.created_ms, dict(reversed([*stream.shards.items()])))
+            for name, stream in reversed([*OFFSET.streams.items()])
+        }
+    )
+    assert turned == OFFSET
+    assert json.dumps(turned.to_json()) == json.dumps(OFFSET.to_json())
+
+
+@pytest.mark.parametrize("version", [0, 2, 17, "1", 1.0, True, None])
+def test_another_version_is_refused_with_both_numbers(version: Any) -> None:
+    """An offset of a version that this release does not know is refused, naming it and ours."""
+    with pytest.raises(OffsetError, match=rf"version {version!r}; this release reads version 1\b"):
+        Offset.from_json({"version": version, "streams": {}})
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 7, {}, {"streams": {}}])
+def test_what_has_no_version_is_refused(value: Any) -> None:
+    """Anything that names no version is refused as an unknown one."""
+    with pytest.raises(OffsetError, match="version None"):
+        Offset.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("position", "fault"),
+    [
+        (7, "not an object"),
+        ({}, "no position"),
+        ({"AFTER": 5}, "no position"),
+        ({"AFTER": "5", "AT": "5"}, "no position"),
+        ({"AFTER": "5", "more": 1}, "no position"),
+        ({"AFTER": "-5"}, "no sequence number"),
+        ({"AFTER": "٣"}, "no sequence number"),
+        ({"AFTER": ""}, "no sequence number"),
+        ({"AT": "9" * 130}, "no sequence number"),
+        ({"AFTER": "5", "first": 4}, "no sequence number"),
+        ({"AFTER": "5", "arrived": "now"}, "'arrived' is 'now'"),
+        ({"AFTER": "5", "arrived": True}, "'arrived' is True"),
+        ({"SHARD_END": False}, "no position"),
+        ({"AT": "5", "skip": -1}, "no number of user records"),
+        ({"AT": "5", "skip": True}, "no number of user records"),
+        ({"AFTER": "5", "skip": 1}, "no position"),
+        ({"AFTER": "5", "first": "4", "first_skip": "1"}, "no number of user records"),
+        ({"AFTER": "5", "first_skip": 1}, "no position"),
+        ({"TRIM_HORIZON": 1}, "no position"),
+        ({"AT_TIMESTAMP": "today"}, "no position"),
+        ({"AT_TIMESTAMP": True}, "no position"),
+    ],
+)
+def test_a_damaged_position_is_refused_where_it_is(position: Any, fault: str) -> None:
+    """A damaged position is refused; the message names the shard and the fault."""
+    with pytest.raises(OffsetError, match=f"damaged offset .*shardId-0: .*{fault}"):
+        Offset.from_json(with_position(position))
+
+
+@pytest.mark.parametrize(
+    "streams",
+    [
+        None,
+        [],
+        {"orders": None},
+        {"orders": {}},
+        {"orders": {"created": 1}},
+        {"orders": {"created": "1", "shards": {}}},
+        {"orders": {"created": True, "shards": {}}},
+        {"orders": {"created": 1, "shards": []}},
+    ],
+)
+def test_a_damaged_frame_is_refused(streams: Any) -> None:
+    """What lacks a part of an offset, or has another kind of value there, is a damaged offset."""
+    with pytest.raises(OffsetError, match="damaged offset"):
+        Offset.from_json({"version": 1, "streams": streams})
+
+
+def test_a_position_is_carried_over_without_the_batch_it_ended() -> None:
+    """The same place as the end of a later batch keeps cut and arrival time, and no first record."""
+    assert Position(After(5), 17, first=3, first_skip=1).carried_over() == Position(After(5), 17)
+    assert Position(At(5, skip=2), 17).carried_over() == Position(At(5, skip=2), 17)

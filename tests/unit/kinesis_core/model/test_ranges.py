@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
+from kinesis_core.model.records import Page, Record
+from kinesis_core.model.shards import Shard
+
+A, B, C = "shardId-a", "shardId-b", "shardId-c"
+
+
+def offset(**shards: Position) -> Offset:
+    return Offset({"orders": StreamOffset(1, {f"shardId-{name}": at for name, at in shards.items()})})
+
+
+def read_by(*ends: Any) -> list[ShardRange]:
+    return [ShardRange("orders", *end) for end in ends]
+
+
+def shard(shard_id: str, *parents: str) -> Shard:
+    one, two = (*parents, None, None)[:2]
+    return Shard(shard_id, one, two, 0, 1, 0, None)
+
+
+def listing_of(**parents: tuple[str, ...]) -> dict[str, Shard]:
+    return {name: shard(name, *mine) for name, mine in parents.items()}
+
+
+def members(grouped: list[Chain]) -> list[list[str]]:
+    return [[r.shard_id for r in chain] for chain in grouped]
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        Position(TrimHorizon()),
+        Position(AtTimestamp(5)),
+        Position(After(9), 1, first=3),
+        Position(At(10), 1),
+        None,
+    ],
+)
+def test_a_batch_lies_between_two_real_records(begun: Position | None) -> None:
+    """A range begins at the first record that its end names, wherever the offset before it was."""
+    start = offset() if begun is None else offset(a=begun)
+    end = offset(a=Position(After(20), 2, first=10))
+    assert ranges_between(start, end) == read_by((A, At(10), After(20)))
+
+
+def test_a_range_may_begin_inside_an_aggregate() -> None:
+    """A range leaves out as many user records of its first record as its end says."""
+    end = offset(a=Position(After(20), 2, first=10, first_skip=3))
+    (found,) = ranges_between(offset(a=Position(At(10, 3))), end)
+    assert found == ShardRange("orders", A, At(10, 3), After(20))
+    assert found.skip(Page([Record("10"), Record("20")], 0)) == 3
+    assert found.skip(Page([Record("20")], 0)) == 0
+
+
+def test_a_range_may_end_before_a_record_or_with_its_shard() -> None:
+    """Ends before a record and at a shard's end are kept as they are."""
+    end = offset(a=Position(At(20), 2, first=10), b=Position(ShardEnd(), first=7))
+    assert ranges_between(offset(), end) == read_by((A, At(10), At(20)), (B, At(7), ShardEnd()))
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        Position(TrimHorizon()),
+        Position(AtTimestamp(5)),
+        Position(After(9), 1, first=3),
+        Position(At(9), 1, first=3),
+        Position(ShardEnd(), first=3),
+        Position(ShardEnd()),
+    ],
+)
+def test_no_range_where_nothing_moved(same: Position) -> None:
+    """Equal positions, and the same place carried over, have nothing between them."""
+    assert ranges_between(offset(a=same), offset(a=same)) == []
+    assert ranges_between(offset(a=same), offset(a=same.carried_over())) == []
+
+
+def test_a_shard_that_ended_without_a_record_has_no_range() -> None:
+    """A shard's end that names no first record holds nothing."""
+    for begun in (Position(After(9), 1, first=3), Position(AtTimestamp(5))):
+        assert ranges_between(offset(a=begun), offset(a=Position(ShardEnd()))) == []
+
+
+def test_an_end_before_its_first_record_has_no_range() -> None:
+    """A batch that ends before the first record behind its start is empty."""
+    assert ranges_between(offset(), offset(a=Position(At(10), first=10))) == []
+
+
+def test_a_shard_that_left_the_offset_has_no_range() -> None:
+    """A shard that only the older offset names has been finished long ago."""
+    assert ranges_between(offset(a=Position(ShardEnd())), offset()) == []
+
+
+@pytest.mark.parametrize("moved", [Position(After(30)), Position(AtTimestamp(5)), Position(At(30)), None])
+@pytest.mark.parametrize("end", [Position(After(20), 1), Position(At(20), 1)])
+def test_a_replayed_first_batch_ignores_where_latest_is_by_now(moved: Position | None, end: Position) -> None:
+    """
+    A shard that had no record in batch 0 has none when it is replayed.
+
+    LATEST is asked for anew then, and may lie behind newer records, or know no record any more.
+    """
+    start = offset() if moved is None else offset(a=moved)
+    assert ranges_between(start, offset(a=end)) == []
+
+
+def test_streams_are_told_apart() -> None:
+    """The same shard id in two streams makes two ranges, by the stream's name."""
+    one = StreamOffset(1, {A: Position(After(2), first=1)})
+    two = StreamOffset(1, {A: Position(After(4), first=3)})
+    end = Offset({"returns": two, "orders": one})
+    assert ranges_between(Offset({}), end) == [
+        ShardRange("orders", A, At(1), After(2)),
+        ShardRange("returns", A, At(3), After(4)),
+    ]
+
+
+def test_related_shards_follow_each_other() -> None:
+    """A parent, its children and their child make one chain, parents first; strangers stay alone."""
+    listing = listing_of(z=(), m=("z",), k=("z",), a=("k", "m"), other=())
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "k", "m", "other", "z")]
+    assert members(chains(ranges, {"orders": listing})) == [["z", "k", "m", "a"], ["other"]]
+
+
+def test_relatives_are_known_over_a_generation_without_a_range() -> None:
+    """A grandparent and a grandchild follow each other even where the shard between them has no record."""
+    listing = listing_of(z=(), m=("z",), a=("m",))
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
+    assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
+
+
+def test_a_parent_that_is_not_listed_any_more() -> None:
+    """A parent with a range in the batch comes before its child, also where only the child is listed."""
+    listing = listing_of(a=("z",))
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
+    assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
+
+
+class CountingListing(dict[str, Shard]):
+    """A listing that counts how often it is looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.looks += 1
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Shard:
+        self.looks += 1
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.looks += 1
+        return super().__contains__(key)
+
+
+@pytest.mark.parametrize("every", [1, 3, 100])
+def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
+    """Of many generations of splits and merges, each shard is looked at a few times, however many are in the batch."""
+
+    def looks(rounds: int) -> int:
+        listing = CountingListing({"m0": shard("m0")})
+        for i in range(rounds):
+            listing[f"l{i}"], listing[f"r{i}"] = shard(f"l{i}", f"m{i}"), shard(f"r{i}", f"m{i}")
+            listing[f"m{i + 1}"] = shard(f"m{i + 1}", f"l{i}", f"r{i}")
+        ranges = [ShardRange("orders", s, At(1), After(2)) for s in sorted(listing)[::every]]
+        grouped = chains(ranges, {"orders": listing})
+        assert sum(len(chain) for chain in grouped) == len(ranges)
+        return listing.looks
+
+    assert looks(2000) <= 11 * looks(200)
+
+
+def test_siblings_are_read_side_by_side() -> None:
+    """Two children of a parent that has no range in the batch need not wait for each other."""
+    listing = listing_of(p=(), a=("p",), b=("p",))
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "b")]
+    assert members(chains(ranges, {"orders": listing})) == [["a"], ["b"]]
+
+
+def test_chains_do_not_depend_on_the_order_of_ranges() -> None:
+    """Families that meet late, through a child of both, become one chain whatever the order of finding them."""
+    listing = listing_of(p=(), q=(), c=("p", "q"), d=("c",))
+    for order in permutations("pqcd"):
+        ranges = [ShardRange("orders", s, At(1), After(2)) for s in order]
+        assert members(chains(ranges, {"orders": listing})) == [["p", "q", "c", "d"]]
+
+
+def test_shards_of_different_streams_are_strangers() -> None:
+    """The lineage of one stream says nothing about another's shards of the same names."""
+    listing = listing_of(p=(), c=("p",))
+    ranges = [ShardRange("orders", "p", At(1), After(2)), ShardRange("returns", "c", At(1), After(2))]
+    assert members(chains(ranges, {"orders": listing, "returns": listing})) == [["p"], ["c"]]

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.model.shards import (
+    HASH_KEYS,
+    Shard,
+    ancestors,
+    by_id,
+    first_hole,
+    parents_first,
+    waits_for,
+    without_children,
+)
+
+
+def shard(shard_id: str, *parents: str, ending: int | None = None) -> Shard:
+    one, two = (*parents, None, None)[:2]
+    return Shard(shard_id, one, two, 0, 1, 0, ending)
+
+
+MERGED = by_id([shard("a", ending=9), shard("b", ending=9), shard("c", "a", "b"), shard("d")])
+
+
+def test_an_open_shard_has_no_ending_number() -> None:
+    """A shard is closed as soon as ListShards reports an ending number, 0 included."""
+    assert shard("a").is_open
+    assert not shard("a", ending=0).is_open
+
+
+def test_a_listing_is_in_the_order_of_ids() -> None:
+    """Whatever order ListShards answers in, a listing is in the order of shard ids."""
+    assert list(by_id([shard("b"), shard("c"), shard("a")])) == ["a", "b", "c"]
+
+
+def test_a_merged_shard_waits_for_both_parents() -> None:
+    """A child of two may be read when both are finished, and not before."""
+    assert waits_for(MERGED["c"], MERGED, []) == ["a", "b"]
+    assert waits_for(MERGED["c"], MERGED, ["a"]) == ["b"]
+    assert waits_for(MERGED["c"], MERGED, ["a", "b"]) == []
+
+
+def test_nobody_waits_for_a_parent_that_left_retention() -> None:
+    """A parent that Kinesis no longer lists holds nobody up."""
+    listing = {name: MERGED[name] for name in ("b", "c")}
+    assert waits_for(listing["c"], listing, []) == ["b"]
+    assert waits_for(listing["c"], listing, ["b"]) == []
+
+
+def test_a_listing_without_a_finished_shards_children_is_too_old() -> None:
+    """A finished shard that is listed, while no child of it is, shows that the listing is older than the reshard."""
+    assert without_children(["a", "b", "d"], MERGED) == ["d"]
+    assert without_children(["gone"], MERGED) == []
+
+
+def test_ancestors_of_all_generations_are_found_once() -> None:
+    """All listed forebears are found, over both sides of a merge, and a shard is not its own."""
+    family = by_id([shard("a"), shard("b"), shard("c", "a", "b"), shard("d", "c"), shard("e", "c")])
+    assert ancestors(["d", "e"], family) == {"a", "b", "c"}
+    assert ancestors(["d", "c"], family) == {"a", "b", "c"}
+    assert ancestors(["unknown"], family) == set()
+
+
+def test_parents_first_over_a_shard_that_is_not_asked_for() -> None:
+    """A grandparent comes before its grandchild though the shard between them is left out."""
+    family = by_id([shard("z"), shard("m", "z"), shard("a", "m")])
+    assert parents_first(["a", "z"], family) == ["z", "a"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "hole"),
+    [
+        ([(0, HASH_KEYS - 1)], None),
+        ([(100, HASH_KEYS - 1), (0, 99)], None),
+        ([(0, 99), (50, HASH_KEYS - 1), (60, 70)], None),
+        ([], (0, HASH_KEYS - 1)),
+        ([(1, HASH_KEYS - 1)], (0, 0)),
+        ([(0, 99), (101, HASH_KEYS - 1)], (100, 100)),
+        ([(0, HASH_KEYS - 2)], (HASH_KEYS - 1, HASH_KEYS - 1)),
+    ],
+)
+def test_the_first_hole_is_found(spans: list[tuple[int, int]], hole: tuple[int, int] | None) -> None:
+    """Shards that overlap leave no hole; a hole may be before, between and after them, and one key wide."""
+    assert first_hole(Shard(f"s{i}", None, None, *span, 0, None) for i, span in enumerate(spans)) == hole

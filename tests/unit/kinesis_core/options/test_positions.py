@@ -1,0 +1,240 @@
+"""Positions as users write them: words, times, maps of shards."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.options import BadValueError, Latest, PerShard, PerStream
+from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.options.times import parse_java_time, parse_time
+
+NINE_UTC = 1769850000000  # 2026-01-31T09:00:00Z
+SHARD = "shardId-000000000001"
+NUMBER = "49660000000000000000000000000000000000000000000000000018"
+FORMAT = "MM/dd/yyyy HH:mm:ss ZZZ"
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("LATEST", Latest()),
+        ("latest", Latest()),
+        ("TRIM_HORIZON", TrimHorizon()),
+        ("earliest", TrimHorizon()),
+        ("AT_TIMESTAMP 2026-01-31T09:00:00Z", AtTimestamp(NINE_UTC)),
+        ("at_timestamp   2026-01-31T09:00:00Z", AtTimestamp(NINE_UTC)),
+        (f"AT_TIMESTAMP {NINE_UTC}", AtTimestamp(NINE_UTC)),
+        ('{"at_timestamp": "2026-01-31T09:00:00Z"}', AtTimestamp(NINE_UTC)),
+        (f'{{"at_timestamp": {NINE_UTC}}}', AtTimestamp(NINE_UTC)),
+        (json.dumps({"AT_TIMESTAMP": "01/31/2026 01:00:00 PST", "Format": FORMAT}), AtTimestamp(NINE_UTC)),
+        (json.dumps({SHARD: "TRIM_HORIZON"}), PerShard({SHARD: TrimHorizon()})),
+        (json.dumps({SHARD: "latest"}), PerShard({SHARD: Latest()})),
+        (json.dumps({SHARD: "SHARD_END"}), PerShard({SHARD: ShardEnd()})),
+        (json.dumps({SHARD: f"AT_TIMESTAMP {NINE_UTC}"}), PerShard({SHARD: AtTimestamp(NINE_UTC)})),
+        (json.dumps({SHARD: {"AT_TIMESTAMP": NINE_UTC}}), PerShard({SHARD: AtTimestamp(NINE_UTC)})),
+        (json.dumps({SHARD: {"AT": NUMBER}}), PerShard({SHARD: At(int(NUMBER))})),
+        (json.dumps({SHARD: {"AFTER": NUMBER}}), PerShard({SHARD: After(int(NUMBER))})),
+        (json.dumps({SHARD: {"at_sequence_number": NUMBER}}), PerShard({SHARD: At(int(NUMBER))})),
+        (json.dumps({SHARD: {"AFTER_SEQUENCE_NUMBER": int(NUMBER)}}), PerShard({SHARD: After(int(NUMBER))})),
+        (
+            json.dumps({"orders": "latest", "arn:aws:kinesis:eu-west-1:1:stream/a": {SHARD: {"AT": NUMBER}}}),
+            PerStream(
+                {
+                    "orders": Latest(),
+                    "arn:aws:kinesis:eu-west-1:1:stream/a": PerShard({SHARD: At(int(NUMBER))}),
+                }
+            ),
+        ),
+        (json.dumps({"a": {"at_timestamp": NINE_UTC}}), PerStream({"a": AtTimestamp(NINE_UTC)})),
+    ],
+)
+def test_starts(text: str, position: object) -> None:
+    """Words are case-blind; times, JSON of Databricks and maps of shards are understood."""
+    assert starting_position().parse(text) == position
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", ""),
+        ("NEWEST", ""),
+        ("AT_TIMESTAMP", ""),
+        ("AT_TIMESTAMP yesterday", ""),
+        ("AT_TIMESTAMP 2026-01-31", ""),
+        ("AT_TIMESTAMP 2026-01-31T09:00:00", "Add Z or an offset such as +02:00"),
+        ("AT_TIMESTAMP 2026-02-30T09:00:00Z", "There is no such time: day is out of range for month."),
+        ("AT_TIMESTAMP 1969-12-31T23:59:59Z", "The time lies before 1970."),
+        ("{", "It is not JSON"),
+        ("{}", "Name at least one shard."),
+        (
+            f'{{"orders": "LATEST", "{SHARD}": "LATEST"}}',
+            "'orders' is not the id of a shard, such as shardId-000000000000.",
+        ),
+        ('{"no stream": "LATEST"}', "'no stream' is not the id of a shard"),
+        ('{"orders": "NEWEST"}', "The position of stream 'orders' is not one."),
+        ('{"orders": 1}', "The position of stream 'orders' is not one."),
+        (
+            f'{{"orders": {{"{SHARD}": "NEWEST"}}}}',
+            f"'orders' is not one. The position of {SHARD} is not one.",
+        ),
+        ('{"orders": {"returns": "LATEST"}}', "The position of stream 'orders' is not one."),
+        ('{"orders": "LATEST"} {"returns": "LATEST"}', "Only the files of a checkpoint may come one after"),
+        ('{"orders": "LATEST"} 1', "What follows the first JSON object is none."),
+        (f'{{"{SHARD}": "LATEST", "{SHARD}": "TRIM_HORIZON"}}', "It has one name twice."),
+        (f'{{"{SHARD}": "NEWEST"}}', f"The position of {SHARD} is not one."),
+        (f'{{"{SHARD}": 1}}', f"The position of {SHARD} is not one."),
+        (f'{{"{SHARD}": {{"BEHIND": "1"}}}}', f"The position of {SHARD} is not one."),
+        (f'{{"{SHARD}": {{"AT": "x"}}}}', "A sequence number is 1 to 129 digits."),
+        (f'{{"{SHARD}": {{"AT": "{"9" * 130}"}}}}', "A sequence number is 1 to 129 digits."),
+        (f'{{"{SHARD}": {{"AT": "1", "AFTER": "1"}}}}', f"The position of {SHARD} is not one."),
+        ('{"at_timestamp": true}', "at_timestamp and format are texts."),
+        ('{"at_timestamp": "1", "zone": "Z"}', "Beside at_timestamp there may be format only."),
+    ],
+)
+def test_bad_starts(text: str, hint: str) -> None:
+    """Text that is no position is refused, with what to change where that can be told."""
+    with pytest.raises(BadValueError) as caught:
+        starting_position().parse(text)
+    assert caught.value.hint.startswith(hint) or hint in caught.value.hint
+
+
+def test_deep_json() -> None:
+    """JSON nested beyond reason is refused like any other text."""
+    with pytest.raises(BadValueError):
+        starting_position().parse('{"a":' * 100_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["LATEST", f"AT_TIMESTAMP {NINE_UTC}", json.dumps({SHARD: {"AFTER": NUMBER}})]
+)
+def test_ends(text: str) -> None:
+    """A batch ends at the newest record, a time, or a place in each shard."""
+    assert ending_position().parse(text) == starting_position().parse(text)
+
+
+@pytest.mark.parametrize("text", ["TRIM_HORIZON", "EARLIEST", json.dumps({SHARD: "TRIM_HORIZON"})])
+def test_no_ends(text: str) -> None:
+    """The oldest record is no end."""
+    with pytest.raises(BadValueError):
+        ending_position().parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-31T09:00:00Z",
+        "2026-01-31t09:00z",
+        "2026-01-31 09:00:00 Z",
+        "2026-01-31T14:30:00+05:30",
+        "2026-01-31T01:00:00-08:00",
+        "2026-01-31T01:00:00-0800",
+        "2026-01-31T11:00:00.000+02",
+        "1769850000",
+        "1769850000.000",
+        "1769850000000",
+    ],
+)
+def test_one_moment(text: str) -> None:
+    """Z, offsets on both sides, seconds and milliseconds since the epoch name the same moment."""
+    assert parse_time(text) == NINE_UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("01/31/2026 01:00:00 PST", FORMAT),
+        ("01/31/2026 01:00:00 -0800", FORMAT),
+        ("2026-01-31T09:00:00.000Z", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
+        ("2026-01-31T11:00:00.000+02:00", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
+        ("31 Jan 2026 9:00 am UTC", "dd MMM yyyy h:mm a z"),
+        ("31 January 2026 4 o'clock EST", "d MMMM yyyy H 'o''clock' z"),
+        ("2026-01-31 09:00:00 GMT+00:00", "yyyy-MM-dd HH:mm:ss z"),
+    ],
+)
+def test_java_formats(text: str, pattern: str) -> None:
+    """The letters that Java's date formats are mostly made of are understood, and the zones of the USA."""
+    assert parse_java_time(text, pattern) == NINE_UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "hint"),
+    [
+        ("01/31/2026", "MM/dd/yyyy", "Add Z or an offset"),
+        ("01/31/26 PST", "MM/dd/yy z", "The format has 'yy', which is not understood here."),
+        ("week 5", "'week' w", "The format has 'w', which is not understood here."),
+        ("2026-01-31 09:00:00 Z", FORMAT, "The time does not follow its format"),
+        (
+            "01/31/2026 01:00:00 IST",
+            FORMAT,
+            "The zone 'IST' is not known here; write an offset such as +02:00.",
+        ),
+        ("01/31/2026 13:00 AM Z", "MM/dd/yyyy hh:mm a X", "There is no hour 13 before or after noon."),
+        ("01/31/2026 01:00 Z", "MM/dd/yyyy hh:mm X", "is not one; a good one is"),
+        ("01/31 Z", "MM/dd X", "is not one; a good one is"),
+        ("x", "yyyy yyyy", "has the year twice"),
+        ("31 Foo 2026 Z", "dd MMM yyyy X", "There is no month 'Foo'."),
+        ("x", "yyyy-MM-dd 'open", "is not one; a good one is"),
+    ],
+)
+def test_bad_java_formats(text: str, pattern: str, hint: str) -> None:
+    """What is not understood is refused and named, not guessed at."""
+    with pytest.raises(BadValueError) as caught:
+        parse_java_time(text, pattern)
+    assert hint in caught.value.hint
+
+
+@given(
+    st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1)),
+    st.integers(-14 * 60, 14 * 60),
+)
+def test_any_moment(naive: datetime, offset_minutes: int) -> None:
+    """Whatever Python writes as ISO 8601 is read as the same moment, to the millisecond below."""
+    moment = naive.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    assert parse_time(moment.isoformat()) == (moment - epoch) // timedelta(milliseconds=1)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60), st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps)
+    )
+)
+@example("{" + " " * 10)
+def test_any_text(text: str) -> None:
+    """Whatever the text, it is a position or refused; nothing else happens."""
+    for parser in (starting_position(), ending_position()):
+        try:
+            parser.parse(text)
+        except BadValueError:
+            continue
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([SHARD, "at_timestamp", "format", "metadata"]), st.text() | st.none() | st.integers()
+    )
+)
+def test_any_object(document: dict[str, Any]) -> None:
+    """Whatever the JSON object, it is a position or refused; nothing else happens."""
+    try:
+        starting_position().parse(json.dumps(document))
+    except BadValueError:
+        return
+
+
+@given(
+    st.text(alphabet="yMdHhamsSzZXx'/-: 0126APST", max_size=30), st.text(alphabet="0126 APST:-/", max_size=30)
+)
+def test_any_java_format(pattern: str, text: str) -> None:
+    """Whatever the format and the time, they name a moment or are refused; nothing else happens."""
+    try:
+        parse_java_time(text, pattern)
+    except BadValueError:
+        return

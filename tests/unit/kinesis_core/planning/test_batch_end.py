@@ -1,0 +1,271 @@
+"""Where a batch ends in one shard, and what it costs to find out."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.errors import IteratorExpiredError, ThrottledError
+from kinesis_core.model.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.records import Record
+from kinesis_core.planning.batch_end import Limits, plan_end
+from kinesis_core.planning.probe import GAP_CALLS
+from kinesis_core.planning.sampling import FIRST_SAMPLE_RECORDS
+from support.fake_stream import Mood
+from support.one_shard import OneShard, behind
+from support.scripted_stream import ITERATOR_LIFE_S, throttle
+
+START = Position(TrimHorizon())
+KIB = 1024
+MANY = Limits(max_records=100_000)
+
+
+@pytest.fixture
+def one() -> OneShard:
+    return OneShard()
+
+
+# A quiet shard
+
+
+def test_an_empty_shard_stays_where_it_is(one: OneShard) -> None:
+    """A shard without records keeps its start, which costs one GetRecords."""
+    assert plan_end(one.view, START, MANY) is START
+    assert one.calls() == ["GetShardIterator", "GetRecords"]
+
+
+def test_an_idle_shard_costs_one_call_a_plan_and_no_new_iterator(one: OneShard) -> None:
+    """After its first plan a shard without news costs exactly one GetRecords, hours of idling included."""
+    record = one.put(1)[0]
+    end = plan_end(one.view, START, MANY)
+    assert end == behind(record, record)
+    one.calls()
+    for _ in range(50):
+        one.stream.clock.sleep(ITERATOR_LIFE_S - 10)
+        assert plan_end(one.view, end, MANY) is end
+        assert one.calls() == ["GetRecords"]
+
+
+def test_a_few_records_in_an_idle_shard_cost_one_call(one: OneShard) -> None:
+    """A record put into an idle shard is found, and is the end, with one GetRecords."""
+    end = plan_end(one.view, START, MANY)
+    for count in (1, 3, FIRST_SAMPLE_RECORDS - 1):
+        one.calls()
+        records = one.put(count)
+        end = plan_end(one.view, end, MANY)
+        assert end == behind(records[-1], records[0])
+        assert one.calls() in (["GetRecords"], ["GetShardIterator", "GetRecords"])
+
+
+def test_an_expired_iterator_costs_one_renewal(one: OneShard) -> None:
+    """A kept iterator that has expired is renewed at once and the plan is as if nothing was."""
+    end = plan_end(one.view, START, MANY)
+    one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    records = one.put(2)
+    one.calls()
+    assert plan_end(one.view, end, MANY) == behind(records[1], records[0])
+    assert one.calls() == ["GetRecords", "GetShardIterator", "GetRecords"]
+
+
+def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) -> None:
+    """A second expiry in a row is raised as one that passes; the plan after it goes on."""
+    records = one.put(2)
+    expired = [IteratorExpiredError("Iterator expired", "ExpiredIteratorException") for _ in range(2)]
+    one.stream.fail("GetRecords", one.shard_id, expired)
+    with pytest.raises(IteratorExpiredError):
+        plan_end(one.view, START, MANY)
+    assert plan_end(one.view, START, MANY) == behind(records[1], records[0])
+
+
+# A busy shard
+
+
+@pytest.mark.parametrize("every_s", [0.001, 0.005, 0.02])
+def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: float) -> None:
+    """However many records came since the last plan, one look at them and one near the tip find the end."""
+    one.put(30, every_s)
+    end = plan_end(one.view, START, MANY)
+    for _ in range(5):
+        one.put(2000, every_s)
+        one.calls()
+        begun, end = end, plan_end(one.view, end, MANY)
+        assert one.calls().count("GetRecords") <= 3
+        left = one.records[-1].number - one.between(begun.cut, end)[-1].number
+        assert one.between(begun.cut, end)
+        lag_ms = (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0)
+        assert left >= 0
+        assert lag_ms <= 250
+
+
+def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
+    """Once a plan has seen that more lies behind its end, the next one only looks for a record near the tip."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, START, MANY)
+    costs = []
+    for _ in range(50):
+        one.put(2000, 0.001)
+        one.calls()
+        begun, end = end, plan_end(one.view, end, MANY)
+        costs.append(one.calls().count("GetRecords"))
+        assert one.between(begun.cut, end)[0].number == end.first
+        assert (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0) <= 250
+    assert costs.count(1) > 40
+    assert max(costs) == 2, "now and then a sample tells whether it is busy still"
+
+
+def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
+    """When nothing more comes, the next plan of a shard that was busy ends behind its last record."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, plan_end(one.view, START, MANY), MANY)
+    one.stream.clock.sleep(5)
+    while (following := plan_end(one.view, end, MANY)) is not end:
+        end = following
+    assert end.cut == After(one.records[-1].number)
+
+
+def test_a_busy_shard_far_behind_is_planned_in_bounded_batches(one: OneShard) -> None:
+    """That more was seen to lie behind an end does not lead beyond what a batch may hold."""
+    one.put(2000, 0.001)
+    end = plan_end(one.view, START, MANY)
+    one.put(5000, 0.001)
+    begun, end = end, plan_end(one.view, end, Limits(max_records=500))
+    assert 1 <= len(one.between(begun.cut, end)) <= 500
+
+
+def test_a_burst_since_the_last_look_is_read_on(one: OneShard) -> None:
+    """Records that all arrived at once, with no arrival time between them to look at, are read in bounded pieces."""
+    one.put(500)
+    one.stream.clock.sleep(1)
+    begun, read = START, 0
+    while True:
+        end = plan_end(one.view, begun, MANY)
+        if end is begun:
+            break
+        read += len(one.between(begun.cut, end))
+        begun = end
+    assert read == 500
+
+
+def test_records_without_arrival_time_are_read_on(one: OneShard) -> None:
+    """Without arrival times there is nowhere to look, so a bounded piece is read; nothing is left out."""
+    for record in one.put(100, 0.01):
+        record.arrived_s = None
+    end = plan_end(one.view, START, MANY)
+    assert end == behind(one.records[-1], one.records[0])
+
+
+@pytest.mark.parametrize("shift_s", [-5.0, -0.5, 0.5, 1.5])
+def test_arrival_times_that_jump_do_not_mislead(one: OneShard, shift_s: float) -> None:
+    """Where arrival times run backwards, or ahead of the clock, all records still come once and in order."""
+    for i, record in enumerate(one.put(400, 0.01)):
+        record.arrived_s = round((record.arrived_s or 0) + (shift_s if i % 3 else -shift_s), 3)
+    begun, covered = START, list[Record]()
+    for _ in range(50):
+        end = plan_end(one.view, begun, Limits(max_records=50))
+        if end is begun:
+            break
+        covered += one.between(begun.cut, end)
+        begun = end
+        one.stream.clock.sleep(0.1)
+    assert covered == one.records
+
+
+# Gaps
+
+
+def test_a_gap_costs_a_bounded_number_of_calls_a_plan(one: OneShard) -> None:
+    """A plan follows few empty pages; the next one goes on where it stopped, until the record behind the gap comes."""
+    record = one.put(1)[0]
+    one.stream.gaps[one.shard_id, 0] = 10
+    end, plans = START, 0
+    while end is START:
+        end = plan_end(one.view, START, MANY)
+        assert one.calls().count("GetRecords") <= GAP_CALLS
+        plans += 1
+    assert end == behind(record, record)
+    assert plans == 3
+    assert len(one.stream.calls_of("GetShardIterator")) == 1
+
+
+def test_a_gap_behind_records_does_not_hide_them(one: OneShard) -> None:
+    """Records before a gap are a batch of their own; those behind it follow."""
+    one.put(2)
+    one.stream.gaps[one.shard_id, 2] = 9
+    one.put(2)
+    assert sum(map(len, drain_through_gaps(one))) == 4
+
+
+def drain_through_gaps(one: OneShard) -> list[list[Record]]:
+    begun, batches = START, list[list[Record]]()
+    for _ in range(20):
+        end = plan_end(one.view, begun, MANY)
+        if end is not begun:
+            batches.append(one.between(begun.cut, end))
+            begun = end
+    return batches
+
+
+# Throttles
+
+
+def test_a_throttle_before_anything_is_known_is_raised(one: OneShard) -> None:
+    """A plan that learned nothing raises the throttle, and the pace waits before the next call."""
+    one.put(5)
+    one.stream.fail("GetRecords", one.shard_id, [throttle()])
+    with pytest.raises(ThrottledError):
+        plan_end(one.view, START, MANY)
+    assert one.view.pace.wait_s(one.stream.clock.now) > 0
+
+
+@pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
+def test_a_throttle_later_in_a_plan_ends_it_with_what_is_known(one: OneShard, action: str) -> None:
+    """A plan that was throttled while it looked near the tip ends behind the records that it had found."""
+    one.put(200, 0.05)
+    one.stream.fail_after_next("GetRecords", one.shard_id, action, throttle())
+    end = plan_end(one.view, START, MANY)
+    assert end == behind(one.records[FIRST_SAMPLE_RECORDS - 1], one.records[0])
+
+
+# A closed shard
+
+
+@pytest.mark.parametrize("own_page", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 24, 25, 26, 500])
+def test_a_closed_shard_is_read_to_its_end(own_page: bool, count: int) -> None:
+    """Whether the null iterator comes with the last records or on a page of its own, the end is found."""
+    one = OneShard(Mood(end_page_of_its_own=own_page))
+    one.put(count, 0.01)
+    one.stream.split(one.shard_id)
+    one.stream.clock.sleep(5)
+    start, covered = START, 0
+    for _ in range(20):
+        end = plan_end(one.view, start, MANY)
+        if end is start:
+            break
+        covered += len(one.between(start.cut, end))
+        start = end
+        if start.cut == ShardEnd():
+            break
+    assert covered == count
+    assert start.cut == ShardEnd() or one.view.is_ended(start.cut)
+
+
+def test_a_shard_closed_behind_a_known_end_is_known_to_be_ended(one: OneShard) -> None:
+    """A shard that closes without further records makes no new end, but is known to be finished."""
+    one.put(1)
+    end = plan_end(one.view, START, MANY)
+    one.stream.split(one.shard_id)
+    assert plan_end(one.view, end, MANY) is end
+    assert one.view.is_ended(end.cut)
+    assert not one.view.is_ended(START.cut)
+
+
+def test_a_start_in_time_keeps_its_place_until_a_record_comes(one: OneShard) -> None:
+    """A start AT_TIMESTAMP stays as it is over idle plans, and one iterator serves them all."""
+    start = Position(AtTimestamp(one.stream.now_ms()))
+    for _ in range(5):
+        one.stream.clock.sleep(60)
+        assert plan_end(one.view, start, MANY) is start
+    assert len(one.stream.calls_of("GetShardIterator")) == 1
+    record = one.put(1)[0]
+    assert plan_end(one.view, start, MANY) == behind(record, record)

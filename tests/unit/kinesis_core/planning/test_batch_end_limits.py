@@ -1,0 +1,89 @@
+"""How much of one shard a batch holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.records import Record
+from kinesis_core.planning.batch_end import WIDEST, Limits, plan_end
+from support.one_shard import OneShard
+
+START = Position(TrimHorizon())
+KIB = 1024
+MANY = Limits(max_records=100_000)
+
+
+@pytest.fixture
+def one() -> OneShard:
+    return OneShard()
+
+
+def drain(one: OneShard, limits: Limits, start: Position = START) -> list[list[Record]]:
+    """Return the batches of a shard until nothing is left."""
+    batches: list[list[Record]] = []
+    while True:
+        end = plan_end(one.view, start, limits)
+        if end is start:
+            return batches
+        batches.append(one.between(start.cut, end))
+        start = end
+
+
+@pytest.mark.parametrize("limit", [1, 3, 25, 26, 100, 1000])
+@pytest.mark.parametrize("every_ms", [1, 2, 100])
+def test_a_backlog_comes_in_batches_of_at_most_so_many_records(
+    one: OneShard, limit: int, every_ms: int
+) -> None:
+    """No batch holds more than it may of a shard that took in at most 1,000 records a second, evenly."""
+    begun_ms = one.stream.now_ms()
+    for i, record in enumerate(one.put(60 + 2 * limit)):
+        record.arrived_s = (begun_ms + i * every_ms) / 1000
+    one.stream.clock.sleep((60 + 2 * limit) * every_ms / 1000 + 1)
+    batches = drain(one, Limits(max_records=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    assert max(map(len, batches)) <= limit
+
+
+def test_sparse_shards_fill_their_batches(one: OneShard) -> None:
+    """Where a shard took in far less than it could, a batch reaches further than its least span of time."""
+    one.put(2000, 0.05)
+    batches = drain(one, Limits(max_records=500))
+    assert len(batches) <= 8  # 200 at the least span, 4 at best
+
+
+def test_widening_is_bounded(one: OneShard) -> None:
+    """Where only the start and the far end are sparse, a batch still holds no more than so many times its limit."""
+    one.put(60, 0.5)
+    one.put(9000, 0.001)
+    one.put(600, 0.5)
+    limit = 400
+    batches = drain(one, Limits(max_records=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    assert max(map(len, batches)) <= WIDEST * limit
+
+
+@pytest.mark.parametrize("limit", [10 * KIB, 200 * KIB, 2000 * KIB])
+@pytest.mark.parametrize("size", [100, 5 * KIB, 50 * KIB])
+def test_a_byte_limit_holds(one: OneShard, limit: int, size: int) -> None:
+    """No batch exceeds its bytes by more than one record, of a shard that took in 1 MiB a second."""
+    one.put(300, size / (1000 * KIB), b"x" * size)
+    batches = drain(one, Limits(max_bytes=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    assert max(sum(len(r.data) for r in batch) for batch in batches) <= limit + size
+
+
+def test_a_record_larger_than_the_limit_comes_alone(one: OneShard) -> None:
+    """A limit never holds up a record that is larger than the limit itself."""
+    one.put(3, 0.1, b"x" * 5000)
+    assert [len(batch) for batch in drain(one, Limits(max_bytes=10))] == [1, 1, 1]
+
+
+def test_the_rest_of_a_backlog_comes_in_few_batches(one: OneShard) -> None:
+    """What a shard that fell silent still holds is not dribbled out, though no record lies where a batch may end."""
+    one.put(20_000, 0.001, b"x" * KIB)
+    one.stream.clock.sleep(600)
+    batches = drain(one, MANY)
+    assert [r for batch in batches for r in batch] == one.records
+    assert len(batches) <= 8

@@ -1,0 +1,94 @@
+"""Servers that are less exact than AWS: no record twice, none left out, no loss unnoticed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from attrs import define
+
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.errors import DataLossError
+from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
+from kinesis_core.model.offsets import Position
+from kinesis_core.model.records import Page
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.planning.tip import plan_tip
+from support.fake_stream import FakeClock
+from support.one_shard import behind
+from support.planned import Planned, everything
+from support.scripted_stream import ScriptedStream
+
+A = "shardId-000000000000"
+HOUR_S = 3600
+
+
+@define
+class NeverBehind(ScriptedStream):
+    """Each page says that nothing is left behind it, as kinesis-local does."""
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        page = super().get_records(iterator, limit, with_data, shard_id)
+        page.millis_behind = 0
+        return page
+
+
+@define
+class StartsEarly(ScriptedStream):
+    """An iterator at or behind a record begins some records before it."""
+
+    early: int = 1
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        iterator = super().get_iterator(shard_id, cut)
+        if isinstance(cut, (At, After)):
+            asked_for, index = self._iterators[int(iterator)]
+            self._iterators[int(iterator)] = (asked_for, max(0, index - self.early))
+        return iterator
+
+
+def query_of(stream: ScriptedStream, records: int) -> Planned:
+    settings = PlanSettings(Limits(max_records=records), first_plan_crosses_gaps=False)
+    return Planned([stream], settings=settings)
+
+
+@pytest.mark.parametrize("early", [1, 7])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_server_that_begins_too_early(early: int, restarts: bool) -> None:
+    """Each record is read once, although pages begin with records that were read before."""
+    stream = StartsEarly(FakeClock(), early=early)
+    stream.create(1)
+    query = query_of(stream, 10)
+    read = []
+    for _ in range(6):
+        stream.put_many(A, 5, every_s=1)
+        read += query.batch()
+        if restarts:
+            query.restart()
+    assert read == everything(stream)
+
+
+def test_the_tip_is_not_a_full_page() -> None:
+    """A full page may have more behind it, although the server says that it is at the tip."""
+    stream = NeverBehind(FakeClock())
+    stream.create(1)
+    put = stream.put_many(A, 12_000, every_s=0.001)
+    view = ShardView(stream, A, stream.clock, Pace(0.2, 3), random.Random(0))
+    assert plan_tip(view, Position(TrimHorizon())) == behind(put[-1], put[0])
+
+
+def test_a_full_page_is_not_idleness() -> None:
+    """Records behind a full page that leave the stream unread are a loss, although the server said that there were none."""
+    stream = NeverBehind(FakeClock())
+    stream.create(1)
+    query = query_of(stream, 10)
+    stream.put_many(A, 20, every_s=1)
+    stream.clock.sleep(20 * HOUR_S)
+    assert query.batch() == everything(stream)[:10]
+    stream.clock.sleep(10 * HOUR_S)
+    stream.trim(A, 15)
+    query.restart()
+    with pytest.raises(DataLossError, match="retention of 24 h"):
+        query.batch()

@@ -1,0 +1,162 @@
+"""Where reading begins and, for a batch, ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.errors import InvalidRequestError, OptionError
+from kinesis_core.model.cuts import After, At, AtTimestamp, TrimHorizon
+from kinesis_core.model.offsets import Offset, Position
+from kinesis_core.options.positions import EndingPosition, Latest, PerShard
+from support.planned import Planned, everything
+from support.scripted_stream import scripted_stream
+
+A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
+
+
+def positions(offset: Offset) -> dict[str, Position]:
+    return dict(offset.streams["orders"].shards)
+
+
+def test_latest_skips_what_is_there() -> None:
+    """LATEST begins behind the last record of a busy shard, and at the margin before now in an idle one."""
+    stream = scripted_stream(2)
+    stream.put_many(B, 10)
+    stream.clock.sleep(3600)
+    last = stream.put_many(A, 100, 0.05)[-1]
+    query = Planned([stream], Latest())
+    begun = positions(query.start)
+    assert begun[A] == Position(After(last.number), last.arrived_ms)
+    assert isinstance(begun[B].cut, AtTimestamp)
+    fresh = [(s, stream.put(s, b"x").sequence_number) for s in (A, B)]
+    assert sorted(query.batches(2)) == fresh
+
+
+def test_latest_does_not_begin_with_closed_shards() -> None:
+    """LATEST counts closed shards as finished, whatever they hold, and names none of them."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10)
+    left, _ = stream.split(A)
+    stream.clock.sleep(60)
+    query = Planned([stream], Latest())
+    assert A not in positions(query.start)
+    record = stream.put(left, b"x")
+    assert query.batch() == [(left, record.sequence_number)]
+
+
+def test_latest_of_shards_resharded_meanwhile() -> None:
+    """Shards that are split while LATEST is being looked for lose nothing that is put from then on."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, 0.01)
+    listed = stream.list_shards()
+    children = stream.split(A)
+    stream.stale_listings.append(listed)
+    query = Planned([stream], Latest())
+    fresh = [(s, stream.put(s, b"x").sequence_number) for s in children]
+    assert query.batches(3) == fresh
+
+
+def test_latest_skips_what_children_born_meanwhile_hold() -> None:
+    """Children that LATEST finds while it looks for a parent's tip begin at their own tips."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, 0.01)
+    listed = stream.list_shards()
+    children = stream.split(A)
+    for child in children:
+        stream.put_many(child, 3, 1.0)
+    stream.clock.sleep(60)
+    stream.stale_listings.append(listed)
+    query = Planned([stream], Latest())
+    fresh = [(s, stream.put(s, b"x").sequence_number) for s in children]
+    assert query.batches(3) == fresh
+
+
+def test_a_position_in_time_reads_parents_and_children_from_then_on() -> None:
+    """AT_TIMESTAMP applies to every shard of now, closed ones included."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, 1.0)
+    left, _ = stream.split(A)
+    stream.put_many(left, 3, 1.0)
+    then = stream.shards[A].records[7].arrived_ms or 0
+    query = Planned([stream], AtTimestamp(then))
+    assert query.batches(3) == everything(stream, A)[7:] + everything(stream, left)
+
+
+def test_a_position_in_the_future_is_refused() -> None:
+    """A start in the future is refused with both times, before Kinesis refuses it without them."""
+    stream = scripted_stream(1)
+    future = stream.now_ms() + 60_000
+    with pytest.raises(OptionError, match=rf"'startingPosition'.*{future}.*{stream.now_ms()}.*stream=orders"):
+        Planned([stream], AtTimestamp(future))
+
+
+def test_a_position_per_shard() -> None:
+    """Each shard begins where it is told; an ancestor of a named one counts as read, any other begins at its oldest."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 4)
+    stream.put_many(B, 4)
+    left, right = stream.split(A)
+    stream.put_many(left, 4)
+    stream.put_many(right, 4)
+    second = stream.shards[left].records[1]
+    query = Planned([stream], PerShard({left: After(second.number), right: Latest()}))
+    assert stream.calls_of("GetRecords", B) == [], "its start needs no look"
+    assert query.batches(3) == everything(stream, B) + everything(stream, left)[2:]
+
+
+def test_a_position_of_an_unknown_shard_is_refused() -> None:
+    """A shard that the stream does not have is refused by name, with those that it has."""
+    with pytest.raises(OptionError, match=f"does not have: {D}. It has {A}, {B}"):
+        Planned([scripted_stream(2)], PerShard({D: TrimHorizon()}))
+
+
+def test_a_position_of_what_is_no_shard_id_is_refused() -> None:
+    """A name that Kinesis does not take for a shard's is refused as one that the stream does not have."""
+    stream = scripted_stream()
+    stream.fail("GetShardIterator", "x!", [InvalidRequestError("1 validation error", "ValidationException")])
+    with pytest.raises(OptionError, match="does not have: x!"):
+        Planned([stream], PerShard({"x!": TrimHorizon()}))
+
+
+def test_an_end_in_an_unknown_shard_is_refused() -> None:
+    """A shard that the stream does not have is refused as an end as well."""
+    query = Planned([scripted_stream(2)])
+    with pytest.raises(OptionError, match=f"'endingPosition' names shards .* does not have: {D}"):
+        query.planner.end_offset(query.start, PerShard({D: Latest()}))
+
+
+@pytest.mark.parametrize(
+    ("end", "count"),
+    [
+        (Latest(), 20),
+        (AtTimestamp(1_790_000_000_000), 0),
+        (AtTimestamp(1_790_000_004_000), 4),
+        (AtTimestamp(1_790_000_014_000), 14),
+        (AtTimestamp(1_890_000_000_000), 20),
+        (PerShard({A: TrimHorizon()}), 0),
+        (PerShard({A: Latest()}), 20),
+        (PerShard({B: TrimHorizon()}), 10),
+    ],
+)
+def test_the_end_of_a_batch_read(end: EndingPosition, count: int) -> None:
+    """A batch ends where it is told over generations of shards, and at the tip where there is no such place yet."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, 1.0)
+    left, _ = stream.split(A)
+    stream.put_many(left, 10, 1.0)
+    stream.clock.sleep(1)
+    query = Planned([stream])
+    assert query.read(query.start, query.planner.end_offset(query.start, end)) == everything(stream)[:count]
+
+
+@pytest.mark.parametrize(("kind", "count"), [(At, 4), (After, 5)])
+def test_the_end_of_a_batch_read_at_a_record(kind: type[At | After], count: int) -> None:
+    """A batch may end before or behind a record of each shard."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 10)
+    stream.put_many(B, 10)
+    fourth = [stream.shards[s].records[4].number for s in (A, B)]
+    query = Planned([stream])
+    end = query.planner.end_offset(query.start, PerShard({A: kind(fourth[0]), B: kind(fourth[1])}))
+    read = query.read(query.start, end)
+    assert read == everything(stream, A)[:count] + everything(stream, B)[:count]

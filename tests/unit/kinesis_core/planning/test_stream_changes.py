@@ -1,0 +1,209 @@
+"""What changes under a running query: the horizon, the retention, the stream itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from attrs import frozen
+
+from kinesis_core.aws.stream_api import StreamSummary
+from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamRecreatedError
+from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.options.positions import Latest, PerShard, StartingPosition
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.stream_facts import KNOWN_S, StreamFacts
+from kinesis_core.planning.stream_planner import PlanSettings
+from support.planned import Planned, everything
+from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
+
+A = "shardId-000000000000"
+HOUR_S = 3600
+MARGIN_S = 300
+
+
+def at_its_retention() -> ScriptedStream:
+    """Return a stream that has been fed for longer than its retention, with a record a minute."""
+    stream = scripted_stream(1)
+    stream.forgets = True
+    stream.put_many(A, 25 * 60, every_s=60)
+    return stream
+
+
+# TRIM_HORIZON
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), AtTimestamp(0), PerShard({A: TrimHorizon()})])
+def test_the_oldest_records_are_passed_over(position: StartingPosition) -> None:
+    """A start at the oldest record leaves out those that are about to leave the stream, and no others."""
+    stream = at_its_retention()
+    query = Planned([stream], position)
+    begun_ms = stream.now_ms()
+    end = query.planner.next_offset(query.start, bounded=False)
+    stream.clock.sleep(MARGIN_S - 30)  # until the task begins
+    read = query.read(query.start, end)
+    kept_ms = begun_ms - 24 * HOUR_S * 1000 + MARGIN_S * 1000
+    assert read == [
+        (A, r.sequence_number) for r in stream.shards[A].records if (r.arrived_ms or 0) >= kept_ms
+    ]
+
+
+def test_without_a_margin_the_very_oldest_record_is_promised() -> None:
+    """The margin may be 0: then a batch whose first record has left says so, and names the way on."""
+    stream = at_its_retention()
+    query = Planned([stream], settings=PlanSettings(trim_horizon_margin_s=0))
+    end = query.planner.next_offset(query.start)
+    stream.clock.sleep(MARGIN_S)
+    with pytest.raises(DataLossError, match=r"begins the range, is not there.*failOnDataLoss=false"):
+        query.read(query.start, end)
+    query.settings = PlanSettings(fail_on_data_loss=False)
+    assert query.read(query.start, end)[0] == everything(stream)[stream.shards[A].trimmed]
+
+
+def test_young_records_are_all_read() -> None:
+    """Where nothing is about to leave, TRIM_HORIZON is the oldest record, whatever the age of the stream."""
+    stream = scripted_stream(1)
+    stream.forgets = True
+    stream.put_many(A, 5, every_s=HOUR_S)
+    assert Planned([stream]).batch() == everything(stream)
+
+
+def test_a_recent_time_is_taken_as_it_is() -> None:
+    """A time well within the retention is where reading begins."""
+    stream = at_its_retention()
+    since_ms = stream.now_ms() - HOUR_S * 1000
+    query = Planned([stream], AtTimestamp(since_ms))
+    assert query.start.streams["orders"].shards[A].cut == AtTimestamp(since_ms)
+
+
+# The retention
+
+
+@pytest.mark.parametrize("limit", [5, 20, 100])
+@pytest.mark.parametrize("hours", [33, 66])
+def test_a_retention_that_is_lowered_while_a_query_is_behind(limit: int, hours: int) -> None:
+    """What leaves the stream when somebody lowers the retention is told of at the next plan, however it is spread."""
+    stream = scripted_stream(1)
+    stream.forgets, stream.retention_hours = True, 168
+    stream.put_many(A, 30 * hours, every_s=120)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=limit)))
+    query.batch()
+    stream.retention_hours = 24
+    with pytest.raises(DataLossError, match="retention of 24 h"):
+        query.batch()
+
+
+def test_a_query_behind_in_a_stream_of_long_retention() -> None:
+    """A query that is days behind, in a stream that keeps its records for a week, is in no doubt."""
+    stream = scripted_stream(1)
+    stream.forgets, stream.retention_hours = True, 168
+    stream.put_many(A, 200, every_s=1800)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=20)))
+    read = query.batches(5)
+    query.restart()
+    assert read + query.batches(30) == everything(stream)
+
+
+def test_a_silent_shard_in_a_stream_of_long_retention() -> None:
+    """A shard that was seen empty two days ago has lost nothing where records are kept for a week."""
+    stream = scripted_stream(1)
+    stream.forgets, stream.retention_hours = True, 168
+    stream.put_many(A, 3)
+    query = Planned([stream])
+    query.batch()
+    for _ in range(30):
+        stream.clock.sleep(8 * HOUR_S)
+        assert query.batch() == []
+    stream.clock.sleep(60 * HOUR_S)
+    record = stream.put(A, b"x")
+    query.restart()
+    assert query.batch() == [(A, record.sequence_number)]
+
+
+# The stream
+
+
+def recreated(position: StartingPosition, wait_s: float) -> tuple[ScriptedStream, Planned]:
+    """Return a query with two idle shards and a busy one, whose stream was made anew and has other records."""
+    stream = scripted_stream(3)
+    stream.clock.sleep(10)
+    query = Planned([stream], position)
+    stream.put_many("shardId-000000000002", 3)
+    query.batches(5)
+    stream.clock.sleep(wait_s)
+    stream.recreate(3)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, 10)
+    return stream, query
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
+@pytest.mark.parametrize("wait_s", [0.0, ITERATOR_LIFE_S + 1, KNOWN_S + 1])
+def test_a_stream_that_is_made_anew_under_a_running_query(position: StartingPosition, wait_s: float) -> None:
+    """No record of the new stream is read, whether or not the old iterators have expired meanwhile."""
+    _, query = recreated(position, wait_s)
+    with pytest.raises(StreamRecreatedError, match=r"deleted and made anew.*new checkpoint"):
+        query.batches(3)
+
+
+def test_iterators_that_expire_together_cost_one_question() -> None:
+    """A plan whose every iterator has expired asks once whether the stream is still the same."""
+    stream = scripted_stream(50)
+    query = Planned([stream])
+    query.batch()
+    stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    described = len(stream.calls_of("DescribeStreamSummary"))
+    query.batch()
+    assert len(stream.calls_of("DescribeStreamSummary")) == described + 1
+
+
+def test_threads_that_find_expired_iterators_ask_once() -> None:
+    """A thread that meets an expired iterator while another one asks waits for that answer."""
+    stream = scripted_stream()
+    facts = StreamFacts("orders", stream, stream.clock)
+    facts.begin_plan(stream.created_ms)
+    facts.begin_plan(stream.created_ms)
+    other = threading.Thread(target=facts.see_same_stream)
+    asked, describe = [threading.Event(), threading.Event()], stream.describe
+
+    def describe_while_others_ask() -> StreamSummary:
+        first = not asked[0].is_set()
+        asked[0 if first else 1].set()
+        if first:
+            other.start()
+            asked[1].wait(0.5)  # in vain
+        return describe()
+
+    facts.api = Described(describe_while_others_ask)  # type: ignore[assignment]
+    facts.see_same_stream()
+    other.join(30)
+    assert not asked[1].is_set()
+
+
+def test_each_thread_is_told_that_the_stream_is_another_one() -> None:
+    """Each shard that meets the new stream in a plan is an error of its own, not only the first that asked."""
+    stream = scripted_stream()
+    facts = StreamFacts("orders", stream, stream.clock)
+    facts.begin_plan(stream.created_ms)
+    facts.begin_plan(stream.created_ms)
+    stream.recreate(1)
+    for _ in range(2):
+        with pytest.raises(StreamRecreatedError):
+            facts.see_same_stream()
+
+
+@frozen
+class Described:
+    """A stream of which nothing but its facts is asked."""
+
+    describe: Callable[[], StreamSummary]
+
+
+def test_an_expired_iterator_of_the_same_stream() -> None:
+    """An iterator that expires is renewed, and nothing else comes of it."""
+    stream = scripted_stream(1)
+    query = Planned([stream])
+    stream.put_many(A, 3)
+    stream.fail("GetRecords", A, [IteratorExpiredError("Iterator expired", "ExpiredIteratorException")])
+    assert query.batches(2) == everything(stream)

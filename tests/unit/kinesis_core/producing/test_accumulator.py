@@ -1,0 +1,472 @@
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import pytest
+
+from kinesis_core.aggregation import unpack
+from kinesis_core.errors import AccessDeniedError, PutError
+from kinesis_core.model.put_records import PutAnswer, PutResult
+from kinesis_core.producing import ProducerSettings
+from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
+from support.fake_puts import Desk, FakePuts, Moods, UserRecord
+
+PLAIN = ProducerSettings(aggregation_enabled=False)
+FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
+LOW, HIGH = "0", str(MAX_HASH_KEY)
+"""Explicit hash keys of the first and of the last shard."""
+THROTTLED = "ProvisionedThroughputExceededException"
+
+
+def rows(count: int, size: int = 10, hash_key: str | None = None) -> Rows:
+    data = [b"%d" % number + bytes(size) for number in range(count)]
+    return Rows(data, ["key"] * count, None if hash_key is None else [hash_key] * count)
+
+
+def take(desk: Desk) -> list[Parcel]:
+    return desk.outbox.take(desk.clock.now)
+
+
+def refuse(request: list[Parcel], code: str = THROTTLED) -> PutAnswer:
+    results = [PutResult(None, code, "Said no.") for parcel in request for _ in parcel.entries]
+    return PutAnswer(len(results), results)
+
+
+# Gathering
+
+
+def test_records_wait_for_others_to_share_a_request_with() -> None:
+    """Fewer than 500 records are sent when the first has waited as long as it may, and not before."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(499))
+    assert take(desk) == []
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(1.0)
+    desk.clock.sleep(1.0)
+    assert [len(parcel.entries) for parcel in take(desk)] == [499]
+
+
+def test_records_wait_for_others_while_they_have_time() -> None:
+    """However long records may wait for others, three quarters of their time are left for being written."""
+    desk = Desk.open(FakePuts().create(1), ProducerSettings(record_ttl_s=0.4, record_max_buffered_time_s=60))
+    desk.put(rows(10))
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(0.1)
+    desk.clock.sleep(0.1)
+    assert [parcel.user_records for parcel in take(desk)] == [10]
+
+
+def test_large_records_of_a_shard_wait_for_each_other() -> None:
+    """A record above a request's usual size has its shard for itself, and nobody looks for more meanwhile."""
+    desk = Desk.open(FakePuts(max_record_bytes=10 * 1024 * 1024).create(1), PLAIN)
+    for _ in range(4):  # the shard's window grows with what it takes
+        desk.put(rows(1, 3_000_000))
+        desk.flush()
+    desk.put(rows(2, 2_500_000))
+    desk.outbox.hurry += 1
+    requests = desk.outbox.ledger.tally["requests"]
+    [first] = take(desk)
+    assert take(desk) == []
+    assert desk.outbox.ledger.tally["requests"] == requests + 1
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(30)
+    desk.send([first])
+    assert len(take(desk)) == 1
+
+
+def test_a_full_request_is_sent_at_once() -> None:
+    """500 records wait for nobody, and those beyond them wait on."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(400))
+    desk.put(rows(300))
+    assert sum(len(parcel.entries) for parcel in take(desk)) == 500
+    assert take(desk) == []
+
+
+def test_nothing_waits_while_a_caller_does() -> None:
+    """Somebody who waits, for room or in a flush, makes small requests go out."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(1))
+    desk.outbox.hurry += 1
+    assert len(take(desk)) == 1
+
+
+def test_user_records_of_a_shard_share_aggregates() -> None:
+    """Each shard's user records fill aggregates of the size asked for, under the key `a` and a hash key inside."""
+    puts = FakePuts().create(2)
+    desk = Desk.open(puts, ProducerSettings(aggregation_max_size=1_000))
+    desk.put(Rows([bytes(90)] * 100, ["key"] * 100, [LOW, HIGH] * 50))
+    desk.flush()
+    assert {entry.partition_key for entry, _ in puts.stored} == {"a"}
+    sizes = sorted(len(entry.data) for entry, _ in puts.stored)
+    assert len(sizes) == 12
+    assert all(900 < size <= 1_000 for size in sizes[2:])
+    assert all(record.is_at_home for record in puts.user_records())
+
+
+def test_a_lone_user_record_goes_plain() -> None:
+    """It keeps its own partition key and explicit hash key."""
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts)
+    desk.put(Rows([b"lone"], ["key"], ["17"]))
+    desk.flush()
+    entry = puts.stored[0][0]
+    assert (entry.data, entry.partition_key, entry.explicit_hash_key) == (b"lone", "key", "17")
+
+
+def test_what_fills_an_aggregate_alone_goes_plain() -> None:
+    """A user record larger than an aggregate is a record of its own, those around it share theirs."""
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts, ProducerSettings(aggregation_max_size=500))
+    desk.put(Rows([b"1", b"2", bytes(1_000), b"3", b"4"], ["key"] * 5))
+    desk.flush()
+    unpacked = [unpack(entry.data) for entry, _ in puts.stored]
+    assert [None if one is None else one.data for one in unpacked] == [[b"1", b"2"], None, [b"3", b"4"]]
+
+
+def test_aggregates_stay_below_the_record_limit() -> None:
+    """The stream's own limit, of which the partition key is a part, comes before the size asked for."""
+    puts = FakePuts(max_record_bytes=1_024).create(1)
+    desk = Desk.open(puts)
+    desk.put(rows(500))
+    desk.flush()
+    assert max(len(entry.data) + 1 for entry, _ in puts.stored) <= 1_024
+
+
+def test_an_aggregate_is_closed_when_its_first_user_record_is_due() -> None:
+    """Later ones do not put it off."""
+    desk = Desk.open(FakePuts().create(1))
+    desk.put(rows(2))
+    desk.clock.sleep(0.9)
+    desk.put(rows(2))
+    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(0.1)
+    desk.clock.sleep(0.11)
+    assert [parcel.user_records for parcel in take(desk)] == [4]
+
+
+def test_large_records_make_small_requests() -> None:
+    """A request stays under 10 MiB, and one record of 10 MiB is a request."""
+    puts = FakePuts(max_record_bytes=10 * 1024 * 1024).create(1)
+    desk = Desk.open(puts, ProducerSettings(aggregation_enabled=False, buffer_bytes=2**30))
+    desk.put(Rows([bytes(10 * 1024 * 1024 - 3)], ["key"]))
+    desk.put(Rows([bytes(3 * 1024 * 1024)] * 5, ["key"] * 5))
+    desk.flush()
+    assert puts.request_bytes[0] == 10 * 1024 * 1024
+    assert len(puts.stored) == 6
+    assert max(puts.request_bytes) <= 10 * 1024 * 1024
+
+
+def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
+    """A plain record that comes meanwhile shares no parcel with an older one, so that each flush sees its own written."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(3))
+    generation = desk.outbox.begin_generation()
+    desk.put(rows(2))
+    [lane] = desk.outbox.router.lanes
+    assert [len(parcel.entries) for parcel in lane.queue] == [3, 2]
+    [first] = list(lane.take(3, 1_000, must=True))
+    desk.send([first])
+    assert desk.outbox.ledger.is_written(generation)
+    assert not desk.outbox.ledger.is_written(generation + 1)
+    desk.flush()
+    assert desk.outbox.ledger.held_bytes == 0
+    assert len(desk.puts.stored) == 5
+
+
+# Room
+
+
+def test_the_buffer_bounds_what_is_held() -> None:
+    """When it is full nothing more is taken in, until something is written."""
+    desk = Desk.open(FakePuts().create(4), ProducerSettings(aggregation_enabled=False, buffer_bytes=10_000))
+    outbox = desk.outbox
+    held = []
+    for number in range(200):
+        left = outbox.offer(outbox.router.group(Rows([bytes(97)], [f"{number:03}"])), desk.clock.now)
+        held.append(outbox.ledger.held_bytes)
+        assert bool(left) == (number >= 100)
+    assert max(held) == 10_000
+    request = take(desk)
+    outbox.hurry += 1
+    request = request or take(desk)
+    desk.send(request)
+    assert outbox.ledger.held_bytes < 10_000
+    assert not outbox.is_full
+
+
+def test_open_aggregates_count_and_make_room() -> None:
+    """With many shards, boxes alone would fill the buffer: then they are closed, and sent."""
+    puts = FakePuts().create(50)
+    desk = Desk.open(puts, ProducerSettings(buffer_bytes=20_000, record_max_buffered_time_s=3_600))
+    held = []
+    for number in range(400):
+        desk.put(Rows([bytes(200)], [f"key-{number}"]))
+        held.append(desk.outbox.ledger.held_bytes)
+    assert max(held) < 20_000 + 400
+    assert puts.stored
+
+
+def test_a_full_shard_holds_up_no_other() -> None:
+    """Rows of a shard that takes nothing are left, those of the others in the same call are taken in."""
+    desk = Desk.open(FakePuts().create(2), PLAIN)
+    router = desk.outbox.router
+    desk.put(rows(1_000, hash_key=LOW))
+    both = Rows([b"low", b"high"], ["key"] * 2, [LOW, HIGH])
+    left = desk.outbox.offer(router.group(both), desk.clock.now)
+    assert [lane.shard_id for lane in left] == [FIRST]
+    assert router.lane(SECOND).waiting_records == 1
+
+
+# Refusals
+
+
+def test_only_what_was_refused_is_sent_again() -> None:
+    """Of a request with failures the others are done."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(500))
+    request = take(desk)
+    results = [PutResult(FIRST)] * 499 + [PutResult(None, "InternalFailure", "Said no.")]
+    desk.answers.settle(request, PutAnswer(1, results), desk.clock.now)
+    desk.clock.sleep(5)
+    again = take(desk)
+    assert [entry.data[:3] for parcel in again for entry in parcel.entries] == [b"499"]
+
+
+def test_a_throttled_shard_rests_while_others_are_written() -> None:
+    """Its records wait for their time; a request with the other shard's goes out at once."""
+    desk = Desk.open(FakePuts().create(2), PLAIN)
+    desk.put(rows(500, hash_key=LOW))
+    desk.answers.settle(request := take(desk), refuse(request), desk.clock.now)
+    desk.put(rows(500, hash_key=HIGH))
+    desk.outbox.hurry += 1
+    assert {parcel.shard_id for parcel in take(desk)} == {SECOND}
+    wait_s = desk.outbox.wait_s(desk.clock.now)
+    assert wait_s is not None
+    assert 0 < wait_s <= 0.05
+    desk.clock.sleep(0.05)
+    assert {parcel.shard_id for parcel in take(desk)} == {FIRST}
+
+
+def test_a_throttled_shard_is_asked_for_less() -> None:
+    """After refusals a request holds fewer of its records, so that a hot shard is not hammered."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(500))
+    sizes = []
+    for _ in range(4):
+        request = take(desk)
+        sizes.append(sum(len(parcel.entries) for parcel in request))
+        desk.answers.settle(request, refuse(request), desk.clock.now)
+        desk.clock.sleep(3)
+    assert sizes == [500, 500, 250, 125]
+
+
+def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
+    """
+    A shard that takes 50 records a second is written to for an hour by somebody who puts as fast as there is room:
+    no record reaches its deadline.
+    """
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts, PLAIN)
+    taken = 0.0
+    started_s = desk.clock.now
+    while desk.clock.now < started_s + 3_600:
+        desk.outbox.offer(desk.outbox.router.group(rows(100)), desk.clock.now)
+        request = desk.outbox.take(desk.clock.now)
+        if not request:
+            desk.clock.sleep(desk.outbox.wait_s(desk.clock.now) or 0.01)
+            continue
+        results = []
+        for _ in range(sum(len(parcel.entries) for parcel in request)):
+            has_room = taken < 50 * (desk.clock.now - started_s)
+            taken += has_room
+            results.append(PutResult(FIRST) if has_room else PutResult(None, THROTTLED, "Rate exceeded."))
+        failed = sum(result.error_code is not None for result in results)
+        desk.answers.settle(request, PutAnswer(failed, results), desk.clock.now)
+        desk.clock.sleep(0.01)
+        assert desk.outbox.failure is None
+    assert taken > 0.9 * 3_600 * 50
+
+
+def test_lost_answers_are_counted() -> None:
+    """A request whose answer never came is sent again, and its user records are counted as maybe there twice."""
+    puts = FakePuts(moods=Moods(lost_answers=100)).create(1)
+    desk = Desk.open(puts)
+    desk.put(rows(10))
+    desk.outbox.begin_generation()
+    desk.clock.sleep(1)
+    desk.send(take(desk))
+    puts.moods = Moods()
+    desk.flush()
+    assert puts.lost == 10
+    assert set(puts.copies().values()) == {2}
+    totals = desk.outbox.ledger.take_totals()
+    assert (totals.user_records, totals.resent, totals.requests, totals.failed) == (10, 10, 2, 1)
+
+
+# Failures
+
+
+def failure_of(desk: Desk) -> PutError:
+    assert desk.outbox.failure is not None
+    return desk.outbox.failure
+
+
+def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
+    """The error has counts by code, the shard, the hash of a key, and what to do; it pickles."""
+    desk = Desk.open(FakePuts(moods=Moods(refused_records=100)).create(2), PLAIN)
+    desk.put(rows(3, hash_key=LOW))
+    desk.clock.sleep(20)
+    desk.put(rows(2, hash_key=HIGH))
+    while desk.outbox.failure is None:
+        desk.step()
+    error = failure_of(desk)
+    assert error.counts == {THROTTLED: 3}
+    assert error.shard_id == FIRST
+    assert error.key_sha256 == "2c70e12b7a0646f9"
+    assert str(error) == (
+        "3 user records could not be written: they were not written within 30 s: "
+        "ProvisionedThroughputExceededException 3. 2 more were given up with them. Give the stream more shards, "
+        "write from fewer places at once, or raise recordTtlMs (record_ttl_s). "
+        "[stream=orders shard=shardId-000000000000 key_sha256=2c70e12b7a0646f9]"
+    )
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 # our own
+    assert (str(copy), copy.counts, copy.shard_id) == (str(error), error.counts, error.shard_id)
+
+
+def test_a_refusal_for_good_is_a_failure_at_once() -> None:
+    """Without the permission nothing is tried again; the error names the IAM action."""
+    desk = Desk.open(FakePuts().create(1))
+    desk.put(rows(7))
+    desk.outbox.begin_generation()
+    desk.clock.sleep(1)
+    denied = AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
+    desk.answers.bounce(take(desk), denied, desk.clock.now)
+    assert failure_of(desk).counts == {"AccessDeniedException": 7}
+    assert "kinesis:PutRecords" in str(failure_of(desk))
+
+
+def test_a_record_refused_for_good_is_a_failure() -> None:
+    """A code that does not go away by waiting fails without a second attempt, other codes are tried again."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(500))
+    desk.answers.settle(request := take(desk), refuse(request, "KMSAccessDeniedException"), desk.clock.now)
+    assert failure_of(desk).counts == {"KMSAccessDeniedException": 500}
+
+
+def test_after_a_failure_nothing_is_held_or_sent() -> None:
+    """An answer that comes late is counted; everything else is gone, and who waits is woken."""
+    desk = Desk.open(FakePuts().create(2), PLAIN)
+    desk.put(rows(500, hash_key=LOW))
+    request = take(desk)
+    desk.put(rows(400, hash_key=HIGH))
+    generation = desk.outbox.begin_generation()
+    desk.clock.sleep(31)
+    assert take(desk) == []
+    assert failure_of(desk).counts == {"NotSentInTime": 400}
+    assert desk.outbox.ledger.is_written(generation)
+    desk.answers.settle(request, PutAnswer(0, ()), desk.clock.now)
+    assert desk.outbox.ledger.take_totals().user_records == 500
+    assert desk.outbox.ledger.held_bytes == 0
+
+
+# Flushes
+
+
+def test_a_flush_waits_for_what_was_put_before_it() -> None:
+    """What is put later belongs to the next one, also where both share a lane."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    desk.put(rows(300))
+    generation = desk.outbox.begin_generation()
+    desk.put(rows(100))
+    desk.clock.sleep(1)
+    first, second = take(desk)
+    assert not desk.outbox.ledger.is_written(generation)
+    desk.answers.settle([first], PutAnswer(0, ()), desk.clock.now)
+    assert desk.outbox.ledger.is_written(generation)
+    assert not desk.outbox.ledger.is_written(generation + 1)
+    desk.answers.settle([second], PutAnswer(0, ()), desk.clock.now)
+    assert desk.outbox.ledger.is_written(generation + 1)
+
+
+# Resharding
+
+
+def test_an_aggregate_that_is_not_at_home_is_sent_again() -> None:
+    """
+    After a split unknown to us an aggregate comes to one of the children: all its user records are sent again, each to
+    its own child, and those that wait are sorted anew.
+    """
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts)
+    puts.split(FIRST)
+    desk.put(Rows([b"1", b"2", b"3", b"4"], ["key"] * 4, [LOW, HIGH, LOW, HIGH]))
+    desk.flush()
+    assert Counter(record.data for record in puts.kcl_user_records()) == Counter([b"1", b"2", b"3", b"4"])
+    assert {record.shard_id for record in puts.kcl_user_records()} == {SECOND, "shardId-000000000002"}
+    totals = desk.outbox.ledger.take_totals()
+    assert (totals.user_records, totals.misplaced, puts.listings) == (4, 4, 2)
+
+
+def test_an_aggregate_in_another_shard_may_be_at_home() -> None:
+    """When all its user records belong to the child it came to, it is done."""
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts)
+    puts.split(FIRST)
+    desk.put(Rows([b"1", b"2"], ["key"] * 2, [LOW, LOW]))
+    desk.flush()
+    assert puts.copies() == Counter([b"1", b"2"])
+    assert desk.outbox.ledger.take_totals().misplaced == 0
+
+
+def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
+    """Aggregates, boxes and plain records that wait are sorted by the new map, and keep their place in time."""
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts, ProducerSettings(aggregation_max_size=200))
+    desk.put(Rows([b"%d" % n + bytes(10) for n in range(40)], ["key"] * 40, [LOW, HIGH] * 20))
+    desk.put(Rows([b"large" + bytes(500)], ["key"], [HIGH]))
+    groups = desk.outbox.router.group(Rows([b"late"], ["key"], [LOW]))
+    puts.split(FIRST)
+    desk.outbox.use(ShardMap.of(puts.list_shards()))
+    assert desk.outbox.offer(groups, desk.clock.now) == {}
+    desk.flush()
+    assert len(puts.user_records()) == 42
+    assert all(record.is_at_home for record in puts.user_records())
+
+
+def test_plain_records_are_always_at_home() -> None:
+    """Kinesis routes them by their own key: another shard than foreseen is no reason to send them again."""
+    puts = FakePuts().create(2)
+    desk = Desk.open(puts, PLAIN)
+    puts.merge(FIRST, SECOND)
+    desk.put(rows(20))
+    desk.flush()
+    assert len(puts.stored) == 20
+    assert desk.outbox.ledger.take_totals().misplaced == 0
+
+
+def test_shards_that_cannot_be_listed_are_a_failure() -> None:
+    """Where an aggregate belongs cannot be found out then, and it is not simply called written."""
+    puts = FakePuts().create(1)
+    desk = Desk.open(puts)
+    puts.split(FIRST)
+    desk.put(rows(2))
+    desk.clock.sleep(1)
+    request = take(desk)
+    landings = desk.answers.settle(request, PutAnswer(0, [PutResult(SECOND)]), desk.clock.now)
+    assert not desk.answers.knows_why(landings)
+    desk.answers.lose(landings, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException"))
+    assert failure_of(desk).counts == {"AccessDeniedException": 2}
+    assert "ListShards" in str(failure_of(desk))
+
+
+def test_user_records_are_found_as_they_were_put() -> None:
+    """Payload, partition key and explicit hash key are kept, aggregated or not."""
+    for enabled in (True, False):
+        puts = FakePuts().create(1)
+        desk = Desk.open(puts, ProducerSettings(aggregation_enabled=enabled))
+        desk.put(Rows([b"1", b"2"], ["a", "b"], ["5", None]))
+        desk.flush()
+        assert puts.user_records() == [
+            UserRecord(b"1", "a", "5", FIRST, True),
+            UserRecord(b"2", "b", None, FIRST, True),
+        ]

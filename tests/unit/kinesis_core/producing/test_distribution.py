@@ -1,0 +1,323 @@
+"""Streams that distribute their records themselves (RecordDistributionStrategy AUTO), from the start or from some moment."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from attrs import define
+
+from kinesis_core import Producer, ProducerSettings
+from kinesis_core.aggregation import unpack
+from kinesis_core.aws.stream_api import StreamSummary
+from kinesis_core.errors import ThrottledError
+from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
+from kinesis_core.producing.rows import NO_KEY, Rows
+from support.fake_puts import Desk, FakePuts
+from support.numbered import kcl, payloads, rows
+
+SMALL = ProducerSettings(aggregation_max_size=500)
+
+
+def keyless(start: int, stop: int) -> Rows:
+    return Rows(rows(start, stop).data, [NO_KEY] * (stop - start))
+
+
+def aggregates(desk: Desk) -> int:
+    return sum(unpack(entry.data) is not None for entry, _ in desk.puts.stored)
+
+
+def test_records_are_plain_and_sent_once() -> None:
+    """Wherever they come: nothing is aggregated, and no shard is the wrong one."""
+    desk = Desk.open(FakePuts(is_auto=True).create(4))
+    desk.put(rows(0, 2_000))
+    desk.flush()
+    assert desk.puts.copies() == payloads(0, 2_000)
+    assert aggregates(desk) == 0
+    totals = desk.outbox.ledger.take_totals()
+    assert (totals.user_records, totals.records, totals.misplaced) == (2_000, 2_000, 0)
+    for _ in range(100):
+        desk.put(rows(0, 10))
+        desk.flush()
+    assert (desk.puts.listings, desk.puts.descriptions) == (1, 1)
+
+
+def test_keys_may_be_missing() -> None:
+    """A record without a key is sent without one; those that have a key keep it."""
+    puts = FakePuts(is_auto=True).create(2)
+    with Producer(puts, rng=random.Random(0)) as producer:
+        producer.put(b"1")
+        producer.put(b"2", "key")
+        producer.put_columns([b"3", b"4"], [None, "other"])
+    keys = {entry.data: entry.partition_key for entry, _ in puts.stored}
+    assert keys == {b"1": NO_KEY, b"2": "key", b"3": NO_KEY, b"4": "other"}
+
+
+def test_explicit_hash_keys_are_ignored_and_that_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """One line in the log, however many rows have one."""
+    desk = Desk.open(FakePuts(is_auto=True).create(2))
+    for _ in range(3):
+        desk.put(Rows([b"1", b"2"], ["a", "b"], ["0", None]))
+    desk.flush()
+    assert len(desk.puts.stored) == 6
+    assert [message.split()[0] for message in caplog.messages].count("hash_keys.ignored") == 1
+
+
+def test_a_hot_key_uses_all_shards() -> None:
+    """Half a second's quota of one shard is no bound where four take the records."""
+    desk = Desk.open(FakePuts(is_auto=True).create(4))
+    desk.put(Rows([b"x"] * 2_000, ["hot"] * 2_000))
+    assert [lane.waiting_records for lane in desk.outbox.router.lanes] == [500] * 4
+
+
+def test_a_stream_that_is_switched_to_distribute() -> None:
+    """The first unexplained placement makes it known: only what was on the way is sent again, and plain from then on."""
+    desk = Desk.open(FakePuts().create(4), SMALL)
+    desk.put(rows(0, 500))
+    desk.flush()
+    assert (desk.outbox.ledger.take_totals().misplaced, desk.puts.descriptions) == (0, 1)
+    desk.puts.is_auto = True
+    before = len(desk.puts.requests)
+    desk.put(rows(500, 2_500))
+    desk.flush()
+    assert kcl(desk) == payloads(0, 2_500)
+    totals = desk.outbox.ledger.take_totals()
+    assert desk.puts.descriptions == 2
+    assert totals.user_records == 2_000
+    assert 0 < totals.misplaced < 2_000
+    assert sum(desk.puts.copies().values()) - 2_500 == totals.misplaced
+    assert sum(desk.puts.requests[before + 1 :]) == totals.misplaced  # the first one had all the aggregates
+    desk.put(rows(2_500, 3_000))
+    desk.flush()
+    assert desk.outbox.ledger.take_totals().records == 500
+
+
+def test_a_stream_that_is_switched_back() -> None:
+    """Records come to the shards of their keys, which is noticed after some dozens: then they share records again."""
+    desk = Desk.open(FakePuts(is_auto=True).create(4), SMALL)
+    desk.put(rows(0, 500))
+    desk.flush()
+    desk.puts.is_auto = False
+    desk.put(rows(500, 1_000))
+    desk.flush()
+    assert desk.puts.descriptions == 2
+    assert aggregates(desk) == 0
+    desk.put(rows(1_000, 2_000))
+    desk.flush()
+    assert aggregates(desk) > 10
+    assert desk.puts.copies() == kcl(desk) == payloads(0, 2_000)
+
+
+def test_a_stream_that_wants_keys_again() -> None:
+    """Records without one are refused, get random ones, and are sent again: once."""
+    desk = Desk.open(FakePuts(is_auto=True).create(4), SMALL)
+    desk.puts.is_auto = False
+    desk.put(keyless(0, 700))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert desk.puts.copies() == kcl(desk) == payloads(0, 700)
+    assert all(entry.partition_key for entry, _ in desk.puts.stored)
+    assert desk.outbox.ledger.take_totals().resent == 0
+
+
+def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFixture) -> None:
+    """Where it was asked too often a moment ago, they are not given up: it is asked again when that is due."""
+    caplog.set_level("INFO")
+    desk = Desk.open(FakePuts(is_auto=True).create(4))
+    for _ in range(5):
+        desk.sender._reshards.ask_once()
+    desk.puts.is_auto = False
+    desk.put(keyless(0, 10))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert desk.puts.copies() == payloads(0, 10)
+    assert "call=DescribeStreamSummary" not in caplog.text  # a wait is no call that failed
+
+
+def test_plain_records_on_the_way_are_where_they_belong() -> None:
+    """A change of the strategy is no reason to look for them: they came to the shard that they were sent to."""
+    desk = Desk.open(FakePuts(is_auto=True).create(2))
+    desk.put(rows(0, 600))
+    request = desk.outbox.take(desk.clock.now)
+    results = [PutResult(parcel.shard_id) for parcel in request for _ in parcel.entries]
+    desk.outbox.distribute(is_auto=False)
+    assert desk.answers.settle(request, PutAnswer(0, results), desk.clock.now) == []
+
+
+def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
+    """It contradicts itself: what it refused is a failure, as any refusal is."""
+
+    class Torn(FakePuts):
+        def describe(self, *, with_retries: bool = True) -> StreamSummary:
+            self.is_auto = True
+            try:
+                return super().describe(with_retries=with_retries)
+            finally:
+                self.is_auto = False
+
+    desk = Desk.open(Torn().create(2))
+    began_s = desk.clock.now
+    desk.put(keyless(0, 7))
+    desk.flush()
+    assert desk.outbox.failure is not None
+    assert desk.clock.now - began_s < 10
+    assert desk.outbox.failure.counts == {"ValidationException": 7}
+    assert desk.outbox.failure.key_sha256 == ""
+
+
+@pytest.mark.parametrize("is_auto", [True, False])
+def test_what_waits_when_the_strategy_changes_is_packed_anew(is_auto: bool) -> None:
+    """Open and waiting aggregates become plain records, or the reverse; so do rows that wait for room."""
+    desk = Desk.open(FakePuts(is_auto=not is_auto).create(3), SMALL)
+    desk.put(rows(0, 200))
+    groups = desk.outbox.group(rows(200, 300))
+    desk.puts.is_auto = is_auto
+    desk.outbox.distribute(is_auto=is_auto)
+    assert desk.outbox.offer(groups, desk.clock.now) == {}
+    desk.flush()
+    assert desk.puts.copies() == kcl(desk) == payloads(0, 300)
+    assert bool(aggregates(desk)) == (not is_auto)
+    assert desk.outbox.ledger.held_bytes == 0
+
+
+def test_nobody_says_that_the_stream_distributes() -> None:
+    """
+    With a botocore that does not know it, an aggregate that came elsewhere for no known reason is sent again as plain
+    records, which are at home anywhere: each row is there at most twice, and DescribeStreamSummary is asked a few times.
+    """
+    desk = Desk.open(FakePuts(is_auto=True, is_reported=False).create(4), SMALL)
+    began_s = desk.clock.now
+    desk.put(rows(0, 2_000))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(0, 2_000)
+    assert max(desk.puts.copies().values()) == 2
+    for start in range(2_000, 3_000, 100):
+        desk.put(rows(start, start + 100))
+        desk.flush()
+    assert 5 < desk.puts.descriptions <= 1 + 5 + (desk.clock.now - began_s) / 15
+
+
+def test_a_one_shard_stream_is_asked_now_and_then() -> None:
+    """Every record is at home there, which says nothing: DescribeStreamSummary is called every ten minutes."""
+    desk = Desk.open(FakePuts(is_auto=True).create(1))
+    for _ in range(130):
+        desk.put(rows(0, 100))
+        desk.flush()
+        desk.clock.sleep(10.0)
+    assert 1 + 2 <= desk.puts.descriptions <= 1 + 3
+
+
+@define
+class Busy(FakePuts):
+    """DescribeStreamSummary is throttled so many times after the first."""
+
+    throttles: int = 0
+
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+        summary = super().describe(with_retries=with_retries)
+        if 1 < self.descriptions <= 1 + self.throttles:
+            raise ThrottledError("Rate exceeded.", "LimitExceededException")
+        return summary
+
+
+def test_a_one_shard_stream_that_is_split_and_switched_back() -> None:
+    """That it was asked a moment ago, when there was nothing to see, delays nothing."""
+    desk = Desk.open(FakePuts(is_auto=True).create(1))
+    desk.put(rows(0, 100))
+    desk.flush()
+    desk.puts.split(desk.puts.open_shards()[0])
+    desk.puts.is_auto = False
+    for start in range(100, 1_000, 100):
+        desk.put(rows(start, start + 100))
+        desk.flush()
+        desk.clock.sleep(1.0)
+    assert aggregates(desk) > 1
+    assert desk.puts.copies() == kcl(desk) == payloads(0, 1_000)
+
+
+def test_the_question_is_put_again_while_it_is_refused() -> None:
+    """A throttled DescribeStreamSummary is waited out while the records have time."""
+    desk = Desk.open(Busy(throttles=3).create(4), SMALL)
+    desk.puts.is_auto = True
+    desk.put(rows(0, 500))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert kcl(desk) == payloads(0, 500)
+
+
+def test_records_without_keys_wait_while_the_question_is_refused() -> None:
+    """Also when it was refused so often that it is put at longer intervals from then on."""
+    desk = Desk.open(Busy(is_auto=True, throttles=5).create(4))
+    desk.puts.is_auto = False
+    desk.put(keyless(0, 10))
+    desk.flush()
+    assert desk.outbox.failure is None
+    assert desk.puts.copies() == payloads(0, 10)
+    assert desk.puts.descriptions == 1 + 5 + 1
+
+
+def test_the_question_has_an_end() -> None:
+    """It is given up when the records' time is up, and at once when the producer is stopped; the refusal is what is told."""
+    desk = Desk.open(Busy(is_auto=True, throttles=10**6).create(4))
+    desk.puts.is_auto = False
+    began_s = desk.clock.now
+    desk.put(keyless(0, 10))
+    desk.flush()
+    assert desk.outbox.failure is not None
+    assert desk.outbox.failure.counts == {"ValidationException": 10}
+    assert 30 <= desk.clock.now - began_s < 33
+    desk.sender.cancel()
+    began_s = desk.clock.now
+    desk.sender._reshards.ask_again(began_s + 100)
+    assert desk.clock.now == began_s
+
+
+def test_new_shards_are_listed() -> None:
+    """An on-demand stream grows: its new shards get lanes of their own."""
+    desk = Desk.open(FakePuts(is_auto=True).create(2))
+    desk.puts.split(desk.puts.open_shards()[0])
+    desk.put(rows(0, 500))
+    desk.flush()
+    desk.put(rows(500, 1_000))
+    assert len(desk.outbox.router.lanes) == 3
+    assert (desk.puts.listings, desk.puts.descriptions) == (2, 1)
+    desk.flush()
+    assert desk.puts.copies() == payloads(0, 1_000)
+
+
+def test_a_new_shard_that_is_not_listed_yet() -> None:
+    """It is looked for every few seconds, and not after each answer."""
+    puts = FakePuts(is_auto=True).create(2)
+    desk = Desk.open(puts)
+    puts.split(puts.open_shards()[0])
+    puts.holes = 3
+    for _ in range(12):
+        desk.put(rows(0, 100))
+        desk.flush()
+        desk.clock.sleep(1.0)
+    assert (puts.listings, puts.holes) == (1 + 3, 0)
+    desk.clock.sleep(5.0)
+    desk.put(rows(0, 100))
+    desk.flush()
+    assert len(desk.outbox.router.shards.open_shards) == 3
+
+
+def test_a_switch_while_requests_are_on_the_way() -> None:
+    """With threads: each row is there, no row more often than twice, and everything is plain in the end."""
+    puts = FakePuts().create(4)
+
+    def switch(_: Sequence[PutEntry]) -> None:
+        if len(puts.requests) == 5:
+            puts.is_auto = True
+
+    puts.before_put = switch
+    settings = ProducerSettings(aggregation_max_size=300, max_connections=1)
+    with Producer(puts, settings, rng=random.Random(0)) as writing:
+        for start in range(0, 2_000, 100):
+            writing.put_columns(rows(start, start + 100).data, rows(start, start + 100).keys)
+            writing.flush()
+    assert Counter(record.data for record in puts.kcl_user_records()) == payloads(0, 2_000)
+    assert max(puts.copies().values()) <= 2

@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
+from kinesis_core.errors import AccessDeniedError
+from kinesis_core.model.put_records import PutAnswer, PutEntry
+from support.fake_puts import FakePuts, Moods
+
+PATIENCE_S = 30
+
+
+def producer(puts: FakePuts, **settings: Any) -> Producer:
+    return Producer(puts, ProducerSettings(**settings), rng=random.Random(0))
+
+
+class Gate:
+    """Holds requests up until it is opened, and tells when so many have come."""
+
+    def __init__(self, expected: int) -> None:
+        self._open = threading.Event()
+        self._come = threading.Semaphore(0)
+        self._expected = expected
+
+    def __call__(self, _: Sequence[PutEntry]) -> None:
+        self._come.release()
+        assert self._open.wait(PATIENCE_S)
+
+    def wait_for_requests(self) -> None:
+        for _ in range(self._expected):
+            assert self._come.acquire(timeout=PATIENCE_S)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_what_is_put_is_in_the_stream_after_a_flush() -> None:
+    """One by one or in columns, with keys, explicit hash keys, or neither."""
+    puts = FakePuts().create(3)
+    with producer(puts) as writing:
+        writing.put(b"1", "key")
+        writing.put(b"2", "key", "17")
+        writing.put(b"3")
+        writing.put_columns([b"4", b"5"])
+        writing.put_columns([b"6", b"7"], ["key", None], [None, "5"])
+        writing.put_columns([])
+        totals = writing.flush()
+        assert totals.user_records == 7
+        assert writing.flush() == Totals()
+    found = {record.data: record for record in puts.user_records()}
+    assert len(found) == 7
+    assert (found[b"1"].partition_key, found[b"2"].explicit_hash_key) == ("key", "17")
+    assert len(found[b"3"].partition_key) == 16
+    assert found[b"7"].explicit_hash_key == "5"
+
+
+def test_records_go_out_without_a_flush() -> None:
+    """When they have waited as long as they may, a thread sends them."""
+    gate = Gate(1)
+    puts = FakePuts(before_put=gate).create(1)
+    writing = producer(puts, record_max_buffered_time_s=0.01)
+    writing.put(b"data")
+    gate.wait_for_requests()
+    gate.open()
+    assert writing.close().user_records == 1
+
+
+def test_leaving_the_block_flushes() -> None:
+    """Also when it is left by an error: what was put was accepted."""
+    puts = FakePuts().create(1)
+
+    def work() -> None:
+        with producer(puts) as writing:
+            writing.put(b"data")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert puts.copies() == Counter([b"data"])
+
+
+def test_a_closed_producer_takes_nothing() -> None:
+    """It says so; closing it again does nothing."""
+    writing = producer(FakePuts().create(1))
+    assert writing.close() == Totals()
+    assert writing.close() == Totals()
+    with pytest.raises(KinesisError, match="The producer is closed"):
+        writing.put(b"data")
+    with pytest.raises(KinesisError, match="The producer is closed"):
+        writing.flush()
+
+
+def test_a_producer_that_closes_takes_nothing() -> None:
+    """What was put before is written; who puts while that is done, or waits for room, is told."""
+    gate = Gate(1)
+    puts = FakePuts(before_put=gate).create(1)
+    writing = producer(puts, aggregation_enabled=False, buffer_bytes=1)
+    writing.put(b"1")
+    told: list[KinesisError] = []
+
+    def put() -> None:
+        with pytest.raises(KinesisError, match="The producer is closed") as raised:
+            writing.put(b"2")
+        told.append(raised.value)
+
+    waiting = in_thread(put)
+    gate.wait_for_requests()
+    closing = in_thread(writing.close)
+    waiting.join(PATIENCE_S)
+    assert closing.is_alive()
+    put()
+    gate.open()
+    closing.join(PATIENCE_S)
+    assert len(told) == 2
+    assert puts.copies() == Counter([b"1"])
+
+
+def test_aborting_sends_no_more() -> None:
+    """What waits is forgotten, without a warning; requests on the way are waited for."""
+    puts = FakePuts().create(1)
+    writing = producer(puts)
+    writing.put(b"data")
+    writing.abort()
+    assert writing.close() == Totals()
+    assert puts.stored == []
+
+
+def test_one_bad_row_and_none_is_put() -> None:
+    """A call either puts all its rows or none; the producer goes on."""
+    puts = FakePuts().create(1)
+    with producer(puts) as writing:
+        with pytest.raises(InvalidRecordError, match="row 1"):
+            writing.put_columns([b"1", b"2"], ["key", ""])
+        with pytest.raises(InvalidRecordError, match="Row 0 has 1048577 bytes"):
+            writing.put(bytes(1024 * 1024), "k")
+        writing.put(b"good")
+    assert puts.copies() == Counter([b"good"])
+
+
+def test_several_requests_are_on_the_way_at_once() -> None:
+    """As many as there are connections."""
+    gate = Gate(4)
+    puts = FakePuts(before_put=gate).create(4)
+    with producer(puts, aggregation_enabled=False, max_connections=4) as writing:
+        writing.put_columns([b"%d" % number for number in range(2_000)], [str(n) for n in range(2_000)])
+        gate.wait_for_requests()
+        gate.open()
+        assert writing.flush().requests >= 4
+    assert len(puts.copies()) == 2_000
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
+    """A server that does not answer stops the caller, with no more held than the buffer, a record and boxes."""
+    gate = Gate(1)
+    puts = FakePuts(before_put=gate).create(2)
+    writing = producer(puts, aggregation_enabled=enabled, buffer_bytes=100_000, max_connections=2)
+    held: list[int] = []
+
+    def work() -> None:
+        for number in range(1_000):
+            writing.put(b"%04d" % number + bytes(996), f"key-{number % 7}")
+            held.append(writing._sender.outbox.ledger.held_bytes)
+
+    thread = in_thread(work)
+    gate.wait_for_requests()
+    thread.join(0.2)
+    assert thread.is_alive(), "nothing was written, so not everything can have been put"
+    gate.open()
+    thread.join(PATIENCE_S)
+    assert len(held) == 1_000
+    assert max(held) < 100_000 + 1_100
+    assert writing.close().user_records == 1_000
+    assert len(puts.copies()) == 1_000
+
+
+def test_many_threads_share_a_producer() -> None:
+    """Everything that any of them put is written, through refusals and lost answers, and each may flush."""
+    puts = FakePuts(random.Random(3), Moods(refused_records=10, failed_calls=10, lost_answers=10)).create(3)
+    lock = threading.Lock()  # the fake is not made for threads
+
+    class Locked:
+        describe, list_shards = puts.describe, puts.list_shards
+
+        def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+            with lock:
+                return puts.put_records(entries, with_results)
+
+    totals: list[Totals] = []
+    settings = ProducerSettings(aggregation_max_size=2_000, buffer_bytes=50_000)
+    with Producer(Locked(), settings, rng=random.Random(0)) as writing:
+
+        def work(number: int) -> None:
+            for start in range(0, 500, 50):
+                data = [b"%d-%d" % (number, start + i) for i in range(50)]
+                writing.put_columns(data, [f"key-{i}" for i in range(50)])
+                if start % 200 == 0:
+                    totals.append(writing.flush())
+
+        threads = [in_thread(lambda number=number: work(number)) for number in range(6)]  # type: ignore[misc]
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        totals.append(writing.flush())
+    assert len(puts.copies()) == 3_000
+    assert sum(puts.copies().values()) - 3_000 == puts.lost
+    assert sum(totals, Totals()).user_records == 3_000
+
+
+class Denied(FakePuts):
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's
+        raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
+
+
+def test_a_failure_is_heard_by_everybody() -> None:
+    """Flushing, putting and closing raise it; once it was raised, leaving the block does not raise it again."""
+    puts = Denied().create(1)
+    with producer(puts) as writing:
+        writing.put(b"data")
+        with pytest.raises(PutError, match="kinesis:PutRecords"):
+            writing.flush()
+        with pytest.raises(PutError, match="kinesis:PutRecords"):
+            writing.put(b"more")
+    writing = producer(puts)
+    writing.put(b"data")
+    with pytest.raises(PutError, match="AccessDeniedException 1"):
+        writing.close()
+
+
+def test_a_failure_wakes_those_who_wait_for_room() -> None:
+    """Nobody waits for ever behind a full buffer."""
+    puts = Denied().create(1)
+    writing = producer(puts, buffer_bytes=1_000)
+    with pytest.raises(PutError):
+        writing.put_columns([bytes(500)] * 100)
+    writing.close()
+
+
+class Broken(FakePuts):
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's
+        raise ZeroDivisionError("broken")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_does_not_hang() -> None:
+    """An error that nobody foresaw ends the producer, and callers are told what it was."""
+    writing = producer(Broken().create(1))
+    writing.put(b"data")
+    with pytest.raises(PutError, match="ZeroDivisionError: broken"):
+        writing.flush()
+    writing.close()
+
+
+def test_a_reshard_while_writing() -> None:
+    """The shards are listed anew when an answer names another shard, and every aggregate comes home."""
+    puts = FakePuts().create(2)
+
+    def reshard(_: Sequence[PutEntry]) -> None:
+        if len(puts.requests) in (2, 5):
+            puts.split(puts.open_shards()[0])
+
+    puts.before_put = reshard
+    with producer(puts, aggregation_max_size=300, max_connections=1) as writing:
+        for number in range(400):
+            writing.put(b"%d" % number, f"key-{number % 50}")
+            if number % 20 == 0:
+                writing.flush()
+    assert Counter(r.data for r in puts.kcl_user_records()) == Counter(b"%d" % n for n in range(400))
+    assert puts.listings > 1
+
+
+def test_what_is_forgotten_in_a_producer_is_told() -> None:
+    """A producer that is thrown away with records in it warns, as a file does; an empty one does not."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        writing = producer(FakePuts().create(1))
+        writing.put(b"data")
+        del writing
+        gc.collect()
+        empty = producer(FakePuts().create(1))
+        del empty
+        gc.collect()
+    assert ["records are lost" in str(one.message) for one in caught] == [True]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"max_connections": 0},
+        {"max_connections": 33},
+        {"buffer_bytes": 0},
+        {"record_ttl_s": 0},
+        {"aggregation_max_size": 10},
+        {"record_max_buffered_time_s": -1},
+    ],
+)
+def test_settings_have_domains(bad: dict[str, Any]) -> None:
+    """A value that cannot work is refused when it is given."""
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        ProducerSettings(**bad)
+
+
+def test_totals_add_up() -> None:
+    """Those of several producers, tasks or flushes are added field by field."""
+    added = Totals(user_records=1, bytes=5) + Totals(user_records=2, resent=1)
+    assert added == Totals(user_records=3, bytes=5, resent=1)
+
+
+class Forgetful(FakePuts):
+    """A stream that takes everything and keeps nothing."""
+
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the API's
+        return PutAnswer(0, ())
+
+
+def test_what_was_written_is_let_go() -> None:
+    """A producer that waits for more holds nothing of what it has written: its threads keep no last request."""
+    data = b"x" * 100_000
+    with producer(Forgetful().create(1)) as writing:
+        held = sys.getrefcount(data)
+        writing.put(data, "key")
+        writing.flush()
+        deadline_s = time.monotonic() + PATIENCE_S
+        while sys.getrefcount(data) > held:  # the thread that sent it goes on by itself
+            assert time.monotonic() < deadline_s, "the record is still held"
+            time.sleep(0.001)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.model.put_records import PutEntry, decode_put_answer, encode_put
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+
+
+def answer(*results: dict[str, str], failed: int = 0) -> bytes:
+    return json.dumps({"FailedRecordCount": failed, "Records": results, "EncryptionType": "KMS"}).encode()
+
+
+def test_the_body_is_what_kinesis_documents() -> None:
+    """Data in base64, keys as JSON text, an explicit hash key only where there is one, the stream by name."""
+    body = encode_put([PutEntry(b"\x00\xff", 'k"é\n'), PutEntry(b"", "k", "5")], "orders", None)
+    assert json.loads(body) == {
+        "StreamName": "orders",
+        "Records": [
+            {"Data": base64.b64encode(b"\x00\xff").decode(), "PartitionKey": 'k"é\n'},
+            {"Data": "", "PartitionKey": "k", "ExplicitHashKey": "5"},
+        ],
+    }
+
+
+def test_a_record_without_a_key_has_none_in_the_body() -> None:
+    """A stream that distributes its records itself takes it; an empty key would be refused."""
+    body = encode_put([PutEntry(b"", "")], "orders", None)
+    assert json.loads(body)["Records"] == [{"Data": ""}]
+
+
+def test_the_arn_comes_before_the_name() -> None:
+    """A stream opened by its ARN may be in another account, where its name alone means another one."""
+    assert json.loads(encode_put([], "orders", ARN)) == {"StreamARN": ARN, "Records": []}
+
+
+def test_results_keep_their_order() -> None:
+    """Each record's shard or error is found in its place."""
+    body = answer({"ShardId": "s", "SequenceNumber": "1"}, {"ErrorCode": "C", "ErrorMessage": "m"}, failed=1)
+    found = decode_put_answer(body, 2, with_results=False)
+    assert found.failed == 1
+    assert [(r.shard_id, r.error_code, r.error_message) for r in found.results] == [
+        ("s", None, None),
+        (None, "C", "m"),
+    ]
+
+
+def test_results_are_passed_over_when_nobody_asks() -> None:
+    """Without failures they need not be decoded."""
+    body = answer({"ShardId": "s", "SequenceNumber": "1"})
+    assert decode_put_answer(body, 1, with_results=False).results == ()
+    assert len(decode_put_answer(body, 1, with_results=True).results) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b"<html></html>",
+        b'{"FailedRecordCount": 0}',
+        b'{"FailedRecordCount": "0", "Records": []}',
+        answer(),
+        answer({"ShardId": "s"}, {"ShardId": "s"}),
+        answer({"ErrorCode": "C"}),
+        answer({"ShardId": "s"}, failed=1),
+    ],
+)
+def test_what_is_no_answer_is_no_success(body: bytes) -> None:
+    """A success whose body is damaged, or does not fit the request, is an error that may be tried again."""
+    with pytest.raises(MalformedAnswerError) as caught:
+        decode_put_answer(body, 1, with_results=True)
+    assert caught.value.retryable

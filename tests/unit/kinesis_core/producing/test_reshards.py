@@ -1,0 +1,183 @@
+"""What becomes of records while their stream is resharded, and its list of shards is late, refused or wrong."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+from attrs import define, field
+
+from kinesis_core import Producer, ProducerSettings, PutError
+from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
+from kinesis_core.model.shards import Shard
+from kinesis_core.producing.reshards import Reshards
+from kinesis_core.producing.responses import Landing
+from kinesis_core.producing.rows import Rows
+from support.fake_puts import Desk, FakePuts
+
+PLAIN = ProducerSettings(aggregation_enabled=False)
+PATIENCE_S = 30
+
+
+@define
+class LateListing(FakePuts):
+    """Its list of shards is what it was when it was `frozen`, for so many calls; or each of them fails."""
+
+    late: int = 0
+    failure: ServiceError | None = None
+    _old: list[Shard] = field(factory=list)
+
+    def freeze(self, calls: int) -> None:
+        self.late, self._old = calls, list(self.shards.values())
+
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
+        listed = super().list_shards(with_retries=with_retries, only_open=only_open)
+        if self.failure is not None:
+            raise self.failure
+        self.late -= 1
+        return self._old if self.late >= 0 else listed
+
+
+def rows(count: int, size: int = 10) -> Rows:
+    return Rows(
+        [b"%d" % number + bytes(size) for number in range(count)], [f"key-{n % 40}" for n in range(count)]
+    )
+
+
+def landed_elsewhere(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list[Landing]]:
+    """Return the landings of an aggregate whose shard was split when it came."""
+    desk = Desk.open(puts.create(1))
+    puts.freeze(calls_late)
+    puts.split(puts.open_shards()[0])
+    desk.put(Rows([b"1", b"2"], ["key", "key"]))
+    desk.outbox.seal()
+    desk.outbox.hurry += 1
+    request = desk.outbox.take(desk.clock.now)
+    answer = puts.put_records([entry for parcel in request for entry in parcel.entries])
+    return desk, desk.answers.settle(request, answer, desk.clock.now)
+
+
+def reshards(desk: Desk, *, is_stopped: bool = False) -> Reshards:
+    return Reshards(desk.puts, desk.answers, desk.clock, threading.RLock(), lambda: is_stopped)
+
+
+@pytest.mark.parametrize("aggregated", [True, False])
+def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> None:
+    """Those of both shards go on waiting for the one that took their place; none is forgotten."""
+    puts = FakePuts().create(2)
+    desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, buffer_bytes=1))
+    outbox, lanes = desk.outbox, desk.outbox.router.group(rows(40))
+    outbox.offer(outbox.router.group(rows(40)), desk.clock.now)  # now the buffer is full
+    assert len(lanes) == 2
+    puts.merge(*puts.open_shards())
+    outbox.use(outbox.router.shards.of(puts.list_shards()))
+    [left] = outbox.offer(lanes, desk.clock.now).values()
+    assert sorted(left.data) == sorted(rows(40).data)
+
+
+def test_explicit_hash_keys_stay_with_their_rows() -> None:
+    """Where some rows that come together have explicit hash keys, the others have none."""
+    joined = Rows([b"1"], ["a"]).joined(Rows([b"2"], ["b"], ["7"]))
+    assert joined == Rows([b"1", b"2"], ["a", "b"], [None, "7"])
+    assert Rows([b"1"], ["a"]).joined(Rows([b"2"], ["b"])).hash_keys is None
+
+
+@pytest.mark.parametrize("calls_late", [0, 3, 12])
+def test_a_list_that_is_late(calls_late: int) -> None:
+    """It is asked for until it has the shard that the aggregate came to; nothing is sent again meanwhile."""
+    puts = LateListing()
+    desk, landings = landed_elsewhere(puts, calls_late)
+    reshards(desk).place(landings)
+    assert puts.listings == 1 + calls_late + 1
+    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.outbox.ledger.take_totals().user_records == 2
+
+
+def test_a_shard_that_is_never_listed() -> None:
+    """It is an error that names the shard, when the time of the records is up, and after that at once."""
+    desk, landings = landed_elsewhere(LateListing(), 1000)
+    begun_s = desk.clock.now
+    reshards(desk).place(landings)
+    assert 30 <= desk.clock.now - begun_s < 33
+    assert desk.outbox.failure is not None
+    assert desk.outbox.failure.counts == {"ShardNotListed": 2}
+    assert landings[0][1] in str(desk.outbox.failure)
+
+
+@pytest.mark.parametrize("late_s", [10, 40])
+def test_an_answer_that_is_late(late_s: float) -> None:
+    """Records that were written are written, though their time was up when the answer came."""
+    puts = LateListing()
+    desk, landings = landed_elsewhere(puts)
+    desk.clock.sleep(late_s)
+    reshards(desk).place(landings)
+    assert desk.outbox.failure is None
+    assert desk.outbox.ledger.take_totals().user_records == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "patient"),
+    [
+        (ThrottledError("Rate exceeded.", "LimitExceededException"), True),
+        (AccessDeniedError("No.", "Denied"), False),
+    ],
+)
+def test_a_list_that_is_refused(failure: ServiceError, patient: bool) -> None:
+    """Throttles are waited out while the records have time; no permission is told at once."""
+    puts = LateListing()
+    desk, landings = landed_elsewhere(puts)
+    puts.failure, begun_s = failure, desk.clock.now
+    reshards(desk).place(landings)
+    assert (desk.clock.now - begun_s >= 30) == patient
+    assert desk.outbox.failure is not None
+    assert desk.outbox.failure.counts == {failure.code: 2}
+
+
+def test_nobody_waits_for_a_list_when_the_producer_stops() -> None:
+    """Whoever aborts is not held up."""
+    desk, landings = landed_elsewhere(LateListing(), 1000)
+    begun_s = desk.clock.now
+    reshards(desk, is_stopped=True).place(landings)
+    assert desk.clock.now == begun_s
+
+
+def test_plain_records_tell_of_a_reshard_too() -> None:
+    """They are where they belong, whatever the list says; but each shard has a lane of its own again."""
+    puts = FakePuts().create(1)
+    with Producer(puts, PLAIN, rng=random.Random(0)) as writing:
+        puts.split(puts.open_shards()[0])
+        writing.put_columns(rows(40).data, rows(40).keys)
+        totals = writing.flush()
+        assert (totals.user_records, totals.misplaced, puts.listings) == (40, 0, 2)
+        writing.put_columns(rows(40).data, rows(40).keys)
+        assert writing.flush().user_records == 40
+    assert puts.listings == 2
+    assert set(puts.copies().values()) == {2}
+
+
+def test_a_list_that_plain_records_do_without() -> None:
+    """When it is refused they are written all the same."""
+    puts = LateListing()
+    with Producer(puts.create(1), PLAIN, rng=random.Random(0)) as writing:
+        puts.split(puts.open_shards()[0])
+        puts.failure = AccessDeniedError("No.", "Denied")
+        writing.put_columns(rows(40).data, rows(40).keys)
+        assert writing.flush().user_records == 40
+
+
+def test_keys_that_the_service_puts_elsewhere() -> None:
+    """A service that goes against its own list is told of, when the time of the records is up."""
+    puts = FakePuts().create(2)
+    wrong = dict(zip(puts.open_shards(), reversed(puts.open_shards()), strict=True))
+    desk = Desk.open(puts, ProducerSettings(record_ttl_s=5))
+    desk.put(Rows([b"1", b"2"], ["key", "key"]))
+    desk.outbox.hurry += 1
+    desk.outbox.seal()
+    while desk.outbox.failure is None:
+        if request := desk.outbox.take(desk.clock.now):
+            request[0].lane.landed(request[0])
+            reshards(desk).place([(request[0], wrong[request[0].shard_id])])
+            desk.clock.sleep(1.0)
+    with pytest.raises(PutError, match="does not own their keys"):
+        raise desk.outbox.failure

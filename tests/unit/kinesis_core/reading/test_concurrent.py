@@ -1,0 +1,185 @@
+"""Many ranges at once: what is side by side, what is in order, and that nothing is left running."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+from attrs import define, field
+
+from kinesis_core.clock import Clock
+from kinesis_core.errors import AccessDeniedError
+from kinesis_core.model.cuts import After, At, ShardEnd
+from kinesis_core.model.ranges import Chain, ShardRange
+from kinesis_core.model.records import Page
+from kinesis_core.reading.concurrent import PAGES_AHEAD, read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from support.fake_stream import FakeClock
+from support.scripted_stream import ScriptedStream, scripted_stream, throttle
+
+DEADLINE_S = 20.0
+"""Far longer than anything here takes; a test that meets it has failed."""
+
+
+def whole(stream: ScriptedStream, shard_id: str) -> ShardRange:
+    records = stream.shards[shard_id].records
+    return ShardRange(stream.name, shard_id, At(records[0].number), After(records[-1].number))
+
+
+def filled(shards: int, records: int = 30) -> ScriptedStream:
+    stream = scripted_stream(shards)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, records)
+    return stream
+
+
+def pages_of(
+    stream: ScriptedStream, chains: list[Chain], threads: int = 4, clock: Clock | None = None
+) -> Iterator[tuple[ShardRange, Page]]:
+    settings = ReadSettings(max_records_per_fetch=10, threads=threads)
+    polled = PolledRanges(lambda _: stream, settings, random.Random(0))
+    return read_chains(chains, polled, threads, clock or stream.clock)
+
+
+def by_shard(pages: Iterator[tuple[ShardRange, Page]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for shard_range, page in pages:
+        found.setdefault(shard_range.shard_id, []).extend(r.sequence_number for r in page.records)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    """See that every thread that a test started ends, without the test's help."""
+    yield
+    for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive(), "a reading thread went on"
+
+
+@pytest.mark.parametrize("threads", [1, 3, 8])
+def test_every_chain_is_read(threads: int) -> None:
+    """All ranges come completely and in order, with fewer threads than chains as well."""
+    stream = filled(5)
+    found = by_shard(pages_of(stream, [(whole(stream, s),) for s in stream.open_shards()], threads))
+    assert found == {s: [r.sequence_number for r in stream.shards[s].records] for s in stream.shards}
+
+
+def test_no_chains_give_no_pages() -> None:
+    """Reading nothing ends at once."""
+    assert list(pages_of(filled(1), [])) == []
+
+
+def test_the_ranges_of_a_chain_follow_each_other() -> None:
+    """A child's first page comes behind its parent's last one, whatever other chains do meanwhile."""
+    stream = filled(3)
+    parent, *others = stream.open_shards()
+    children = stream.split(parent)
+    for child in children:
+        stream.put_many(child, 30)
+    family = ShardRange(stream.name, parent, whole(stream, parent).start, ShardEnd())
+    chain = (family, *(whole(stream, child) for child in children))
+    order = [r.shard_id for r, _ in pages_of(stream, [chain, *((whole(stream, s),) for s in others)])]
+    assert [s for s in order if s not in others] == [parent] * 3 + [children[0]] * 3 + [children[1]] * 3
+
+
+@define
+class Gate:
+    """A stream whose calls wait for each other: it opens when so many threads are inside at once."""
+
+    stream: ScriptedStream
+    barrier: threading.Barrier
+
+    def now_ms(self) -> int:
+        return self.stream.now_ms()
+
+    def get_iterator(self, shard_id: str, cut: At | After) -> str:
+        self.barrier.wait(DEADLINE_S)
+        return self.stream.get_iterator(shard_id, cut)
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        return self.stream.get_records(iterator, limit, with_data, shard_id)
+
+
+def test_chains_are_read_side_by_side() -> None:
+    """As many chains as there are threads are under way at the same time."""
+    stream = filled(4)
+    gate = Gate(stream, threading.Barrier(4))
+    chains = [(whole(stream, s),) for s in stream.open_shards()]
+    settings = ReadSettings(max_records_per_fetch=10)
+    polled = PolledRanges(lambda _: gate, settings, random.Random(0))  # type: ignore[arg-type,return-value]
+    pages = read_chains(chains, polled, 4, stream.clock)
+    assert len(by_shard(pages)) == 4
+
+
+def test_an_error_of_one_chain_is_raised() -> None:
+    """An error in one chain ends the reading while others still have pages, and is raised as it is."""
+    stream = filled(2, 1000)
+    bad, good = stream.open_shards()
+    stream.fail("GetRecords", bad, [AccessDeniedError("not allowed", "AccessDeniedException")])
+    chains: list[Chain] = [(whole(stream, bad),), (whole(stream, good),)]
+    with pytest.raises(AccessDeniedError, match="not allowed"):
+        list(pages_of(stream, chains, 2))
+    assert len(stream.calls_of("GetRecords", good)) < 100
+
+
+def test_an_unknown_stream_is_raised() -> None:
+    """Whatever opening a stream raises in a thread reaches the consumer."""
+
+    def unknown(name: str) -> ScriptedStream:
+        raise LookupError(name)
+
+    stream = filled(1)
+    chains = [(whole(stream, s),) for s in stream.open_shards()]
+    with pytest.raises(LookupError, match="orders"):
+        list(read_chains(chains, PolledRanges(unknown, ReadSettings(), random.Random(0)), 8, stream.clock))
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5])
+def test_closing_early_stops_the_threads(taken: int) -> None:
+    """A consumer that leaves after some pages leaves no thread behind, and little was read ahead."""
+    stream = filled(3, 3000)
+    pages = pages_of(stream, [(whole(stream, s),) for s in stream.open_shards()], 3)
+    for _ in range(taken):
+        next(pages)
+    pages.close()  # type: ignore[attr-defined]
+    for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
+        thread.join(DEADLINE_S)
+    assert len(stream.calls_of("GetRecords")) <= taken + PAGES_AHEAD + 2 * 3
+
+
+@define
+class Watched(FakeClock):
+    """A clock that says when somebody has slept often."""
+
+    often: threading.Event = field(factory=threading.Event)
+    times: int = 0
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self.times += 1
+        if self.times > 20:
+            self.often.set()
+
+
+@pytest.mark.parametrize("trouble", ["gap", "throttles"])
+def test_closing_stops_a_thread_that_has_no_page_to_hand_over(trouble: str) -> None:
+    """A thread in an endless gap, or throttled for ever, ends when the consumer leaves."""
+    stream = filled(2)
+    good, bad = stream.open_shards()
+    if trouble == "gap":
+        stream.gaps[bad, 0] = 10**9
+    else:
+        stream.fail("GetRecords", bad, [throttle()] * 10**6)
+    clock = Watched()
+    pages = pages_of(stream, [(whole(stream, good),), (whole(stream, bad),)], 2, clock)
+    assert len(by_shard(take(pages, 3))[good]) == 30
+    assert clock.often.wait(DEADLINE_S)
+    pages.close()  # type: ignore[attr-defined]
+
+
+def take(pages: Iterator[tuple[ShardRange, Page]], count: int) -> Iterator[tuple[ShardRange, Page]]:
+    for _ in range(count):
+        yield next(pages)

@@ -1,0 +1,356 @@
+"""One range of one shard through subscriptions, whatever ends them; and what is polled in their place."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from itertools import pairwise
+
+import pytest
+from attrs import define
+
+from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.errors import (
+    AccessDeniedError,
+    DataLossError,
+    InvalidRequestError,
+    MalformedAnswerError,
+    ResourceInUseError,
+    ServiceError,
+    UnavailableError,
+)
+from kinesis_core.model.cuts import After, At, Cut, EndCut, ShardEnd, TrimHorizon
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import Record, SubscribedPage
+from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.record_check import RecordCheck
+from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.reading.subscription_reader import PATIENCE, SEAT_S, FanOutReader
+from support.fake_subscriptions import (
+    HEARTBEAT_S,
+    LIFE_S,
+    SILENCE_S,
+    Subscriptions,
+    Trouble,
+    cut_connection,
+    in_stream,
+)
+from support.one_shard import OneShard
+
+WAITS = FanOutSettings(falls_back=False)
+FALLS_BACK = FanOutSettings()
+
+
+@pytest.fixture
+def one() -> OneShard:
+    made = OneShard()
+    made.put(100, 0.01)
+    return made
+
+
+@pytest.fixture
+def subscriptions(one: OneShard) -> Subscriptions:
+    return Subscriptions(one.stream)
+
+
+def range_of(one: OneShard, first: int = 0, end: EndCut | None = None) -> ShardRange:
+    last = After(one.records[-1].number)
+    return ShardRange("orders", one.shard_id, At(one.records[first].number), end or last)
+
+
+def reader_of(
+    subscriptions: Subscriptions,
+    shard_range: ShardRange,
+    settings: FanOutSettings = WAITS,
+    *,
+    fails: bool = True,
+) -> FanOutReader:
+    clock, rng = subscriptions.stream.clock, random.Random(0)
+    check = RecordCheck(
+        subscriptions.stream, shard_range.stream, shard_range.shard_id, clock, rng, Pace(0.2, 2)
+    )
+    return FanOutReader(subscriptions, shard_range, settings, fails, clock, rng, check)
+
+
+def read(
+    subscriptions: Subscriptions, shard_range: ShardRange, settings: FanOutSettings = WAITS
+) -> list[Record]:
+    return [r for page in reader_of(subscriptions, shard_range, settings).pages() for r in page.records]
+
+
+def ranges_of(one: OneShard, subscriptions: Subscriptions, settings: FanOutSettings) -> FanOutRanges:
+    polled = PolledRanges(lambda _: one.stream, ReadSettings(), random.Random(0))
+    return FanOutRanges(lambda _: subscriptions, polled, settings, random.Random(0))
+
+
+def cuts(subscriptions: Subscriptions) -> list[object]:
+    return [cut for _, _, cut in subscriptions.calls]
+
+
+@pytest.mark.parametrize(("end", "last"), [(At, 59), (After, 60)])
+def test_a_range_is_read_to_the_record(
+    one: OneShard, subscriptions: Subscriptions, end: type[At | After], last: int
+) -> None:
+    """One subscription brings exactly the range, and is closed with the event that has its end."""
+    shard_range = range_of(one, 20, end(one.records[60].number))
+    assert read(subscriptions, shard_range) == one.records[20 : last + 1]
+    assert (len(subscriptions.calls), subscriptions.open) == (1, 0)
+
+
+@pytest.mark.parametrize("ends_on_its_own", [False, True])
+def test_a_closed_shard_is_read_to_its_end(one: OneShard, ends_on_its_own: bool) -> None:
+    """The event that names the children ends the shard, with records in it or without."""
+    one.stream.split(one.shard_id)
+    subscriptions = Subscriptions(one.stream, ends_on_its_own=ends_on_its_own)
+    assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
+    assert len(subscriptions.calls) == 1
+
+
+@define
+class GoesOnBehindTheEnd(Subscriptions):
+    """The event that names a shard's children names a continuation as well."""
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        for page in super().subscribe(shard_id, cut, with_data):
+            if page.child_shards:
+                page.continuation = self.stream.shards[shard_id].records[-1].sequence_number
+            yield page
+
+
+@pytest.mark.parametrize("ends_on_its_own", [False, True])
+def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_its_own: bool) -> None:
+    """A range to the shard's end is done with the event that names children, and nothing is subscribed to again."""
+    one.stream.split(one.shard_id)
+    subscriptions = GoesOnBehindTheEnd(one.stream, ends_on_its_own=ends_on_its_own)
+    assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
+    assert len(subscriptions.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Trouble(3),
+        Trouble(3, cut_connection()),
+        Trouble(3, cut_connection(), silence_s=SILENCE_S),
+        Trouble(3, in_stream("InternalFailureException")),
+        Trouble(3, in_stream("ResourceInUseException")),
+        Trouble(3, MalformedAnswerError("a checksum is wrong", "MalformedAnswer")),
+    ],
+)
+def test_whatever_ends_a_subscription_it_goes_on(
+    one: OneShard, subscriptions: Subscriptions, trouble: Trouble
+) -> None:
+    """The next subscription begins behind the last event of the one before, when the shard is free again."""
+    subscriptions.troubles = [trouble] * 3
+    assert read(subscriptions, range_of(one)) == one.records
+    assert cuts(subscriptions)[1:] == [After(one.records[i].number) for i in (14, 29, 44)]
+    times = [at_s for at_s, _, _ in subscriptions.calls]
+    assert all(later - earlier >= SEAT_S for earlier, later in pairwise(times))
+    assert subscriptions.open == 0
+
+
+def test_the_five_minutes_end(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A consumer that takes its time outlives many subscriptions."""
+    found = []
+    for page in reader_of(subscriptions, range_of(one)).pages():
+        found += page.records
+        one.stream.clock.sleep(LIFE_S / 2)
+    assert found == one.records
+    assert len(subscriptions.calls) > 9
+
+
+def test_empty_events_move_the_continuation(one: OneShard, subscriptions: Subscriptions) -> None:
+    """After a cut behind empty events, the next subscription begins where these had got to."""
+    far = one.records[29].number - 1
+    subscriptions.troubles = [Trouble(3, cut_connection(), empty_events=3, continuation=far)]
+    del one.records[15:29]
+    assert read(subscriptions, range_of(one)) == one.records
+    assert cuts(subscriptions)[1:] == [At(far)]
+
+
+@pytest.mark.parametrize("after_events", [0, 3])
+def test_no_continuation_makes_it_skip_the_range(
+    one: OneShard, subscriptions: Subscriptions, after_events: int
+) -> None:
+    """A continuation behind the range's end, or behind a start that has not come, is not followed."""
+    wrong = one.records[-1].number + 1
+    subscriptions.troubles = [Trouble(after_events, cut_connection(), empty_events=1, continuation=wrong)]
+    assert read(subscriptions, range_of(one)) == one.records
+
+
+def test_a_refused_seat_is_waited_for(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A shard that was subscribed to a moment ago is tried for until it is free, about once a second."""
+    subscriptions.take(one.shard_id)
+    assert read(subscriptions, range_of(one)) == one.records
+    times = [at_s for at_s, _, _ in subscriptions.calls]
+    assert 3 < len(times) < 7
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 1
+
+
+@pytest.mark.parametrize(
+    "error", [in_stream("ResourceInUseException"), UnavailableError("down", "InternalFailure")]
+)
+def test_waiting_has_an_end(one: OneShard, subscriptions: Subscriptions, error: ServiceError) -> None:
+    """After so many attempts the reader gives up with the error that stood in its way."""
+    subscriptions.refusals = [error] * 100
+    with pytest.raises(type(error)):
+        read(subscriptions, range_of(one))
+    assert len(subscriptions.calls) == WAITS.retries + 1
+
+
+def test_waiting_has_a_time(one: OneShard, subscriptions: Subscriptions) -> None:
+    """Retries left or not, it gives up when no event came for so long."""
+    subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
+    begun = one.stream.clock.now
+    with pytest.raises(UnavailableError):
+        read(subscriptions, range_of(one), FanOutSettings(False, timeout_s=20, retries=1000))
+    assert 20 < one.stream.clock.now - begun < 25
+
+
+def test_subscriptions_that_bring_nothing_have_an_end(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A server that ends each subscription before the first event is not asked for ever."""
+    subscriptions.troubles = [Trouble()] * 100
+    with pytest.raises(UnavailableError, match="ended without an event"):
+        read(subscriptions, range_of(one), FanOutSettings(False, timeout_s=1000))
+    assert len(subscriptions.calls) == WAITS.retries + 1
+
+
+def test_events_forgive_what_was_in_vain(one: OneShard, subscriptions: Subscriptions) -> None:
+    """As long as each subscription brings something, there may be any number of them."""
+    subscriptions.troubles = [Trouble(1, cut_connection())] * 19
+    assert read(subscriptions, range_of(one), FanOutSettings(False, retries=1)) == one.records
+
+
+def test_a_slow_consumer_uses_up_no_patience(one: OneShard, subscriptions: Subscriptions) -> None:
+    """The time that whoever takes the records needs is not time without an event: the next subscription is made."""
+    subscriptions.troubles = [Trouble(1, cut_connection())] * 5
+    found = []
+    for page in reader_of(subscriptions, range_of(one)).pages():
+        found += page.records
+        one.stream.clock.sleep(2 * WAITS.timeout_s)
+    assert found == one.records
+
+
+def test_a_lost_start_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A range whose first record has been trimmed is data loss, as it is when polling."""
+    one.stream.trim(one.shard_id, 10)
+    with pytest.raises(DataLossError, match="begins the range"):
+        read(subscriptions, range_of(one))
+
+
+def test_a_lost_end_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
+    """Heartbeats at the tip while the range's end is missing are data loss after a while, not a wait for ever."""
+    shard_range = range_of(one, 0, After(one.records[-1].number + 1))
+    begun = one.stream.clock.now
+    with pytest.raises(DataLossError, match="no progress"):
+        read(subscriptions, shard_range)
+    assert one.stream.clock.now - begun < (PATIENCE + 2) * HEARTBEAT_S
+
+
+def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscriptions: Subscriptions) -> None:
+    """With failOnDataLoss=false the reading goes on at the oldest record."""
+    shard_range = range_of(one)
+    one.stream.trim(one.shard_id, 10)
+    reader = reader_of(subscriptions, shard_range, fails=False)
+    assert [r for page in reader.pages() for r in page.records] == one.records[10:]
+
+
+# What is polled
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        in_stream("ResourceInUseException"),
+        in_stream("ResourceNotFoundException"),
+        InvalidRequestError("a number it does not know", "InvalidArgumentException"),
+    ],
+)
+def test_a_refused_range_is_polled_at_once(
+    one: OneShard, subscriptions: Subscriptions, error: ServiceError
+) -> None:
+    """Nobody waits for a subscription that cannot be had now; the whole range comes by GetRecords."""
+    subscriptions.refusals = [error]
+    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    begun = one.stream.clock.now
+    found = [r for page in ranges(range_of(one), one.stream.clock) for r in page.records]
+    assert found == one.records
+    assert (len(subscriptions.calls), one.stream.clock.now - begun < 1) == (1, True)
+
+
+def test_the_rest_of_a_range_is_polled(one: OneShard, subscriptions: Subscriptions) -> None:
+    """Who loses the shard to another subscriber does not take it back, but polls what is left."""
+    subscriptions.troubles = [Trouble(3, in_stream("ResourceInUseException"))]
+    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    found = [r for page in ranges(range_of(one), one.stream.clock) for r in page.records]
+    assert found == one.records
+    assert [c.cut for c in one.stream.calls_of("GetShardIterator")] == [After(one.records[14].number)]
+
+
+def test_an_outage_of_subscriptions_is_polled_around(one: OneShard, subscriptions: Subscriptions) -> None:
+    """When subscribing fails for longer than the patience with it, polling takes over."""
+    subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
+    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    assert [r for page in ranges(range_of(one), one.stream.clock) for r in page.records] == one.records
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        (FALLS_BACK, AccessDeniedError("not allowed", "AccessDeniedException")),
+        (WAITS, in_stream("ResourceNotFoundException")),
+        (WAITS, InvalidRequestError("a number it does not know", "InvalidArgumentException")),
+    ],
+)
+def test_some_errors_are_raised(
+    one: OneShard, subscriptions: Subscriptions, settings: FanOutSettings, error: ServiceError
+) -> None:
+    """A missing permission is never polled around, and nothing is when that is not wanted."""
+    subscriptions.refusals = [error]
+    ranges = ranges_of(one, subscriptions, settings)
+    with pytest.raises(type(error)):
+        list(ranges(range_of(one), one.stream.clock))
+    assert one.stream.calls_of("GetRecords") == []
+
+
+def test_the_polled_are_counted_in_one_line(
+    one: OneShard, subscriptions: Subscriptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One log line says how many ranges were polled, and for which reasons; none where none were."""
+    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    with caplog.at_level("INFO"):
+        ranges.log_polled()
+        assert caplog.records == []
+        subscriptions.refusals = [in_stream("ResourceInUseException")] * 3
+        for _ in range(3):
+            list(ranges(range_of(one), one.stream.clock))
+        ranges.log_polled()
+    lines = [r.getMessage() for r in caplog.records if "fan_out.polled" in r.getMessage()]
+    assert len(lines) == 1
+    assert "3" in lines[0]
+    assert "ResourceInUseException" in lines[0]
+
+
+def test_a_lost_place_is_looked_for_from_the_oldest_record(
+    one: OneShard, subscriptions: Subscriptions
+) -> None:
+    """Where reading stands still and loss is allowed, one more subscription begins at the oldest record."""
+    shard_range = range_of(one, 0, After(one.records[-1].number + 1))
+    reader = reader_of(subscriptions, shard_range, fails=False)
+    found = [r for page in reader.pages() for r in page.records]
+    assert found == one.records
+    assert cuts(subscriptions)[-1] == TrimHorizon()
+
+
+def test_refused_with_a_fallback_is_an_error_of_the_reader(
+    one: OneShard, subscriptions: Subscriptions
+) -> None:
+    """The reader itself never polls: it says that it cannot, and what is left."""
+    subscriptions.refusals = [in_stream("ResourceInUseException")]
+    reader = reader_of(subscriptions, range_of(one, 7), FALLS_BACK)
+    with pytest.raises(ResourceInUseError):
+        list(reader.pages())
+    assert reader.progress.reached == At(one.records[7].number)

@@ -1,0 +1,269 @@
+"""One range of one shard, read to the record and no further, whatever comes in between."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from kinesis_core.errors import DataLossError, IteratorExpiredError, UnavailableError
+from kinesis_core.model.cuts import After, At, EndCut, ShardEnd, TrimHorizon
+from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model.records import Page, Record
+from kinesis_core.reading.polling import RangeReader, ReadSettings
+from kinesis_core.reading.progress import PATIENCE
+from support.one_shard import OneShard
+from support.scripted_stream import ITERATOR_LIFE_S, throttle
+
+SLOW = ReadSettings(max_records_per_fetch=10)
+FORGIVING = ReadSettings(max_records_per_fetch=10, fail_on_data_loss=False)
+
+
+@pytest.fixture
+def one() -> OneShard:
+    made = OneShard()
+    made.put(100, 0.01)
+    return made
+
+
+def reader_of(
+    one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW, *, with_data: bool = True
+) -> RangeReader:
+    shard_range = ShardRange("orders", one.shard_id, start, end)
+    return RangeReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0), with_data)
+
+
+def read(one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW) -> list[Record]:
+    return [record for page in reader_of(one, start, end, settings).pages() for record in page.records]
+
+
+def number(one: OneShard, index: int) -> int:
+    return one.records[index].number
+
+
+# Where a range begins and ends
+
+
+@pytest.mark.parametrize(("start", "first"), [(At, 20), (After, 21)])
+@pytest.mark.parametrize(("end", "last"), [(At, 59), (After, 60)])
+def test_a_range_is_read_to_the_record(
+    one: OneShard, start: type[At | After], first: int, end: type[At | After], last: int
+) -> None:
+    """Each kind of start and end takes in exactly its records, pages being cut to the range."""
+    found = read(one, start(number(one, 20)), end(number(one, 60)))
+    assert found == one.records[first : last + 1]
+
+
+def test_a_closed_shard_is_read_to_its_end(one: OneShard) -> None:
+    """A range up to the shard's end takes in all there is, the page of the end included."""
+    one.stream.split(one.shard_id)
+    assert read(one, At(number(one, 20)), ShardEnd()) == one.records[20:]
+
+
+@pytest.mark.parametrize(("end", "calls"), [(After(0), 4), (At(0), 5)])
+def test_no_call_is_made_after_the_end_is_seen(one: OneShard, end: At | After, calls: int) -> None:
+    """Reading stops with the page that has the end: behind the last record, or with the first one outside."""
+    last = 39 if isinstance(end, After) else 40
+    read(one, At(number(one, 0)), type(end)(number(one, last)))
+    assert len(one.stream.calls_of("GetRecords")) == calls
+    assert len(one.stream.calls_of("GetShardIterator")) == 1
+
+
+def test_a_page_outside_the_range_is_not_handed_over(one: OneShard) -> None:
+    """A page of which nothing lies in the range is not yielded."""
+    pages = list(reader_of(one, At(number(one, 0)), At(number(one, 10))).pages())
+    assert [len(page.records) for page in pages] == [10]
+
+
+def test_a_range_reads_the_same_twice(one: OneShard) -> None:
+    """Records that come after the plan do not show in the range."""
+    start, end = At(number(one, 5)), After(number(one, 99))
+    before = read(one, start, end)
+    one.put(50)
+    assert read(one, start, end) == before
+
+
+# Interruptions
+
+
+def test_an_expired_iterator_is_renewed_behind_the_last_record(one: OneShard) -> None:
+    """A consumer that takes longer than an iterator lives loses nothing and gets nothing twice."""
+    found = []
+    for page in reader_of(one, At(number(one, 0)), After(number(one, 99))).pages():
+        found += page.records
+        one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    assert found == one.records
+    starts = [call.cut for call in one.stream.calls_of("GetShardIterator")]
+    assert starts == [At(number(one, 0)), *(After(number(one, i)) for i in range(9, 99, 10))]
+
+
+def test_throttles_are_waited_out(one: OneShard) -> None:
+    """Throttles of both calls, any number of them, only take time."""
+    one.stream.fail("GetShardIterator", one.shard_id, [throttle()] * 3)
+    one.stream.fail("GetRecords", one.shard_id, [throttle()] * 12)
+    begun = one.stream.clock.now
+    assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
+    assert one.stream.clock.now - begun > 12
+
+
+def test_many_hours_of_throttles_are_waited_out(one: OneShard) -> None:
+    """The wait between throttles stays within its bound however many come in a row."""
+    one.stream.fail("GetRecords", one.shard_id, [throttle()] * 3000)
+    assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
+
+
+def test_errors_in_the_middle_lose_nothing(one: OneShard) -> None:
+    """Expiry and throttles between any two pages change nothing about the records."""
+    expired = IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+    reader = reader_of(one, At(number(one, 0)), After(number(one, 99)))
+    found = []
+    for page in reader.pages():
+        found += page.records
+        one.stream.fail("GetRecords", one.shard_id, [throttle(), expired, throttle()])
+    assert found == one.records
+
+
+def test_what_no_waiting_helps_is_raised(one: OneShard) -> None:
+    """An error that the retries of the call did not cure reaches the consumer."""
+    one.stream.fail("GetRecords", one.shard_id, [UnavailableError("down", "InternalFailure")])
+    with pytest.raises(UnavailableError, match="down"):
+        read(one, At(number(one, 0)), After(number(one, 99)))
+
+
+def test_records_that_come_again_are_dropped(one: OneShard) -> None:
+    """What a server repeats, in a page or over pages, is delivered once."""
+    one.stream.shards[one.shard_id].records[30:30] = one.records[15:30]
+    wanted = one.records[:30] + one.records[45:]
+    assert read(one, At(number(one, 0)), After(wanted[-1].number)) == wanted
+
+
+# Gaps
+
+
+def test_a_gap_in_the_range_is_crossed(one: OneShard) -> None:
+    """Empty pages in the range, more than patience has, are followed while they come closer to the tip."""
+    one.stream.gaps[one.shard_id, 50] = 3 * PATIENCE
+    assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
+
+
+def test_many_short_gaps_are_no_loss(one: OneShard) -> None:
+    """Patience is for empty pages in a row: single ones between records never add up, though the lag grows."""
+    one.put(200, 0.01)
+    for index in range(0, 300, 2):
+        one.stream.gaps[one.shard_id, index] = 1
+    assert read(one, At(number(one, 0)), After(number(one, 299))) == one.records
+
+
+# Pace
+
+
+def test_calls_keep_their_period(one: OneShard) -> None:
+    """After a burst of two, one call comes each period."""
+    read(one, At(number(one, 0)), After(number(one, 99)))
+    times = [call.at_s for call in one.stream.calls_of("GetRecords")]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert gaps[1:] == pytest.approx([0.2] * 8, abs=0.002)
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_large_pages_keep_the_rate(with_data: bool) -> None:
+    """Bytes come at the rate that is set, whatever the period would allow, and decoded or not."""
+    one = OneShard()
+    one.put(40, 0.1, b"x" * 100_000)
+    settings = ReadSettings(max_records_per_fetch=10, max_fetch_rate_bytes=500_000.0)
+    begun = one.stream.clock.now
+    reader = reader_of(one, At(number(one, 0)), After(number(one, 39)), settings, with_data=with_data)
+    assert len(list(reader.pages())) == 4
+    waited_s = one.stream.clock.now - begun
+    assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # nobody waits behind the last page
+
+
+def test_without_data_payloads_are_left_out(one: OneShard) -> None:
+    """A consumer that asks for no data gets every record without it."""
+    pages = reader_of(one, At(number(one, 0)), After(number(one, 99)), with_data=False).pages()
+    found = [record for page in pages for record in page.records]
+    assert [record.number for record in found] == [record.number for record in one.records]
+    assert {record.data for record in found} == {b""}
+
+
+# Data loss
+
+
+def test_a_first_record_that_is_gone_is_an_error(one: OneShard) -> None:
+    """A range whose first record left the stream fails, naming that record, the oldest left and the option."""
+    one.stream.trim(one.shard_id, 25)
+    gone, oldest = number(one, 20), number(one, 25)
+    with pytest.raises(
+        DataLossError, match=rf"{gone}, which begins.*oldest left is {oldest}.*failOnDataLoss=false"
+    ):
+        read(one, At(gone), After(number(one, 60)))
+    assert read(one, At(gone), After(number(one, 60)), FORGIVING) == one.records[25:61]
+
+
+def test_a_last_record_that_is_gone_is_an_error(one: OneShard) -> None:
+    """A range whose last record left the stream fails; when told to go on it is empty, and stops at once."""
+    one.stream.trim(one.shard_id, 70)
+    with pytest.raises(DataLossError, match=f"shard={one.shard_id}"):
+        read(one, After(number(one, 20)), After(number(one, 60)))
+    assert read(one, After(number(one, 20)), After(number(one, 60)), FORGIVING) == []
+
+
+@pytest.mark.parametrize("is_stuck", [False, True])
+def test_a_range_that_is_gone_altogether_ends(one: OneShard, is_stuck: bool) -> None:
+    """Where nothing is left of the shard, reading ends: with an error, or empty-handed when told to go on."""
+    one.stream.is_stuck_when_trimmed = is_stuck
+    one.stream.trim(one.shard_id, 100)
+    start, end = At(number(one, 20)), After(number(one, 60))
+    with pytest.raises(DataLossError, match=r"no record and no progress.*failOnDataLoss=false"):
+        read(one, start, end)
+    assert len(one.stream.calls_of("GetRecords")) <= PATIENCE + 1
+    assert read(one, start, end, FORGIVING) == []
+
+
+def test_a_start_that_leads_nowhere_goes_on_with_the_oldest_record(one: OneShard) -> None:
+    """Where a trimmed start gives empty pages for ever, the rest of the range is read from the oldest record."""
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, 40)
+    start, end = At(number(one, 20)), After(number(one, 60))
+    with pytest.raises(DataLossError, match="no record and no progress"):
+        read(one, start, end)
+    assert read(one, start, end, FORGIVING) == one.records[40:61]
+    assert one.stream.calls_of("GetShardIterator")[-1].cut == TrimHorizon()
+
+
+def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None:
+    """Once the oldest record is reached, a renewed iterator goes on behind the last record that was delivered."""
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, 40)
+    found = []
+    for page in reader_of(one, At(number(one, 20)), After(number(one, 99)), FORGIVING).pages():
+        found += page.records
+        one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    assert found == one.records[40:]
+    starts = [call.cut for call in one.stream.calls_of("GetShardIterator")]
+    assert starts[starts.index(TrimHorizon()) + 1 :] == [After(number(one, i)) for i in range(49, 99, 10)]
+
+
+def test_a_shard_that_is_gone_is_an_error(one: OneShard) -> None:
+    """A range of a shard that Kinesis no longer knows fails, or is empty when told to go on."""
+    shard_range = ShardRange("orders", one.shard_id, At(number(one, 20)), After(number(one, 60)))
+    del one.stream.shards[shard_range.shard_id]
+
+    def read_gone(settings: ReadSettings) -> list[Page]:
+        return list(
+            RangeReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0)).pages()
+        )
+
+    with pytest.raises(DataLossError, match="no longer knows the shard"):
+        read_gone(SLOW)
+    assert read_gone(FORGIVING) == []
+
+
+def test_a_shard_that_ends_before_the_range_is_an_error(one: OneShard) -> None:
+    """A closed shard that ends without the range's last record has lost it."""
+    one.stream.split(one.shard_id)
+    start, end = At(number(one, 20)), After(number(one, 99) + 5)
+    with pytest.raises(DataLossError, match="which ends the range, is not there"):
+        read(one, start, end)
+    assert read(one, start, end, FORGIVING) == one.records[20:]

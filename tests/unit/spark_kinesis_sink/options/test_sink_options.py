@@ -1,0 +1,227 @@
+"""The sink's options: every name, every bound, and what is said about a mistake."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import ConnectionOptions, OptionTable, Origin, StreamRef
+from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_core.producing import ProducerSettings
+from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
+from spark_kinesis_sink import SinkOptions
+from spark_kinesis_sink.options.sink_options import SINK_OPTIONS
+from spark_kinesis_sink.options.writing import WRITING_OPTIONS
+
+LEAST = {"streamName": "orders", "region": "eu-west-1"}
+ARN = "arn:aws:kinesis:us-west-2:123456789012:stream/audit"
+
+
+def parse(**given: str | None) -> SinkOptions:
+    return SinkOptions.parse({**LEAST, **given})
+
+
+def test_defaults() -> None:
+    """Without any option of the sink's, its producers have their own defaults."""
+    options = parse()
+    assert options.producer == ProducerSettings()
+    assert options.stream == StreamRef("orders")
+    assert options.freeze_worker_heap
+    assert options.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "setting", "parsed"),
+    [
+        ("aggregationEnabled", "false", "aggregation_enabled", False),
+        ("kinesis.sink.aggregationEnabled", "false", "aggregation_enabled", False),
+        ("kinesis.executor.aggregationEnabled", "FALSE", "aggregation_enabled", False),
+        ("aggregationMaxSize", "1024", "aggregation_max_size", 1024),
+        ("recordMaxBufferedTimeMs", "100", "record_max_buffered_time_s", 0.1),
+        ("kinesis.sink.recordMaxBufferedTimeMs", "100", "record_max_buffered_time_s", 0.1),
+        ("kinesis.executor.recordMaxBufferedTime", "2500", "record_max_buffered_time_s", 2.5),
+        ("recordMaxBufferedTimeMs", "2 s", "record_max_buffered_time_s", 2.0),
+        ("maxConnections", "8", "max_connections", 8),
+        ("kinesis.sink.maxConnections", "1", "max_connections", 1),
+        ("kinesis.executor.maxConnections", "100", "max_connections", 32),
+        ("recordTtlMs", "60000", "record_ttl_s", 60.0),
+        ("kinesis.sink.recordTtl", "1000", "record_ttl_s", 1.0),
+        ("KINESIS.SINK.RECORDTTL", "1000", "record_ttl_s", 1.0),
+        ("sink.recordTtl", "1000", "record_ttl_s", 1.0),
+    ],
+)
+def test_names(name: str, value: str, setting: str, parsed: object) -> None:
+    """Every name of every connector reaches the producer, case-blind, with or without the prefix."""
+    assert getattr(parse(**{name: value}).producer, setting) == parsed
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"aggregationEnabled": "yes"}, "Option 'aggregationEnabled' accepts true or false; got 'yes'."),
+        ({"aggregationMaxSize": "63"}, "Option 'aggregationMaxSize' accepts 64 to 10485760 bytes; got '63'."),
+        ({"maxConnections": "0"}, "Option 'maxConnections' accepts 1 to 256 requests; got '0'."),
+        (
+            {"kinesis.sink.maxConnections": "x"},
+            "Option 'kinesis.sink.maxConnections' ('maxConnections' here) accepts 1 to 256 requests; got 'x'.",
+        ),
+        (
+            {"recordTtlMs": "0"},
+            "Option 'recordTtlMs' accepts a duration of 100 ms to 1 d (milliseconds when no unit is given); got '0'.",
+        ),
+        (
+            {"recordMaxBufferedTimeMs": "1 h"},
+            "Option 'recordMaxBufferedTimeMs' accepts a duration of 0 s to 5 m (milliseconds when no unit is given); "
+            "got '1 h'.",
+        ),
+        (
+            {"recordTtlMs": "1000", "kinesis.sink.recordTtl": "2000"},
+            "Options 'recordTtlMs' and 'kinesis.sink.recordTtl' set the same thing to different values "
+            "('1000' and '2000'). Keep one of them.",
+        ),
+        ({"recordTtl": "1000"}, "Unknown option 'recordTtl'. Did you mean 'recordTtlMs'?"),
+        (
+            {"agregationEnabled": "true"},
+            "Unknown option 'agregationEnabled'. Did you mean 'aggregationEnabled'?",
+        ),
+        (
+            {"streamName": "a,b"},
+            "Option 'streamName' names 2 streams, and a sink writes all rows to one. Leave it out, and a column "
+            "'streamName' says for each row where it goes.",
+        ),
+        (
+            {"streamName": None, "streamARN": f"{ARN},{ARN}-2", "region": None},
+            "Option 'streamARN' names 2 streams, and a sink writes all rows to one. Leave it out, and a column "
+            "'streamName' says for each row where it goes.",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str | None], message: str) -> None:
+    """What cannot be done is refused at once, naming option, domain and value."""
+    with pytest.raises(OptionError) as caught:
+        parse(**given)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "setting", "parsed", "shown"),
+    [
+        ("kinesis.sink.recordTtl", "172800000", "record_ttl_s", 86_400.0, "1 d"),
+        ("kinesis.sink.recordTtl", "9223372036854775807", "record_ttl_s", 86_400.0, "1 d"),
+        ("kinesis.sink.recordMaxBufferedTimeMs", "600000", "record_max_buffered_time_s", 300.0, "5 m"),
+    ],
+)
+def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, shown: str) -> None:
+    """A value that awslabs takes counts as the largest of ours, and a line in the log says so."""
+    options = parse(**{name: value})
+    assert getattr(options.producer, setting) == parsed
+    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"recordTtlMs": "172800000"}, {"kinesis.sink.recordTtl": "99"}, {"kinesis.sink.recordTtl": "-1"}],
+)
+def test_values_that_stay_refused(given: dict[str, str]) -> None:
+    """Our own names keep their domains, and what awslabs refuses stays refused."""
+    with pytest.raises(OptionError, match="accepts a duration of 100 ms to 1 d"):
+        parse(**given)
+
+
+def test_heap_left_alone() -> None:
+    """Who wants the garbage collector to see everything in a worker says so, to the sink as to the source."""
+    assert not parse(freezeWorkerHeap="false").freeze_worker_heap
+
+
+def test_connection() -> None:
+    """Credentials, proxy and regions are those of the source, to the last option."""
+    given = {
+        "streamName": "audit",
+        "kinesis.region": "us-west-2",
+        "kinesis.kinesisRegion": "eu-west-1",
+        "credentialProviderClass": "company.aws.Vault",
+        "credentialProviderParam": "s3cr3t",
+        "stsRoleArn": "arn:aws:iam::123456789012:role/writer",
+        "stsSessionName": "tests",
+        "kinesis.sink.proxyAddress": "proxy",
+    }
+    connection = SinkOptions.parse(given).connection
+    assert connection == ConnectionOptions.from_values(OptionTable(COMMON_OPTIONS).read(given))
+    base = ProviderClass("company.aws.Vault", "s3cr3t")
+    assert connection.credentials == AssumeRole(base, "arn:aws:iam::123456789012:role/writer", "tests")
+    assert connection.proxy_url == "http://proxy:443"
+    assert connection.region_of(StreamRef("audit")) == "eu-west-1"
+
+
+def test_stream_by_arn() -> None:
+    """A stream's ARN brings its region along."""
+    options = SinkOptions.parse({"streamARN": ARN})
+    assert options.stream == StreamRef("audit", ARN)
+    assert options.connection.region == "us-west-2"
+
+
+def test_no_stream() -> None:
+    """Without a stream, each row names its own."""
+    assert SinkOptions.parse({"region": "eu-west-1"}).stream is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name.replace("*", "anything") for unneeded in SINK_OPTIONS.unneeded for name in unneeded.names],
+)
+def test_not_needed(name: str) -> None:
+    """A name that means nothing here is accepted, and the log gets one line that says why."""
+    [note] = parse(**{name: "1"}).notes
+    assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+
+
+def test_misspelt_flush_wait() -> None:
+    """qubole's name for the flush wait is known as that connector spells it."""
+    [note] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).notes
+    assert "a task waits until its rows are in the stream" in note
+
+
+def test_path() -> None:
+    """What save() or start() is given names no stream, and the log says so."""
+    [note] = parse(path="s3://bucket/somewhere").notes
+    assert note.startswith("What save() or start() is given is not used")
+
+
+def test_options_of_the_source() -> None:
+    """Whoever gives source and sink the same options is told which of them are the source's, whatever their name."""
+    pytest.importorskip("spark_kinesis_source")
+    from spark_kinesis_source.options.source_options import SOURCE_OPTIONS
+
+    names = [option.name for option in SOURCE_OPTIONS.options]
+    names += [alias.name for option in SOURCE_OPTIONS.options for alias in option.aliases]
+    names += [name for entry in SOURCE_OPTIONS.unsupported for name in entry.names]
+    foreign = [name for entry in SOURCE_OPTIONS.unneeded for name in entry.names if name != "kinesis.sink.*"]
+    names += [name.replace("*", "x") for name in foreign]
+    unknown = [name for name in names if _is_unknown(name)]
+    assert unknown == []
+
+
+def _is_unknown(name: str) -> bool:
+    try:
+        parse(**{name: "1"})
+    except OptionError as error:
+        return "Unknown option" in str(error)
+    return False
+
+
+def test_travels() -> None:
+    """Options pickle, keys included, and show no secret."""
+    options = parse(awsAccessKeyId="AKIDEXAMPLE", awsSecretKey="s3cr3t")
+    copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
+    assert copy == options
+    assert hash(copy) == hash(options)
+    assert copy.connection.credentials == StaticKeys("AKIDEXAMPLE", "s3cr3t")
+    assert "s3cr3t" not in repr(options)
+
+
+def test_origins() -> None:
+    """The connectors that have a sink are represented among the names."""
+    origins = {alias.origin for option in WRITING_OPTIONS for alias in option.aliases}
+    assert origins == {Origin.AWSLABS, Origin.QUBOLE}

@@ -1,0 +1,45 @@
+"""When the driver looks whether the stream that it writes to is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.dry_run_client import knows_dry_run
+from spark_kinesis_sink import SinkOptions
+from spark_kinesis_sink.preflight import check_stream
+from support.canned import Canned
+
+SUMMARY = {
+    "StreamDescriptionSummary": {
+        "StreamName": "orders",
+        "StreamARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/orders",
+        "StreamStatus": "ACTIVE",
+        "StreamCreationTimestamp": 1780000000,
+        "RetentionPeriodHours": 24,
+    }
+}
+
+
+def test_once_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream is looked for once in a process, and again when the environment has other keys: it may be another one."""
+    options = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1"})
+    assert options.stream is not None
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
+    asked, expected = [], []
+    for key_id in ("AKIAFIRST", "AKIASECOND"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
+        canned = Canned()
+        client = open_stream(options.connection, options.stream).client
+        canned.serve(client)
+        canned.answer(SUMMARY)
+        canned.answer({"Shards": []})
+        canned.refuse("InvalidArgumentException")
+        for _ in range(2):
+            check_stream(options)
+        asked += [action for action, _ in canned.asked]
+        expected += [
+            "DescribeStreamSummary",
+            *(["ListShards", "PutRecords"] if knows_dry_run(client) else []),
+        ]
+    assert asked == expected

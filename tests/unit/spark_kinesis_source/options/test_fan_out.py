@@ -1,0 +1,178 @@
+"""Options of enhanced fan-out, in the words of all connectors."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.reading.settings import FanOutSettings
+from spark_kinesis_source.fan_out import FanOutOptions
+from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
+from spark_kinesis_source.options.source_options import SourceOptions
+
+LEAST = {"streamName": "orders", "region": "eu-west-1", "consumerType": "SubscribeToShard"}
+STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+ME = f"{STREAM}/consumer/me:1700000000"
+OTHER = "arn:aws:kinesis:eu-west-1:123456789012:stream/payments/consumer/me:1700000000"
+
+
+def fan_out(**given: object) -> FanOutOptions:
+    options = SourceOptions.parse({**LEAST, **given}).fan_out
+    assert options is not None
+    return options
+
+
+@pytest.mark.parametrize(
+    "name", ["consumerType", "kinesis.consumerType", "CONSUMERMODE", "kinesis.consumermode"]
+)
+@pytest.mark.parametrize("value", ["SubscribeToShard", "efo", "EFO", "subscribetoshard"])
+def test_switching_it_on(name: str, value: str) -> None:
+    """Each connector's word asks for fan-out."""
+    options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: value})
+    assert options.fan_out == FanOutOptions({"orders": "spark_orders"}, True, FanOutSettings())
+    assert options.notes == ()
+
+
+@pytest.mark.parametrize("given", [{}, {"consumerType": "GetRecords"}, {"consumerMode": "polling"}])
+def test_polling(given: dict[str, str]) -> None:
+    """The stream is polled unless told otherwise, and asking for that is no news."""
+    options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", **given})
+    assert (options.fan_out, options.notes) == (None, ())
+
+
+VALUES = {
+    "consumerName": "me",
+    "consumerNamePrefix": "team_",
+    "consumerARN": ME,
+    "registeredConsumerId": "me",
+    "registeredConsumerIdType": "name",
+    "keepConsumer": "true",
+    "subscribeTimeout": "9",
+    "subscribeRetries": "3",
+    "fanOutFallback": "false",
+    "fanOutTransport": "HTTP/2",
+}
+
+
+def test_every_option_has_a_value() -> None:
+    """No option is without a value here."""
+    assert set(VALUES) == {option.name for option in FAN_OUT_OPTIONS} - {"consumerType"}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_not_needed_when_polling(name: str) -> None:
+    """An option of fan-out without fan-out is accepted, and the log gets one line that says why."""
+    options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: VALUES[name]})
+    assert options.fan_out is None
+    assert [note for note in options.notes if "the stream is polled" in note or "is not given" in note]
+
+
+@pytest.mark.parametrize(
+    ("given", "consumers", "removes"),
+    [
+        ({"kinesis.consumerName": "me"}, {"orders": "me"}, True),
+        ({"consumerName": "me", "keepConsumer": "true"}, {"orders": "me"}, False),
+        ({"consumerName": "me", "requireConsumerDeregistration": "true"}, {"orders": "me"}, True),
+        ({"consumerName": "me", "requireConsumerDeregistration": "false"}, {"orders": "me"}, False),
+        ({"consumerNamePrefix": "databricks_"}, {"orders": "databricks_orders"}, True),
+        ({"consumerARN": ME}, {"orders": ME}, False),
+        ({"registeredConsumerId": "me"}, {"orders": "me"}, False),
+        ({"registeredConsumerId": ME, "registeredConsumerIdType": "ARN"}, {"orders": ME}, False),
+        ({"streamARN": STREAM, "streamName": "orders", "consumerARN": ME}, {STREAM: ME}, False),
+        ({"streamName": "orders,payments", "consumerName": "me"}, {"orders": "me", "payments": "me"}, True),
+        (
+            {"streamName": "orders,payments", "consumerARN": f"{OTHER},{ME}"},
+            {"orders": ME, "payments": OTHER},
+            False,
+        ),
+    ],
+)
+def test_consumers(given: dict[str, str], consumers: dict[str, str], removes: bool) -> None:
+    """A consumer goes by name or ARN, for each stream; only one that goes by a name of ours is removed."""
+    options = fan_out(**given)
+    assert (dict(options.consumers), options.removes) == (consumers, removes)
+
+
+@pytest.mark.parametrize(
+    ("given", "registers"),
+    [
+        ({}, True),
+        ({"consumerName": "me", "keepConsumer": "true"}, True),
+        ({"consumerARN": ME}, False),
+        ({"registeredConsumerId": "me"}, False),
+        ({"registeredConsumerId": ME, "registeredConsumerIdType": "ARN"}, False),
+    ],
+)
+def test_registering(given: dict[str, str], registers: bool) -> None:
+    """A consumer that is called registered must be; only one by a name of the query's is registered by it."""
+    assert fan_out(**given).registers is registers
+
+
+@pytest.mark.parametrize(
+    ("given", "settings"),
+    [
+        ({"kinesis.subscribeToShard.timeoutSec": "90"}, FanOutSettings(timeout_s=90)),
+        ({"registerConsumerTimeoutInterval": "90s"}, FanOutSettings(timeout_s=90)),
+        ({"subscribeTimeout": "2 m"}, FanOutSettings(timeout_s=120)),
+        ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
+        ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
+        ({"fanOutFallback": "false"}, FanOutSettings(falls_back=False)),
+        ({"fanOutTransport": "http/2"}, FanOutSettings(over_http2=True)),
+    ],
+)
+def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
+    """What is tried how long, in everybody's units."""
+    assert fan_out(**given).settings == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"consumerType": "push"},
+            "Option 'consumerType' accepts GetRecords, polling, SubscribeToShard or efo; got 'push'.",
+        ),
+        (
+            {"consumerName": "me", "consumerARN": ME},
+            "Option 'consumerName' and Option 'consumerARN' both name the consumer. Keep one of them.",
+        ),
+        (
+            {"consumerName": "me", "registeredConsumerId": "me"},
+            "Option 'consumerName' and Option 'registeredConsumerId' both name the consumer. Keep one of them.",
+        ),
+        (
+            {"registeredConsumerId": "me", "registeredConsumerIdType": "ARN"},
+            "Option 'registeredConsumerId' accepts ARNs of consumers, such as "
+            "arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/me:1700000000; got 'me'.",
+        ),
+        ({"consumerARN": OTHER}, "Option 'consumerARN' has no consumer of stream 'orders'."),
+        (
+            {"consumerARN": f"{ME},{OTHER}"},
+            f"Option 'consumerARN' has {OTHER}, which is of no stream of this query, or one too many.",
+        ),
+        (
+            {"consumerName": "me and you"},
+            "Option 'consumerName' accepts 1 to 128 letters, digits and any of _.-; got 'me and you'.",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str], message: str) -> None:
+    """What cannot be done is refused at once, naming option, domain and value."""
+    with pytest.raises(OptionError) as caught:
+        fan_out(**given)
+    assert str(caught.value) == message
+
+
+def test_a_long_name_is_cut() -> None:
+    """A prefix never makes a name that is longer than AWS allows."""
+    [name] = fan_out(streamName="s" * 128).consumers.values()
+    assert len(name) == 128
+
+
+def test_travels() -> None:
+    """The options pickle, as they do with every task."""
+    options: Any = fan_out(consumerARN=ME)
+    assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301 - our own bytes

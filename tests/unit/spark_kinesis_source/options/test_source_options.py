@@ -1,0 +1,594 @@
+"""The options of the source: every one of them, by every name that users bring along."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from attrs import asdict
+
+from kinesis_core.errors import OptionError
+from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.options import Latest, Origin, PerShard
+from kinesis_core.options.credentials import CREDENTIALS
+from kinesis_core.options.proxy import PROXY
+from kinesis_credentials import StaticKeys
+from spark_kinesis_source.options.fan_out import FAN_OUT
+from spark_kinesis_source.options.source_options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
+
+LEAST = {"streamName": "orders", "region": "eu-west-1"}
+MIB = 1024 * 1024
+AT_TIME = AtTimestamp(1769850000000)
+HALF_READ = json.dumps(
+    {
+        "shardId-000000000000": {
+            "iteratorType": "AFTER_SEQUENCE_NUMBER",
+            "iteratorPosition": "4966",
+            "subSequenceNumber": "2",
+            "isLast": "false",
+        }
+    }
+)
+
+# Ours, its default, a value, and what becomes of the value; then each other connector's name with a value that means
+# the same.
+CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
+    (
+        "startingPosition",
+        "starting_position",
+        Latest(),
+        "AT_TIMESTAMP 2026-01-31T09:00:00Z",
+        AT_TIME,
+        {
+            "kinesis.startingPosition": "AT_TIMESTAMP 2026-01-31T14:30:00+05:30",
+            "initialPosition": '{"at_timestamp": "01/31/2026 01:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}',
+        },
+    ),
+    ("endingPosition", "ending_position", Latest(), "AT_TIMESTAMP 1769850000", AT_TIME, {}),
+    ("failOnDataLoss", "fail_on_data_loss", True, "false", False, {"kinesis.failOnDataLoss": "FALSE"}),
+    ("trimHorizonMargin", "trim_horizon_margin_s", 300.0, "10 m", 600.0, {}),
+    (
+        "maxRecordsPerShard",
+        "max_records_per_shard",
+        100_000,
+        "500",
+        500,
+        {"kinesis.maxFetchRecordsPerShard": "500", "kinesis.executor.maxFetchRecordsPerShard": "500"},
+    ),
+    ("minRecordsPerTrigger", "min_records_per_trigger", 1, "500", 500, {}),
+    ("maxTriggerDelay", "max_trigger_delay_s", 900.0, "10s", 10.0, {}),
+    (
+        "maxBytesPerShard",
+        "max_bytes_per_shard",
+        None,
+        "20m",
+        20 * MIB,
+        {
+            "kinesis.maxFetchTimePerShardSec": "10",
+            "kinesis.executor.maxFetchTimeInMs": "10000",
+            "maxFetchDuration": "10s",
+        },
+    ),
+    ("maxBytesPerBatch", "max_bytes_per_batch", None, "20gb", 20 * 1024 * MIB, {"fetchBufferSize": "20gb"}),
+    (
+        "maxRecordsPerFetch",
+        "max_records_per_fetch",
+        10_000,
+        "100",
+        100,
+        {"kinesis.getRecords.numberOfRecordsPerFetch": "100", "kinesis.executor.maxRecordPerRead": "100"},
+    ),
+    ("minFetchPeriod", "min_fetch_period_s", 0.2, "1 s", 1.0, {"kinesis.getRecords.fetchIntervalMs": "1000"}),
+    ("maxFetchRate", "max_fetch_rate_bytes", 2.0 * MIB, "1.0", 1.0 * MIB, {}),
+    ("shardsPerTask", "shards_per_task", None, "5", 5, {}),
+    ("maxPartitions", "max_partitions", None, "4", 4, {}),
+    (
+        "shardDiscoveryInterval",
+        "shard_discovery_interval_s",
+        10.0,
+        "1s",
+        1.0,
+        {
+            "kinesis.describeShardInterval": "1s",
+            "kinesis.client.describeShardInterval": "1000",
+            "shardFetchInterval": "1s",
+        },
+    ),
+    (
+        "planningThreads",
+        "planning_threads",
+        8,
+        "2",
+        2,
+        {"kinesis.checkNewRecordThreads": "2", "kinesis.client.maxParallelThreads": "2"},
+    ),
+    ("deaggregate", "deaggregate", True, "false", False, {}),
+    ("checkPermissions", "connection.checks_permissions", True, "false", False, {}),
+    ("freezeWorkerHeap", "freeze_worker_heap", True, "false", False, {}),
+    (
+        "maxRetries",
+        "connection.max_retries",
+        5,
+        "0",
+        0,
+        {"kinesis.clientNumRetries": "0", "client.numRetries": "0"},
+    ),
+    (
+        "retryInterval",
+        "connection.retry_interval_s",
+        1.0,
+        "0.1 s",
+        0.1,
+        {"kinesis.clientRetryIntervalsMs": "100", "kinesis.client.retryIntervalMs": "100"},
+    ),
+    (
+        "maxRetryInterval",
+        "connection.max_retry_interval_s",
+        10.0,
+        "30",
+        30.0,
+        {"kinesis.clientMaxRetryIntervalMs": "30000", "kinesis.client.maxRetryIntervalMs": "30000"},
+    ),
+    (
+        "endpointUrl",
+        "connection.endpoint_url",
+        None,
+        "https://kinesis.eu-west-1.amazonaws.com",
+        "https://kinesis.eu-west-1.amazonaws.com",
+        {
+            "kinesis.endpointUrl": "https://kinesis.eu-west-1.amazonaws.com/",
+            "endpoint": "kinesis.eu-west-1.amazonaws.com",
+        },
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+
+
+def parse(**given: object) -> SourceOptions:
+    return SourceOptions.parse({**LEAST, **given})
+
+
+def look_up(options: SourceOptions, path: str) -> object:
+    value: Any = options
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def spell(name: str) -> Iterator[str]:
+    """Yield *name* as users, and Spark, spell it."""
+    bare = name.removeprefix("kinesis.")
+    yield from (name, name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}")
+
+
+@pytest.mark.parametrize(("path", "default"), [(case[1], case[2]) for case in CASES])
+def test_defaults(path: str, default: object) -> None:
+    """An option that is not given has its default."""
+    assert look_up(parse(), path) == default
+
+
+@pytest.mark.parametrize(
+    ("spelling", "value", "path", "expected"),
+    [
+        (spelling, value, path, expected)
+        for ours, path, _, good, expected, others in CASES
+        if expected is not None
+        for name, value in {ours: good, **others}.items()
+        for spelling in dict.fromkeys(spell(name))
+    ],
+)
+def test_names(spelling: str, value: str, path: str, expected: object) -> None:
+    """Every name of an option works in every spelling, with or without the prefix, in its connector's unit."""
+    assert look_up(parse(**{spelling: value}), path) == expected
+
+
+def test_every_option_has_a_case() -> None:
+    """No option is without a case here, and no name of another connector."""
+    elsewhere = {
+        "streamName",
+        "streamARN",
+        "region",
+        "streamRegion",
+        "addIdleTimeBetweenReads",
+        "idleTimeBetweenReadsInMs",
+        "metadataCommitterType",
+        "dynamodbTableName",
+        "dynamodbEndpointUrl",
+    }
+    tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
+    for option in SOURCE_OPTIONS.options:
+        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY, FAN_OUT):
+            names = {option.name, *(alias.name for alias in option.aliases)}
+            assert {name.lower().removeprefix("kinesis.") for name in names} <= tried
+
+
+@pytest.mark.parametrize("name", ["streamName", "kinesis.streamName", "STREAMNAME"])
+def test_stream_names(name: str) -> None:
+    """The stream's name is one, or several."""
+    options = SourceOptions.parse({name: "orders,payments", "kinesis.kinesisRegion": "eu-west-1"})
+    assert [stream.name for stream in options.connection.streams] == ["orders", "payments"]
+
+
+@pytest.mark.parametrize("name", ["region", "kinesis.region", "kinesis.kinesisRegion", "regionName"])
+def test_regions(name: str) -> None:
+    """The region goes by the names of all connectors."""
+    assert SourceOptions.parse({"streamName": "orders", name: "eu-west-2"}).connection.region == "eu-west-2"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'."),
+        (
+            {"maxRecordsPerFetch": "10001"},
+            "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '10001'.",
+        ),
+        ({"maxRecordsPerShard": "0"}, "Option 'maxRecordsPerShard' accepts 1 or more records; got '0'."),
+        (
+            {"kinesis.maxfetchtimepershardsec": "0"},
+            "Option 'kinesis.maxFetchTimePerShardSec' ('maxBytesPerShard' here) accepts a duration of 1 ms to 1 d "
+            "(seconds when no unit is given); got '0'.",
+        ),
+        (
+            {"maxBytesPerShard": "some"},
+            "Option 'maxBytesPerShard' accepts a size in bytes, such as 65536, 64m or 20gb; got 'some'.",
+        ),
+        (
+            {"minFetchPeriod": "2 m"},
+            "Option 'minFetchPeriod' accepts a duration of 0 s to 1 m (milliseconds when no unit is given); "
+            "got '2 m'.",
+        ),
+        (
+            {"minRecordsPerTrigger": "0"},
+            "Option 'minRecordsPerTrigger' accepts 1 or more records; got '0'.",
+        ),
+        (
+            {"minRecordsPerTrigger": "9", "maxTriggerDelay": "2 h"},
+            "Option 'maxTriggerDelay' accepts a duration of 0 s to 1 h (milliseconds when no unit is given); "
+            "got '2 h'.",
+        ),
+        (
+            {"minOffsetsPerTrigger": "9"},
+            "Unknown option 'minOffsetsPerTrigger'. Did you mean 'minRecordsPerTrigger'?",
+        ),
+        ({"maxFetchRate": "0"}, "Option 'maxFetchRate' accepts 0.01 to 1000 MiB/s; got '0'."),
+        ({"planningThreads": "0"}, "Option 'planningThreads' accepts 1 to 256 threads; got '0'."),
+        ({"shardsPerTask": "0"}, "Option 'shardsPerTask' accepts 1 to 10000 shards; got '0'."),
+        ({"maxPartitions": "x"}, "Option 'maxPartitions' accepts 1 to 100000 partitions; got 'x'."),
+        ({"deaggregate": "yes"}, "Option 'deaggregate' accepts true or false; got 'yes'."),
+        ({"failOnDataLoss": ""}, "Option 'failOnDataLoss' accepts true or false; got ''."),
+        ({"maxRetries": "-1"}, "Option 'maxRetries' accepts 0 to 100 retries; got '-1'."),
+        (
+            {"startingPosition": "AT_TIMESTAMP 2026-01-31T09:00:00"},
+            "Option 'startingPosition' accepts LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP with an ISO 8601 time or "
+            "seconds or milliseconds since the epoch, or JSON; got 'AT_TIMESTAMP 2026-01-31T09:00:00'. "
+            "Add Z or an offset such as +02:00: a time without its zone is a different moment on every machine.",
+        ),
+        (
+            {"endingPosition": "TRIM_HORIZON"},
+            "Option 'endingPosition' accepts LATEST, AT_TIMESTAMP with an ISO 8601 time or seconds or milliseconds "
+            "since the epoch, or JSON; got 'TRIM_HORIZON'.",
+        ),
+        (
+            {"shardsPerTask": "5", "maxPartitions": "4"},
+            "Option 'shardsPerTask' and Option 'maxPartitions' exclude each other. Keep one of them.",
+        ),
+        (
+            {"streamName": "a,b", "startingPosition": '{"shardId-000000000000": "LATEST"}'},
+            "Option 'startingPosition' accepts positions by shard for one stream only; got 2 streams, whose shards "
+            """have the same ids. Give them by stream: {"a": {...}, ...}.""",
+        ),
+        (
+            {"streamName": "a,b", "startingPosition": '{"a": "LATEST"}'},
+            "Option 'startingPosition' gives positions by stream, and none for 'b'.",
+        ),
+        (
+            {"streamName": "a,b", "endingPosition": '{"c": "LATEST"}'},
+            "Option 'endingPosition' names streams that the query does not read: c. It reads a, b.",
+        ),
+        (
+            {
+                "streamName": "a",
+                "startingPosition": json.dumps({"metadata": {"streamName": "b"}, **json.loads(HALF_READ)}),
+            },
+            "Option 'startingPosition' is the checkpoint of stream 'b'; the query reads 'a'.",
+        ),
+        (
+            {"deaggregate": "false", "startingPosition": HALF_READ},
+            "Option 'startingPosition' begins inside an aggregate, some of whose user records were read before; "
+            "Option 'deaggregate' must be true for the rest of them.",
+        ),
+        (
+            {"kinesis.metadataCommitterType": "DYNAMODB", "streamName": "a,b"},
+            "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it when there are "
+            "several streams.",
+        ),
+        (
+            {"kinesis.metadataCommitterType": "S3"},
+            "Option 'metadataCommitterType' accepts HDFS or DYNAMODB; got 'S3'.",
+        ),
+        (
+            {"kinesis.dynamodb.tableName": "my table"},
+            "Option 'kinesis.dynamodb.tableName' ('dynamodbTableName' here) accepts the name of a DynamoDB table, "
+            "3 to 255 letters, digits, '_', '.' and '-'; got 'my table'.",
+        ),
+        (
+            {"minFetchPeriod": "200 ms", "addIdleTimeBetweenReads": "true"},
+            "Option 'minFetchPeriod' and Option 'addIdleTimeBetweenReads' set the same thing to different values "
+            "(0.2 s and 1 s). Keep one of them.",
+        ),
+        (
+            {"maxrecordperfetch": "1"},
+            "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str], message: str) -> None:
+    """What cannot be done is refused at once, naming option, domain and value."""
+    with pytest.raises(OptionError) as caught:
+        parse(**given)
+    assert str(caught.value) == message
+
+
+def test_credentials_of_databricks() -> None:
+    """What only Databricks can look up is refused with what to give instead, never ignored."""
+    with pytest.raises(
+        OptionError, match=r"Option 'serviceCredential' asks for .* Name a role in 'stsRoleArn'"
+    ):
+        parse(serviceCredential="team")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name.replace("*", "anything") for unneeded in SOURCE_OPTIONS.unneeded for name in unneeded.names],
+)
+def test_not_needed(name: str) -> None:
+    """A name that means nothing here is accepted, and the log gets one line that says why."""
+    [note] = parse(**{name: "1"}).notes
+    assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+
+
+def test_delay_of_nothing() -> None:
+    """A delay without a number of records to wait for is accepted, and the log says that it does not count."""
+    [note] = parse(maxTriggerDelay="10s").notes
+    assert note == (
+        "Option 'maxTriggerDelay' is accepted and not needed: it belongs to 'minRecordsPerTrigger', which is not given."
+    )
+    assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").notes == ()
+
+
+@pytest.mark.parametrize(
+    "table_name", ["dynamodbTableName", "kinesis.dynamodb.tableName", "DYNAMODB.TABLENAME"]
+)
+def test_publishing(table_name: str) -> None:
+    """Progress is published to the table that is named, in the awslabs connector's words as well."""
+    given = {"kinesis.metadataCommitterType": "dynamodb", table_name: "leases"}
+    assert parse(**given).lease_table == LeaseTableOptions("leases")
+    endpoint = "http://127.0.0.1:8000"
+    assert parse(**given, dynamodbEndpointUrl=endpoint).lease_table == LeaseTableOptions("leases", endpoint)
+
+
+def test_publishing_to_the_default_table() -> None:
+    """Without a name the table is called as the awslabs connector calls it."""
+    polled = parse(metadataCommitterType="DYNAMODB")
+    assert polled.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
+    fanned_out = parse(metadataCommitterType="DYNAMODB", consumerType="SubscribeToShard", consumerName="me")
+    assert fanned_out.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders_me")
+
+
+@pytest.mark.parametrize(
+    "given", [{"kinesis.metadataCommitterType": "HDFS"}, {"dynamodb.tableName": "leases"}]
+)
+def test_not_publishing(given: dict[str, str]) -> None:
+    """Without DYNAMODB nothing is published, and the log says that nothing needs to be."""
+    options = parse(**given)
+    assert options.lease_table is None
+    [note] = options.notes
+    assert note.endswith("is accepted and not needed: Spark's checkpoint holds all progress.")
+
+
+@pytest.mark.parametrize(
+    ("given", "period_s", "notes"),
+    [
+        ({"kinesis.executor.addIdleTimeBetweenReads": "true"}, 1.0, 0),
+        ({"addIdleTimeBetweenReads": "true", "kinesis.executor.idleTimeBetweenReadsInMs": "500"}, 0.5, 0),
+        (
+            {"addIdleTimeBetweenReads": "true", "idleTimeBetweenReadsInMs": "500", "minFetchPeriod": "0.5s"},
+            0.5,
+            0,
+        ),
+        ({"addIdleTimeBetweenReads": "false", "idleTimeBetweenReadsInMs": "500"}, 0.2, 1),
+        ({"idleTimeBetweenReadsInMs": "500"}, 0.2, 1),
+    ],
+)
+def test_idle_time(given: dict[str, str], period_s: float, notes: int) -> None:
+    """qubole's idle time counts when its switch is on, and is said not to be needed when it is off."""
+    options = parse(**given)
+    assert options.min_fetch_period_s == period_s
+    assert len(options.notes) == notes
+
+
+@pytest.mark.parametrize(
+    ("given", "explicit"),
+    [
+        ({}, False),
+        ({"maxRecordsPerShard": "100000"}, True),
+        ({"kinesis.maxFetchTimePerShardSec": "10"}, True),
+        ({"fetchBufferSize": "20gb"}, True),
+        ({"maxRecordsPerFetch": "10"}, False),
+    ],
+)
+def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
+    """A bound that the user sets is told from the default, even where they are equal."""
+    assert parse(**given).has_explicit_limit is explicit
+
+
+@pytest.mark.parametrize(
+    ("given", "shards", "bound"),
+    [
+        ({}, 4, None),
+        ({"maxBytesPerShard": "1m"}, 4, MIB),
+        ({"maxBytesPerBatch": "2m"}, 4, MIB // 2),
+        ({"maxBytesPerBatch": "2m"}, 0, 2 * MIB),
+        ({"maxBytesPerBatch": "8m", "maxBytesPerShard": "1m"}, 4, MIB),
+        ({"maxBytesPerBatch": "1"}, 4, 1),
+    ],
+)
+def test_byte_bound(given: dict[str, str], shards: int, bound: int | None) -> None:
+    """A bound for the batch is shared out among the shards; the narrower of both holds."""
+    assert parse(**given).bound_bytes(shards) == bound
+
+
+def test_batch_start() -> None:
+    """A batch read begins with the oldest record unless the user says otherwise, even if that is the default."""
+    assert parse().batch_starting_position == TrimHorizon()
+    assert parse(startingPosition="LATEST").batch_starting_position == Latest()
+
+
+def test_shards_of_one_stream() -> None:
+    """Positions by shard are good for one stream."""
+    start = parse(startingPosition='{"shardId-000000000000": "TRIM_HORIZON"}').starting_position
+    assert start == PerShard({"shardId-000000000000": TrimHorizon()})
+
+
+def test_travels() -> None:
+    """Options pickle, keys included."""
+    options = parse(awsAccessKeyId="AKIDEXAMPLE", awsSecretKey="s3cr3t", startingPosition="EARLIEST")
+    copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
+    assert copy == options
+    assert copy.connection.credentials == StaticKeys("AKIDEXAMPLE", "s3cr3t")
+
+
+SECRETS = {
+    "awsAccessKeyId": "AKIDVERYSECRETKEYID",
+    "awsSecretKey": "v3ry-s3cr3t-k3y",
+    "sessionToken": "v3ry-s3cr3t-t0k3n",
+}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"maxRecordsPerFetch": "0"},
+        {"awsSecretKeyy": "v3ry-s3cr3t-k3y"},
+        {"kinesis.awsSecretKey": "v3ry-s3cr3t-0ther"},
+        {"kinesis.sessionToken": "v3ry-s3cr3t-0ther"},
+        {"awsAccessKey": "AKIDVERYSECRETOTHER"},
+        {"awsProfile": "team"},
+        {"awsAccessKeyId": None},
+        {"awsSecretKey": None},
+        {"awsSecretKey": "v3ry-s3cr3t k3y"},
+        {"proxyPassword": "v3ry-s3cr3t-pr0xy"},
+        {"credentialProviderParam": "v3ry-s3cr3t-param"},
+        {"credentialProviderClass": "company.aws.Vault", "credentialProviderParam": "v3ry-s3cr3t-param"},
+        {"credentialProviderClass": "no path", "credentialProviderParam": "v3ry-s3cr3t-param"},
+        {"stsRoleArn": "arn:aws:iam::123456789012:role/r", "stsExternalId": "v3ry-s3cr3t-id"},
+        {
+            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
+            "stsSessionName": "s",
+            "stsExternalId": "v3ry s3cr3t id, v3ry-s3cr3t",
+        },
+        {
+            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
+            "stsExternalId": "v3ry-s3cr3t-id",
+            "roleExternalId": "v3ry-s3cr3t-0ther",
+        },
+        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128"},
+        {"proxyUrl": "socks5://user:v3ry-s3cr3t@127.0.0.1:3128"},
+        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128", "proxyAddress": "127.0.0.1"},
+        {"proxyAddress": "127.0.0.1", "proxyUsername": "user", "proxyPassword": "v3ry-s3cr3t"},
+        {"proxyAddress": "127.0.0.1", "proxyPassword": "v3ry-s3cr3t"},
+        {"endpointUrl": "https://user:v3ry-s3cr3t@example.com"},
+        {"endpointUrl": "https://user:v3ry-s3cr3t@[example.com"},
+        {"region": None, "endpointUrl": "https://kinesis.amazonaws.com"},
+    ],
+)
+def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
+    """No repr, note, message or traceback holds a secret, whatever is wrong."""
+    try:
+        options = SourceOptions.parse({**LEAST, **SECRETS, **bad})
+    except OptionError as error:
+        shown = repr(error) + repr(pickle.loads(pickle.dumps(error)))  # noqa: S301 - our own bytes
+        shown += "".join(traceback.format_exception(error))
+    else:
+        copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
+        shown = repr(options) + str(copy) + repr(options.notes) + repr(asdict(options, recurse=False))
+    source_lines = re.findall(r"^ +.*$", shown, re.MULTILINE)
+    for line in source_lines:  # the lines of code that a traceback quotes
+        shown = shown.replace(line, "")
+    assert "v3ry-s3cr3t" not in shown
+    assert "AKIDVERYSECRET" not in shown
+
+
+def test_origins() -> None:
+    """Every connector is represented among the names."""
+    assert {alias.origin for option in SOURCE_OPTIONS.options for alias in option.aliases} == set(Origin)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "parsed", "shown"),
+    [
+        ("kinesis.getRecords.fetchIntervalMs", "120000", "min_fetch_period_s", 60.0, "1 m"),
+        ("kinesis.clientNumRetries", "2147483647", "connection.max_retries", 100, "100"),
+        ("kinesis.clientRetryIntervalsMs", "600000", "connection.retry_interval_s", 300.0, "5 m"),
+        ("kinesis.clientMaxRetryIntervalMs", "600000", "connection.max_retry_interval_s", 300.0, "5 m"),
+        ("kinesis.subscribeToShard.timeoutSec", "0", "fan_out.settings.timeout_s", 1.0, "1 s"),
+        ("kinesis.subscribeToShard.timeoutSec", "7200", "fan_out.settings.timeout_s", 3600.0, "1 h"),
+        ("kinesis.subscribeToShard.maxRetries", "5000", "fan_out.settings.retries", 1000, "1000"),
+    ],
+)
+def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object, shown: str) -> None:
+    """A value that awslabs takes counts as the nearest of ours, and a line in the log says so."""
+    options = parse(**{name: value}, consumerType="SubscribeToShard", consumerName="me")
+    assert look_up(options, attribute) == parsed
+    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("minFetchPeriod", "120000"),
+        ("maxRetries", "101"),
+        ("maxRetryInterval", "301"),
+        ("subscribeTimeout", "0"),
+        ("subscribeRetries", "1001"),
+        ("kinesis.clientNumRetries", "-1"),
+        ("kinesis.client.numRetries", "101"),
+    ],
+)
+def test_values_that_stay_refused(name: str, value: str) -> None:
+    """Our own names and those of others keep their domains, and what awslabs refuses stays refused."""
+    with pytest.raises(OptionError, match="accepts"):
+        parse(**{name: value})
+
+
+def test_region_of_awslabs() -> None:
+    """A job of awslabs whose region is not the endpoint's publishes there, under awslabs' table name, and reads at the endpoint."""
+    options = SourceOptions.parse(
+        {
+            "kinesis.region": "us-east-2",
+            "kinesis.streamName": "orders",
+            "kinesis.endpointUrl": "https://kinesis.eu-west-1.amazonaws.com",
+            "kinesis.metadataCommitterType": "DYNAMODB",
+        }
+    )
+    connection = options.connection
+    assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
+    assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
+    assert [
+        note.startswith("Option 'kinesis.region' set to 'us-east-2' is where") for note in options.notes
+    ] == [True]

@@ -1,0 +1,184 @@
+"""How the reader for Spark 4.0 and 4.1 knows where a batch starts."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from kinesis_core.errors import OffsetError
+from kinesis_core.model.cuts import After
+from kinesis_core.model.estimates import Estimate
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.ranges import Chain
+from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.reader_40 import StreamReader40
+
+OPTIONS = {"streamName": "orders", "region": "eu-west-1"}
+
+
+def at(number: int) -> Offset:
+    position = Position(After(number), first=number, estimate=Estimate(10, 0))
+    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": position})})
+
+
+class ScriptedPlanner:
+    """Begins at 0; every plan ends ten records further, and is noted."""
+
+    planning_s = 0.0
+
+    def __init__(self) -> None:
+        self.plans: list[tuple[Offset, bool]] = []
+        self.closed = False
+
+    def initial_offset(self, position: object) -> Offset:  # noqa: ARG002 - the planner's signature
+        return at(0)
+
+    def next_offset(self, start: Offset, *, bounded: bool) -> Offset:
+        self.plans.append((start, bounded))
+        cut = start.streams["orders"].shards["shardId-000000000000"].cut
+        assert isinstance(cut, After)
+        return at(cut.number + 10)
+
+    def chains(self, start: Offset, end: Offset) -> list[Chain]:  # noqa: ARG002 - the planner's signature
+        return []
+
+    def lag_ms(self) -> dict[str, dict[str, int]]:
+        return {}
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class RecordingPublisher:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.published: list[Offset] = []
+        self.closed = False
+
+    def publish(self, offset: Offset) -> None:
+        self.published.append(offset)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def planner() -> ScriptedPlanner:
+    return ScriptedPlanner()
+
+
+@pytest.fixture
+def make_reader(planner: ScriptedPlanner) -> Any:
+    def make_reader(**options: str) -> StreamReader40:
+        reader = StreamReader40(SourceOptions.parse({**OPTIONS, **options}), ("data",))
+        reader._opened = planner  # type: ignore[assignment] # plans by script
+        return reader
+
+    return make_reader
+
+
+def test_new_query(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """A query that names no batch before it asks for the latest offset is new, and starts at its initial offset."""
+    reader = make_reader()
+    assert reader.latestOffset() == at(10).to_json()
+    assert reader.initialOffset() == at(0).to_json()
+    reader.partitions(at(0).to_json(), at(10).to_json())
+    reader.latestOffset()
+    assert [start for start, _ in planner.plans] == [at(0), at(10)]
+
+
+def test_each_batch_begins_where_the_last_one_ended(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """Every batch is planned from the end of the batch before it, not only the second one."""
+    reader = make_reader()
+    for i in range(4):
+        end = reader.latestOffset()
+        assert end == at(10 * (i + 1)).to_json()
+        reader.partitions(at(10 * i).to_json(), end)
+    assert [start for start, _ in planner.plans] == [at(10 * i) for i in range(4)]
+
+
+def test_restarted_query(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """A restarted query goes on from the end of the last batch that it names, whether replayed or not."""
+    reader = make_reader()
+    reader.partitions(at(40).to_json(), at(40).to_json())
+    reader.partitions(at(30).to_json(), at(40).to_json())
+    assert reader.latestOffset() == at(50).to_json()
+    assert [start for start, _ in planner.plans] == [at(40)]
+
+
+def test_batch_that_begins_elsewhere(make_reader: Any) -> None:
+    """A batch that Spark begins elsewhere than it was planned from is refused."""
+    reader = make_reader()
+    end = reader.latestOffset()
+    with pytest.raises(OffsetError, match="begins this batch elsewhere"):
+        reader.partitions(at(5).to_json(), end)
+
+
+@pytest.mark.parametrize(
+    ("options", "bounded"),
+    [({}, False), ({"maxRecordsPerShard": "5"}, True), ({"maxBytesPerShard": "5mb"}, True)],
+)
+def test_bound(planner: ScriptedPlanner, make_reader: Any, options: dict[str, str], bounded: bool) -> None:
+    """A batch holds all there is, for AvailableNow is one batch, unless the user sets a limit."""
+    make_reader(**options).latestOffset()
+    assert [plan[1] for plan in planner.plans] == [bounded]
+
+
+def test_the_first_plan_of_a_run_waits_for_nothing(make_reader: Any) -> None:
+    """It may be the only one, of AvailableNow or Once; the next one returns its start until there are enough records."""
+    options = {"minRecordsPerTrigger": "11", "maxTriggerDelay": "1h"}
+    for restarted in (False, True):
+        reader = make_reader(**options)
+        if restarted:
+            reader.partitions(at(0).to_json(), at(0).to_json())
+        assert reader.latestOffset() == at(10).to_json()
+        reader.partitions(at(0).to_json(), at(10).to_json())
+        assert reader.latestOffset() == at(10).to_json()
+
+
+def test_enough_records_do_not_wait(make_reader: Any) -> None:
+    """A batch of as many records as the user wants is planned at once."""
+    reader = make_reader(minRecordsPerTrigger="10", maxTriggerDelay="1h")
+    for end in (10, 20, 30):
+        assert reader.latestOffset() == at(end).to_json()
+        reader.partitions(at(end - 10).to_json(), at(end).to_json())
+
+
+def test_making_one_calls_nobody() -> None:
+    """A reader is made without a call, pickles before it is used, and stays small; stopping it then is nothing."""
+    reader = StreamReader40(SourceOptions.parse(OPTIONS), ("data",))
+    assert len(pickle.dumps(reader)) < 4000
+    reader.stop()
+
+
+def test_stop(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """Stopping a reader closes its planner."""
+    make_reader().stop()
+    assert planner.closed
+
+
+def test_publishing(make_reader: Any) -> None:
+    """What is done by the time of a plan is published then, and what Spark commits when it commits it."""
+    reader = make_reader()
+    reader._publisher = publisher = RecordingPublisher()
+    reader.latestOffset()
+    reader.partitions(at(0).to_json(), at(10).to_json())
+    assert publisher.published == [at(0)]
+    reader.latestOffset()
+    reader.commit(at(10).to_json())
+    assert publisher.published == [at(0), at(10), at(10)]
+    reader.stop()
+    assert publisher.closed
+
+
+def test_not_publishing(make_reader: Any) -> None:
+    """Without a table Spark's commits are nothing to do."""
+    make_reader().commit(at(10).to_json())
+
+
+def test_the_first_plan_may_be_the_only_one() -> None:
+    """AvailableNow is one plan here and is not told from other triggers, so a run's first plan crosses gaps to their end."""
+    assert StreamReader40.may_be_planned_once

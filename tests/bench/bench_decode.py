@@ -20,8 +20,8 @@ import pyarrow as pa
 from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aggregation import MAGIC
-from kinesis_core.arrow import BatchBuilder
-from kinesis_core.model.records import decode_page
+from kinesis_core.aws.wire import decode_page
+from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 from kinesis_core.reading.columns import DEFAULT_COLUMNS
 
 STREAM, SHARD = "orders", "shardId-000000000000"

@@ -19,10 +19,10 @@ from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.clock import SystemClock
 from kinesis_core.model.cuts import TrimHorizon
 from kinesis_core.model.offsets import Offset
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.plan_ahead import PlanAhead
 from kinesis_core.planning.planner import Planner
@@ -167,7 +167,7 @@ def _planner(certificates: tuple[Path, Path], shards: int, records_per_s: float)
     with PreparedKinesis(stream, latency_s=LATENCY_S, tls=certificates) as kinesis:
         ref = StreamRef(stream.name)
         keys = StaticKeys("invented", "invented")
-        connection = ConnectionOptions((ref,), stream.region, kinesis.endpoint_url, keys)
+        connection = Connection((ref,), stream.region, kinesis.endpoint_url, keys)
         settings = PlanSettings(Limits(max_records=100_000))
         with closing(
             Planner({stream.name: open_stream(connection, ref)}, settings, threads=THREADS)

@@ -29,9 +29,10 @@ from tests.bench.harness import Row, measure, one_core, show
 from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_core.aws.stream_api import StreamSummary
-from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult, encode_put
+from kinesis_core.aws.wire import encode_put
+from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
 from kinesis_core.model.shards import Shard
+from kinesis_core.model.stream_summary import StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_credentials import StaticKeys
 

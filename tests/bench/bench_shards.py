@@ -24,12 +24,12 @@ from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.certificates import make_certificate
 
-from kinesis_core.arrow import BatchBuilder
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.clock import SystemClock
 from kinesis_core.model.cuts import After, At
 from kinesis_core.model.ranges import ShardRange
-from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 from kinesis_core.reading.concurrent import read_chains
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_credentials import StaticKeys
@@ -72,7 +72,7 @@ class Task:
 
     def ours(self, threads: int) -> None:
         stream = StreamRef(STREAM)
-        connection = ConnectionOptions((stream,), REGION, self.endpoint_url, KEYS)
+        connection = Connection((stream,), REGION, self.endpoint_url, KEYS)
         # Kinesis' rates would only make it wait.
         settings = ReadSettings(PAGE_RECORDS, min_fetch_period_s=0, max_fetch_rate_bytes=1e12)
         ranges = PolledRanges(lambda _: open_stream(connection, stream), settings, random.Random(0))

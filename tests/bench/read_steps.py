@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.bench.raw_reader import RawReader
 
-from kinesis_core.arrow import BatchBuilder
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.clients import open_stream
 from kinesis_core.aws.fast_path import BODY
+from kinesis_core.aws.wire import decode_page
 from kinesis_core.clock import SystemClock
 from kinesis_core.model.cuts import After, At, TrimHorizon
 from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import decode_page
+from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 from kinesis_core.reading.columns import DEFAULT_COLUMNS
 from kinesis_core.reading.concurrent import read_chains
 from kinesis_core.reading.polling import PolledRanges, ReadSettings

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.dry_run_client import BotoDryRuns, open_dry_runs
 from kinesis_core.aws.dry_runs import check_reading, check_writing
 from kinesis_core.errors import DryRunSucceededError, ServiceError
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import StaticKeys
 
 
 @pytest.fixture
 def api(endpoint_url: str, stream: Any) -> BotoDryRuns:
     ref = StreamRef(stream.name)
-    connection = ConnectionOptions((ref,), "us-east-1", endpoint_url, StaticKeys("key", "secret"))
+    connection = Connection((ref,), "us-east-1", endpoint_url, StaticKeys("key", "secret"))
     api = open_dry_runs(connection, ref)
     assert api is not None
     return api

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.errors import AccessDeniedError, UnavailableError
 from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import AssumeRole, CredentialSpec, StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 from kinesis_emulator.faults import Fault
@@ -53,7 +54,7 @@ def role(services: KeyServices) -> AssumeRole:
 
 
 def open_orders(emulator: Emulator, spec: CredentialSpec) -> StreamApi:
-    connection = ConnectionOptions((ORDERS,), "us-east-1", emulator.endpoint_url, spec, max_retries=0)
+    connection = Connection((ORDERS,), "us-east-1", emulator.endpoint_url, spec, RetryPolicy(max_retries=0))
     return open_stream(connection, ORDERS)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection
 from kinesis_core.errors import UnavailableError
 from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.options import ConnectionOptions, OptionTable
+from kinesis_core.options import OptionTable, read_connection
 from kinesis_core.options.catalog import COMMON_OPTIONS
 from kinesis_emulator import Emulator
 from support.key_services import KeyServices
@@ -35,11 +36,11 @@ def emulator() -> Iterator[Emulator]:
         yield running
 
 
-def connect(proxy_port: int, **given: str) -> ConnectionOptions:
+def connect(proxy_port: int, **given: str) -> Connection:
     keys = {"awsAccessKeyId": "AKIAEXAMPLE", "awsSecretKey": "secret", "maxRetries": "0"}
     proxy = {"proxyUrl": f"http://clerk:s3cr3t%2Fw0rd@127.0.0.1:{proxy_port}"}
     where = {"streamName": "orders", "region": "us-east-1"}
-    return ConnectionOptions.from_values(TABLE.read({**keys, **proxy, **where, **given}))
+    return read_connection(TABLE.read({**keys, **proxy, **where, **given}))
 
 
 def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: KeyServices) -> None:

@@ -18,7 +18,7 @@ from kinesis_core import (
 )
 from kinesis_core.errors import ResourceInUseError, ServiceError
 from kinesis_core.model.cuts import ShardEnd
-from kinesis_core.reading.consumers import find_consumer, remove_consumer
+from kinesis_core.reading.fan_out.consumers import find_consumer, remove_consumer
 from kinesis_core.reading.settings import FanOutSettings
 from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate

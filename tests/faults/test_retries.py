@@ -10,11 +10,12 @@ import pytest
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import UnavailableError
 from kinesis_core.model.cuts import TrimHorizon
 from kinesis_core.model.offsets import Offset
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.planner import Planner
 from kinesis_core.planning.stream_planner import PlanSettings
@@ -39,22 +40,21 @@ def emulator() -> Iterator[Emulator]:
         yield emulator
 
 
-def connect(emulator: Emulator, longest_wait_s: float = 1.0) -> ConnectionOptions:
+def connect(emulator: Emulator, longest_wait_s: float = 1.0, outage_timeout_s: float = 6.0) -> Connection:
     """Return how to reach *emulator*, with retries as quick as a test wants them."""
-    return ConnectionOptions(
+    return Connection(
         (STREAM,),
         "us-east-1",
         emulator.endpoint_url,
         KEYS,
-        retry_interval_s=0.01,
-        max_retry_interval_s=longest_wait_s,
+        RetryPolicy(interval_s=0.01, max_interval_s=longest_wait_s, outage_timeout_s=outage_timeout_s),
     )
 
 
 class Reader:
     """Plans batches and reads them, again and again."""
 
-    def __init__(self, connection: ConnectionOptions, seed: int = 0) -> None:
+    def __init__(self, connection: Connection, seed: int = 0) -> None:
         self._api = open_stream(connection, STREAM)
         settings = PlanSettings(Limits(max_records=25), min_fetch_period_s=0.0)
         self._planner = Planner({STREAM.name: self._api}, settings, rng=random.Random(seed))
@@ -162,12 +162,12 @@ def retries(caplog: pytest.LogCaptureFixture) -> Counter[str]:
 
 def test_an_outage_is_told_and_the_offset_is_good(emulator: Emulator) -> None:
     """
-    When nothing is answered any more, planning fails with what to check, after six times the longest wait; whoever goes on
+    When nothing is answered any more, planning fails with what to check, after `outageTimeout`; whoever goes on
     from the last offset when it is over misses nothing and gets nothing twice.
     """
     for number in range(ROWS):
         emulator.put(STREAM.name, b"%d" % number, f"key-{number % 7}")
-    reader = Reader(connect(emulator, 0.1))
+    reader = Reader(connect(emulator, 0.1, 0.6))
     found = reader.read_until(ROWS)
     emulator.put(STREAM.name, b"late", "key-0")
     emulator.settings.fault = lambda _: Fault("InternalFailure", status=500)

@@ -33,7 +33,7 @@ INSTALLED = {
 """Which of OURS and OTHERS may be there with each package. PySpark is the user's own: no package installs it."""
 
 NEEDS_EXTRA = {
-    "kinesis_core.arrow": "pyarrow",
+    "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }

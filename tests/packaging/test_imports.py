@@ -30,7 +30,7 @@ MAY_IMPORT = {
 }
 """Beside the standard library and itself."""
 MAY_ONLY = {
-    "pyarrow": {"kinesis_core/arrow.py"},
+    "pyarrow": {"kinesis_core/reading/arrow/batch_builder.py"},
     "httpx2": {"kinesis_core/aws/http2.py"},
     "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},

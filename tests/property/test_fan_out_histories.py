@@ -14,7 +14,7 @@ from kinesis_core.model.ranges import ShardRange
 from kinesis_core.model.records import Record
 from kinesis_core.planning.planner import Planner
 from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRanges
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
 from support.fake_stream import FakeClock, FakeShard, FakeStream, Mood

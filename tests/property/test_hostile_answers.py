@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.clients import make_client
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
+from kinesis_core.aws.wire import decode_event, decode_page, decode_put_answer
 from kinesis_core.errors import KinesisError, MalformedAnswerError
 from kinesis_core.leases.lease import Checkpoint, Lease
 from kinesis_core.leases.table import LeaseTable
 from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.model.put_records import PutAnswer, PutEntry, decode_put_answer
-from kinesis_core.model.records import Page, decode_event, decode_page
-from kinesis_core.options import ConnectionOptions, StreamRef
+from kinesis_core.model.put_records import PutAnswer, PutEntry
+from kinesis_core.model.records import Page
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.frames import encode_frame
 from support.canned import Canned
@@ -80,8 +81,8 @@ REFUSAL = {"__type": "com.amazonaws#ThrottlingException", "message": "Slow down.
 
 CANNED = Canned()
 REF = StreamRef("orders", ARN)
-CONNECTION = ConnectionOptions(
-    (REF,), "eu-west-1", "http://127.0.0.1:9", StaticKeys("AKIAEXAMPLE", SECRET), max_retries=0
+CONNECTION = Connection(
+    (REF,), "eu-west-1", "http://127.0.0.1:9", StaticKeys("AKIAEXAMPLE", SECRET), RetryPolicy(max_retries=0)
 )
 
 

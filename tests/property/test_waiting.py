@@ -13,7 +13,7 @@ from kinesis_core.aws.retry import BUDGET, TOKEN_S, RetryBudget, RetryPolicy, ca
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.fake_stream import FakeClock
 
-policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.floats(0, 120))
+policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.floats(0, 120), st.floats(0, 720))
 
 
 class CountingClock(FakeClock):
@@ -94,7 +94,10 @@ def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: in
             call_with_retries("Test", call, policy, clock, rng, budget)
         assert attempts - made <= BUDGET + clock.now / TOKEN_S + 1e-6
         retries_s = policy.max_retries * (policy.max_interval_s + TOKEN_S)
-        assert clock.now - begun_s <= retries_s + policy.patience_s + policy.max_interval_s + TOKEN_S + 1e-6
+        assert (
+            clock.now - begun_s
+            <= retries_s + policy.outage_timeout_s + policy.max_interval_s + TOKEN_S + 1e-6
+        )
 
 
 @given(st.floats(0.01, 10), st.integers(1, 5), st.lists(st.floats(0, 30), max_size=60))

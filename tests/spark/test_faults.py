@@ -23,7 +23,8 @@ pytestmark = pytest.mark.all_sparks
 MakeQuery = Callable[..., Query]
 MakeStream = Callable[..., StreamUnderTest]
 ROUNDS, ROWS = 6, 60
-QUICK = {"retryInterval": "10 ms", "maxRetryInterval": "1 s"}
+QUICK = {"retryInterval": "10 ms", "maxRetryInterval": "1 s", "outageTimeout": "6 s"}
+BRIEF = {"retryInterval": "20 ms", "maxRetryInterval": "200 ms", "outageTimeout": "1200 ms"}
 HTML = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
 TROUBLES = {
     "throttles": [Fault("ProvisionedThroughputExceededException")],
@@ -127,7 +128,7 @@ def test_an_outage_is_told_and_got_over(
     it goes on from its checkpoint without help, with each record once.
     """
     stream.put_numbers(20)
-    query = make_query(stream.options(retryInterval="20 ms", maxRetryInterval="200 ms"))
+    query = make_query(stream.options(**BRIEF))
     query.start().wait_for_rows(20)
     emulator.settings.fault = lambda _: Fault("InternalFailure", status=500)
     with pytest.raises(Exception, match=r"InternalFailure.*Check endpointUrl, region, network and proxy"):
@@ -143,9 +144,7 @@ def test_an_outage_in_the_middle_of_a_batch(
 ) -> None:
     """A batch whose task failed, with its attempts, is run again from the checkpoint with the same records, and no more."""
     stream.put_numbers(60)
-    options = stream.options(
-        retryInterval="20 ms", maxRetryInterval="200 ms", maxRecordsPerFetch="5", maxRecordsPerShard="40"
-    )
+    options = stream.options(**BRIEF, maxRecordsPerFetch="5", maxRecordsPerShard="40")
     pages = iter(range(6))
 
     def fail(request: Request) -> Fault | None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field, frozen
 
 from kinesis_core.aggregation import unpack
-from kinesis_core.aws.stream_api import StreamSummary
 from kinesis_core.errors import (
     InvalidRequestError,
     ServiceError,
@@ -19,6 +18,7 @@ from kinesis_core.errors import (
 )
 from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
 from kinesis_core.model.shards import Shard
+from kinesis_core.model.stream_summary import StreamSummary
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.responses import Answers
 from kinesis_core.producing.rows import Rows

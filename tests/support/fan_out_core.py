@@ -15,6 +15,7 @@ from botocore.credentials import Credentials
 
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.clients import make_client
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
 from kinesis_core.aws.http2 import use_http2
 from kinesis_core.aws.retry import RetryPolicy
@@ -23,11 +24,10 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.model.cuts import After, At, EndCut, TrimHorizon
 from kinesis_core.model.ranges import ShardRange
 from kinesis_core.model.records import Page, Record
-from kinesis_core.options import ConnectionOptions, StreamRef
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.reading.subscription_reader import FanOutReader
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
 from support.http2_front import Ending, Http2Front, Protocol
@@ -59,7 +59,7 @@ def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None
 
     With a *certificate* to trust it subscribes by HTTP/2.
     """
-    connection = ConnectionOptions((StreamRef(STREAM),), REGION, url, KEYS)
+    connection = Connection((StreamRef(STREAM),), REGION, url, KEYS)
     client = make_client(connection, "kinesis", url, read_timeout_s)
     hand_bodies_through(client)
     take_connection(client)

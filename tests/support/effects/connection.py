@@ -9,10 +9,14 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from attrs import evolve
+
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.retry import RetryBudget
 from kinesis_core.errors import ServiceError
 from kinesis_emulator.faults import Fault
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
+from support.fake_stream import FakeClock
 from support.halves import batch_reader, payloads, write
 from support.streams import KEY_ID, SECRET
 from support.wire import Sent
@@ -74,6 +78,19 @@ def waits_s(world: World, options: Options) -> object:
     connection = world.half.connect(world.options(options))
     policy = open_stream(connection, connection.streams[0]).policy
     return [policy.longest_s(attempt) for attempt in range(5)]
+
+
+def outage_minutes(world: World, options: Options) -> object:
+    """Return after how many whole minutes a call fails for good that has been answered before."""
+    connection = world.half.connect(world.options(options))
+    clock = FakeClock()
+    api = evolve(open_stream(connection, connection.streams[0]), clock=clock, budget=RetryBudget())
+    api.describe()
+    world.refuse = lambda _: Fault("InternalFailure", status=500)
+    with suppress(ServiceError):
+        api.describe()
+    world.refuse = lambda _: None
+    return (clock.now - FakeClock().now) // 60
 
 
 def freezes(world: World, options: Options) -> object:
@@ -197,6 +214,7 @@ EFFECTS = {
     "maxRetryInterval": Effect(
         waits_s, {"maxRetryInterval": "3 s"}, [1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 2.0, 4.0, 8.0, 10.0]
     ),
+    "outageTimeout": Effect(outage_minutes, {"outageTimeout": "3 m"}, 3, 1, both={"maxRetries": "1"}),
     "checkPermissions": Effect(is_checked, {"checkPermissions": "false"}, False, True),
     "freezeWorkerHeap": Effect(freezes, {"freezeWorkerHeap": "false"}, False, True),
 }

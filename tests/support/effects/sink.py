@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kinesis_core.options import StreamRef
+from kinesis_core.aws.connection import StreamRef
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink.options.sink_options import SinkOptions
 from spark_kinesis_sink.task_producers import open_producer

@@ -9,8 +9,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from kinesis_core.aws.connection import Connection
 from kinesis_core.errors import ServiceError
-from kinesis_core.options import ConnectionOptions
 from kinesis_credentials import CredentialsError
 from kinesis_emulator import Emulator
 from kinesis_emulator.faults import Fault
@@ -37,7 +37,7 @@ class Half:
     """Makes it call Kinesis: first for a description of the stream."""
     parse: Callable[[Options], SourceOptions | SinkOptions]
 
-    def connect(self, options: Options) -> ConnectionOptions:
+    def connect(self, options: Options) -> Connection:
         return self.parse(options).connection
 
 

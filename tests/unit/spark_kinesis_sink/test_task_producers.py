@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kinesis_core.aws.connection import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
-from kinesis_core.options import StreamRef
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.columns import Columns

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, define, field, frozen
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection
 from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
@@ -23,7 +24,6 @@ from kinesis_core.model.offsets import Offset
 from kinesis_core.model.ranges import Chain, ShardRange
 from kinesis_core.model.records import Page
 from kinesis_core.model.shards import Shard, by_id, index_children
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.options.option import BadValueError, Parser
 from kinesis_core.options.positions import (
     EndingPosition,
@@ -37,12 +37,12 @@ from kinesis_core.reading.columns import DEFAULT_COLUMNS, UserRecord, user_recor
 from kinesis_core.reading.concurrent import read_chains
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
+from kinesis_credentials import CredentialSpec
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from kinesis_core.reading.stream_consumer import StreamConsumer
+    from kinesis_core.reading.fan_out.stream_consumer import StreamConsumer
 
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 Pages = Iterator[tuple[ShardRange, Page]]
@@ -77,7 +77,7 @@ class Batch:
         Raises:
             OptionError: A column is unknown or comes twice, or there is none.
         """
-        from kinesis_core.arrow import BatchBuilder
+        from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 
         builder = BatchBuilder(columns, deaggregate)
         for shard_range, page in self._read(self._chains, builder.needs_data):
@@ -126,19 +126,15 @@ class Stream:
             StreamNotFoundError: There is no such stream, or no such consumer.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
-        spec = credentials or DefaultChain()
-        arn = name_or_arn if name_or_arn.startswith("arn:") else None
-        name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
-        signed_for = resolve_region(
-            spec, region=region, arns=(arn,) if arn else (), endpoint_url=endpoint_url
+        connection = Connection.to_stream(
+            name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
         )
-        ref = StreamRef(name, arn)
-        connection = ConnectionOptions((ref,), signed_for, endpoint_url, spec)
+        (ref,) = connection.streams
         api = open_stream(connection, ref)
         found = api.describe()
-        made = cls(name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        made = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
-            from kinesis_core.reading.stream_consumer import StreamConsumer
+            from kinesis_core.reading.fan_out.stream_consumer import StreamConsumer
 
             made._consumer = StreamConsumer.open(
                 connection, found.arn, consumer, keep_consumer, fan_out or FanOutSettings(), made._clock

@@ -6,7 +6,7 @@ from collections.abc import Callable, MutableMapping
 from types import TracebackType
 
 from kinesis_core.aws.clients import find_session
-from kinesis_core.options import StreamRef
+from kinesis_core.aws.connection import StreamRef
 from kinesis_core.producing import Producer, Totals
 from spark_kinesis_sink.options.sink_options import SinkOptions
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import frozen
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OptionError
-from kinesis_core.options import BadValueError, ConnectionOptions, Option, StreamRef, Values
+from kinesis_core.options import BadValueError, Option, Values
 from kinesis_core.reading.settings import FanOutSettings
 from spark_kinesis_source.options.fan_out import (
     CONSUMER_ARN,
@@ -48,7 +49,7 @@ class FanOutOptions:
     """Whether one that is not there is registered."""
 
     @staticmethod
-    def from_values(values: Values, connection: ConnectionOptions) -> FanOutOptions | None:
+    def from_values(values: Values, connection: Connection) -> FanOutOptions | None:
         """
         Return what *values* say; None when the streams are polled.
 
@@ -110,13 +111,13 @@ def _read_arns(values: Values) -> tuple[str, ...]:
         ) from None
 
 
-def _name(values: Values, connection: ConnectionOptions) -> dict[str, str]:
+def _name(values: Values, connection: Connection) -> dict[str, str]:
     given = values[CONSUMER_NAME] or values[REGISTERED_CONSUMER_ID]
     prefix = values[CONSUMER_NAME_PREFIX]
     return {ref.label: given or (prefix + ref.name)[:_LONGEST_NAME] for ref in connection.streams}
 
 
-def _match(values: Values, arns: tuple[str, ...], connection: ConnectionOptions) -> dict[str, str]:
+def _match(values: Values, arns: tuple[str, ...], connection: Connection) -> dict[str, str]:
     """Return the consumer of each stream: there must be one of each, and none of any other."""
     option = CONSUMER_ARN if values.is_given(CONSUMER_ARN) else REGISTERED_CONSUMER_ID
     found = {ref.label: arn for ref in connection.streams for arn in arns if _is_of(arn, ref)}
@@ -139,7 +140,7 @@ def _is_of(arn: str, ref: StreamRef) -> bool:
 class Consumers:
     """The ACTIVE consumers of a query, on the driver."""
 
-    def __init__(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
+    def __init__(self, connection: Connection, options: FanOutOptions) -> None:
         """
         Find them, register those that are not there, and wait.
 
@@ -159,9 +160,9 @@ class Consumers:
             self.remove()  # nobody will stop a query that has not begun
             raise
 
-    def _find(self, connection: ConnectionOptions, options: FanOutOptions) -> None:
+    def _find(self, connection: Connection, options: FanOutOptions) -> None:
         from kinesis_core.aws.subscription_clients import open_subscriptions
-        from kinesis_core.reading.consumers import check_permission, find_consumer
+        from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer
 
         settings = options.settings
         for ref in connection.streams:
@@ -184,7 +185,7 @@ class Consumers:
 
     def remove(self) -> None:
         """Deregister them, unless they are to be kept."""
-        from kinesis_core.reading.consumers import remove_consumer
+        from kinesis_core.reading.fan_out.consumers import remove_consumer
 
         if self._removes:
             for label, consumer in self._found.items():

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from attrs import evolve
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection
 from kinesis_core.aws.dry_run_client import open_dry_runs
 from kinesis_core.aws.dry_runs import check_reading
 from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.leases.publisher import LeasePublisher
 from kinesis_core.leases.table import open_table
-from kinesis_core.options import ConnectionOptions
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.planner import Planner
 from kinesis_core.planning.stream_planner import PlanSettings
@@ -21,11 +21,11 @@ from spark_kinesis_source.options.source_options import SourceOptions
 
 log = logging.getLogger("spark_kinesis_source")
 
-CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S = 0.2, 1.0
+CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S, CHECK_OUTAGE_S = 0.2, 1.0, 6.0
 """Whoever starts a query waits for its first error; once it runs, patience costs nobody's time."""
 
 
-def check_streams(connection: ConnectionOptions) -> None:
+def check_streams(connection: Connection) -> None:
     """
     See that every stream is there and may be read, with one DescribeStreamSummary each and dry runs of what follows.
 
@@ -79,16 +79,19 @@ def open_publisher(options: SourceOptions) -> LeasePublisher | None:
     return publisher
 
 
-def _hasten(connection: ConnectionOptions) -> ConnectionOptions:
+def _hasten(connection: Connection) -> Connection:
     """Let calls be tried again as often as ever, which overcomes what passes, but quickly."""
-    return evolve(
-        connection,
-        retry_interval_s=min(connection.retry_interval_s, CHECK_INTERVAL_S),
-        max_retry_interval_s=min(connection.max_retry_interval_s, LONGEST_CHECK_INTERVAL_S),
+    retry = connection.retry
+    hasty = evolve(
+        retry,
+        interval_s=min(retry.interval_s, CHECK_INTERVAL_S),
+        max_interval_s=min(retry.max_interval_s, LONGEST_CHECK_INTERVAL_S),
+        outage_timeout_s=min(retry.outage_timeout_s, CHECK_OUTAGE_S),
     )
+    return evolve(connection, retry=hasty)
 
 
-def _open_streams(connection: ConnectionOptions) -> dict[str, StreamApi]:
+def _open_streams(connection: Connection) -> dict[str, StreamApi]:
     return {ref.label: open_stream(connection, ref) for ref in connection.streams}
 
 

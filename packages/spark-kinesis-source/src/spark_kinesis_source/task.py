@@ -10,10 +10,10 @@ from attrs import frozen
 from pyspark import TaskContext
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.stream_api import StreamApi
 from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.reading.concurrent import read_chains
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kinesis_core.aws.consumer_api import SubscribeApi
-    from kinesis_core.reading.fan_out import FanOutRanges
+    from kinesis_core.reading.fan_out.range_reader import FanOutRanges
 
 
 @frozen
 class ReadTask:
     """Reads partitions. It is pickled with every task, so it is small: options, and names of columns."""
 
-    connection: ConnectionOptions
+    connection: Connection
     settings: ReadSettings
     fan_out: FanOutSettings | None
     columns: tuple[str, ...]
@@ -54,7 +54,7 @@ class ReadTask:
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
         """Yield one record batch for each page, those of related shards in order."""
         # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
-        from kinesis_core.arrow import BatchBuilder
+        from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 
         if self.freezes_heap:
             freeze_heap()
@@ -88,7 +88,7 @@ class ReadTask:
         if settings is None or not consumers or (settings.falls_back and _attempt() > 0):
             return None
         from kinesis_core.aws.subscription_clients import open_subscriptions
-        from kinesis_core.reading.fan_out import FanOutRanges
+        from kinesis_core.reading.fan_out.range_reader import FanOutRanges
 
         def subscriptions(stream: str) -> SubscribeApi:
             return open_subscriptions(

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy
 from kinesis_core.errors import (
     AccessDeniedError,
@@ -26,7 +27,6 @@ from kinesis_core.errors import (
 )
 from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_core.model.shards import Shard
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import StaticKeys
 from support.canned import REQUEST_ID, Canned
 from support.fake_stream import FakeClock
@@ -47,7 +47,7 @@ SUMMARY = {
     }
 }
 RETRIES = 2
-AT_ONCE = RetryPolicy(RETRIES, 0.0, 0.0)
+AT_ONCE = RetryPolicy(RETRIES, 0.0, 0.0, 0.0)
 """Without waits, and so without patience."""
 
 
@@ -72,7 +72,7 @@ def clock() -> FakeClock:
 
 def make_api(canned: Canned, clock: FakeClock, arn: str | None = None) -> BotoStreamApi:
     ref = StreamRef("orders", arn)
-    connection = ConnectionOptions(
+    connection = Connection(
         (ref,), "eu-west-1", f"http://127.0.0.1:9/{id(canned)}", StaticKeys("AKIAEXAMPLE", SECRET)
     )
     opened = open_stream(connection, ref)

@@ -11,10 +11,11 @@ import pytest
 from botocore.exceptions import HTTPClientError, NoCredentialsError
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.service_errors import translate
 from kinesis_core.aws.subscription_clients import open_subscriptions
 from kinesis_core.errors import UnavailableError
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
 
@@ -22,10 +23,8 @@ KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
 
 
-def connection(port: int = 9, **more: Any) -> ConnectionOptions:
-    return ConnectionOptions(
-        (ORDERS,), "us-east-1", f"http://127.0.0.1:{port}", **{"credentials": KEYS, **more}
-    )
+def connection(port: int = 9, **more: Any) -> Connection:
+    return Connection((ORDERS,), "us-east-1", f"http://127.0.0.1:{port}", **{"credentials": KEYS, **more})
 
 
 def test_opening_a_stream_again_costs_nothing() -> None:
@@ -43,7 +42,7 @@ def test_clients_by_what_they_are_made_of() -> None:
     first = connection()
     sessions = {
         id(cached_session(made.credentials, made.region, made.proxy_url))
-        for made in (first, connection(max_retries=1), connection(stream_region="eu-west-1"))
+        for made in (first, connection(retry=RetryPolicy(1)), connection(stream_region="eu-west-1"))
     }
     assert len(sessions) == 1
     proxied = connection(proxy_url="http://127.0.0.1:8")
@@ -66,7 +65,7 @@ def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    api = open_stream(connection(port, max_retries=1, retry_interval_s=0.0), ORDERS)
+    api = open_stream(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
     with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
         api.describe()
 

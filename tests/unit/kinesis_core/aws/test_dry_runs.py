@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.dry_run_client import BotoDryRuns, knows_dry_run, open_dry_runs
 from kinesis_core.aws.dry_runs import DryRunApi, check_reading, check_writing
 from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import StaticKeys
 from support.canned import Canned
 
@@ -33,7 +33,7 @@ def canned() -> Canned:
 def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> BotoDryRuns:
     ref = StreamRef("orders", arn)
     url = f"http://127.0.0.1:9/{id(canned)}"
-    api = open_dry_runs(ConnectionOptions((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
+    api = open_dry_runs(Connection((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
     if api is None:
         pytest.skip("this botocore does not know DryRun")
     canned.serve(api.client)
@@ -234,10 +234,10 @@ def test_older_sdk() -> None:
 def test_it_can_be_left_out() -> None:
     """Where only the executors' credentials allow the calls; the error of the check says so."""
     ref = StreamRef("orders")
-    connection = ConnectionOptions((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
+    connection = Connection((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
     if open_dry_runs(connection, ref) is None:
         pytest.skip("this botocore does not know DryRun")
-    assert open_dry_runs(evolve(connection, checks_permissions=False), ref) is None
+    assert open_dry_runs(evolve(connection, check_permissions=False), ref) is None
 
 
 def test_success_is_an_error_of_its_own(canned: Canned) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.model.records import Page, Record, decode_event, decode_page
+from kinesis_core.model.records import Page, Record
 
 NUMBER = "49660000000000000000000000000000000000000000000000000001"
 RECORD = {

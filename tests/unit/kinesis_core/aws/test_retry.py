@@ -83,6 +83,17 @@ def test_an_outage_ends_a_minute_after_it_began() -> None:
     assert caller.attempts > 1 + 6
 
 
+@pytest.mark.parametrize("timeout_s", [1.0, 600.0])
+def test_the_outage_timeout_is_not_bound_to_the_waits(timeout_s: float) -> None:
+    """How long an outage may last is a setting of its own; the retries are made in any case."""
+    policy = RetryPolicy(max_retries=2, interval_s=0.1, max_interval_s=0.2, outage_timeout_s=timeout_s)
+    caller = Caller(policy)
+    caller.run()
+    took_s = caller.run_for_good(DOWN)
+    assert took_s <= timeout_s + 1
+    assert took_s >= timeout_s or caller.attempts >= 1 + 3
+
+
 def test_later_calls_of_an_outage_end_with_their_retries() -> None:
     """Spark runs a failed task again: the minute is not waited for each time."""
     caller = Caller()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.subscription_clients import check_http2, open_subscriptions
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import StaticKeys
 
 ORDERS = StreamRef("orders")
-CONNECTION = ConnectionOptions((ORDERS,), "eu-west-1", None, StaticKeys("AKIAEXAMPLE", "example-secret"))
+CONNECTION = Connection((ORDERS,), "eu-west-1", None, StaticKeys("AKIAEXAMPLE", "example-secret"))
 
 
 def test_http2_is_for_those_who_ask_for_it() -> None:

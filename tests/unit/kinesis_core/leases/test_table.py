@@ -82,7 +82,7 @@ def table(status: str = "ACTIVE", key: str = "leaseKey", kind: str = "S") -> dic
 def make_table() -> Callable[..., tuple[LeaseTable, FakeDynamoDb]]:
     def make_table(*tables: Any, **refusals: list[ClientError]) -> tuple[LeaseTable, FakeDynamoDb]:
         client = FakeDynamoDb(list(tables), refusals=refusals)
-        policy = RetryPolicy(1, 0.0, 0.0)
+        policy = RetryPolicy(1, 0.0, 0.0, 0.0)
         return LeaseTable("leases", client, policy, FakeClock(), random.Random(0)), client
 
     return make_table

@@ -7,8 +7,9 @@ import pickle
 
 import pytest
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef, region_notes
+from kinesis_core.options import OptionTable, read_connection, region_notes
 from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNSUPPORTED, SPARK_OPTIONS
 from kinesis_credentials import DefaultChain, Profile, StaticKeys
 
@@ -27,13 +28,13 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
 
 
-def connect(**given: object) -> ConnectionOptions:
-    return ConnectionOptions.from_values(TABLE.read(given))
+def connect(**given: object) -> Connection:
+    return read_connection(TABLE.read(given))
 
 
 def test_least() -> None:
     """A stream and a region are enough."""
-    assert connect(streamName="orders", region="eu-west-1") == ConnectionOptions(
+    assert connect(streamName="orders", region="eu-west-1") == Connection(
         streams=(StreamRef("orders"),), region="eu-west-1"
     )
 
@@ -87,10 +88,8 @@ def test_two_regions(given: dict[str, str], region: str, stream_region: str) -> 
 ENDPOINT = "https://kinesis.eu-west-1.amazonaws.com"
 
 
-def read_by_awslabs(**given: object) -> ConnectionOptions:
-    return ConnectionOptions.from_values(
-        TABLE.read({"streamName": "orders", **given}), endpoint_goes_first=True
-    )
+def read_by_awslabs(**given: object) -> Connection:
+    return read_connection(TABLE.read({"streamName": "orders", **given}), endpoint_goes_first=True)
 
 
 @pytest.mark.parametrize("name", ["kinesis.region", "KINESIS.REGION"])
@@ -192,7 +191,7 @@ def test_profile() -> None:
 def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) -> None:
     """Where one interval is given, the other one's default gives way to it."""
     connection = connect(streamName="orders", region="eu-west-1", **given)
-    assert (connection.retry_interval_s, connection.max_retry_interval_s) == intervals
+    assert (connection.retry.interval_s, connection.retry.max_interval_s) == intervals
 
 
 @pytest.mark.parametrize(
@@ -268,7 +267,7 @@ def test_refusals(given: dict[str, str], message: str) -> None:
 def test_routed_rows() -> None:
     """A sink that routes each row by itself needs no stream."""
     values = TABLE.read({"region": "eu-west-1"})
-    assert ConnectionOptions.from_values(values, needs_stream=False).streams == ()
+    assert read_connection(values, needs_stream=False).streams == ()
 
 
 def test_travels() -> None:

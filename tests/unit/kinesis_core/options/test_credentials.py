@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kinesis_core.aws.connection import Connection
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, OptionTable
+from kinesis_core.options import OptionTable, read_connection
 from kinesis_core.options.catalog import COMMON_OPTIONS
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
@@ -128,8 +129,8 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
 
 
-def connect(**given: object) -> ConnectionOptions:
-    return ConnectionOptions.from_values(TABLE.read({"streamName": "orders", "region": "eu-west-1", **given}))
+def connect(**given: object) -> Connection:
+    return read_connection(TABLE.read({"streamName": "orders", "region": "eu-west-1", **given}))
 
 
 @pytest.mark.parametrize(

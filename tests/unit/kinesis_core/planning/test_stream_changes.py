@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from attrs import frozen
 
-from kinesis_core.aws.stream_api import StreamSummary
 from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamRecreatedError
 from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
+from kinesis_core.model.stream_summary import StreamSummary
 from kinesis_core.options.positions import Latest, PerShard, StartingPosition
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.stream_facts import KNOWN_S, StreamFacts

@@ -13,7 +13,7 @@ from kinesis_core.errors import DataLossError, IteratorExpiredError
 from kinesis_core.model.cuts import After, At, EndCut, ShardEnd
 from kinesis_core.model.ranges import ShardRange
 from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRanges
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
 from support.fake_stream import Mood

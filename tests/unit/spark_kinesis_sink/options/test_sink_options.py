@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
+from kinesis_core.aws.connection import StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, OptionTable, Origin, StreamRef
+from kinesis_core.options import OptionTable, Origin, read_connection
 from kinesis_core.options.catalog import COMMON_OPTIONS
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
@@ -148,7 +149,7 @@ def test_connection() -> None:
         "kinesis.sink.proxyAddress": "proxy",
     }
     connection = SinkOptions.parse(given).connection
-    assert connection == ConnectionOptions.from_values(OptionTable(COMMON_OPTIONS).read(given))
+    assert connection == read_connection(OptionTable(COMMON_OPTIONS).read(given))
     base = ProviderClass("company.aws.Vault", "s3cr3t")
     assert connection.credentials == AssumeRole(base, "arn:aws:iam::123456789012:role/writer", "tests")
     assert connection.proxy_url == "http://proxy:443"

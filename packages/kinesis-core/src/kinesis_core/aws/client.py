@@ -16,12 +16,13 @@ from attrs import define
 from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.fast_path import BODY, STRATEGY, DirectCalls
 from kinesis_core.aws.retry import Throttles, log_retry
-from kinesis_core.aws.stream_api import StreamSummary
+from kinesis_core.aws.wire import decode_page, decode_put_answer, encode_put
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.put_records import PutAnswer, PutEntry, decode_put_answer, encode_put
-from kinesis_core.model.records import Page, decode_page
+from kinesis_core.model.put_records import PutAnswer, PutEntry
+from kinesis_core.model.records import Page
 from kinesis_core.model.shards import Shard
+from kinesis_core.model.stream_summary import StreamSummary
 
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024

@@ -15,10 +15,10 @@ from botocore.credentials import Credentials
 from botocore.session import Session
 
 from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through, hand_strategy_through
-from kinesis_core.aws.retry import RetryPolicy, log_retry
+from kinesis_core.aws.retry import log_retry
 from kinesis_core.clock import SystemClock
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials import cached_session, check, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
@@ -30,7 +30,7 @@ CONNECTIONS = 32
 _lock = threading.Lock()
 
 
-def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamApi:
+def open_stream(connection: Connection, stream: StreamRef) -> BotoStreamApi:
     """
     Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
 
@@ -42,7 +42,7 @@ def open_stream(connection: ConnectionOptions, stream: StreamRef) -> BotoStreamA
     return _open(connection, stream, find_session(connection))
 
 
-def find_session(connection: ConnectionOptions) -> Session:
+def find_session(connection: Connection) -> Session:
     """
     Return this process's session for *connection*: another one once AWS_ variables of the environment have changed.
 
@@ -52,16 +52,15 @@ def find_session(connection: ConnectionOptions) -> Session:
 
 
 @lru_cache(maxsize=64)
-def _open(connection: ConnectionOptions, stream: StreamRef, session: Session) -> BotoStreamApi:
-    policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
+def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(connection, connection.region_of(stream), session)
     calls = DirectCalls(client, credentials)
-    return BotoStreamApi(client, stream.name, stream.arn, policy, SystemClock(), rng, calls)
+    return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
-def _client(connection: ConnectionOptions, region: str, session: Session) -> tuple[Any, Credentials]:
+def _client(connection: Connection, region: str, session: Session) -> tuple[Any, Credentials]:
     client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
     hand_bodies_through(client)
     hand_strategy_through(client)
@@ -69,7 +68,7 @@ def _client(connection: ConnectionOptions, region: str, session: Session) -> tup
 
 
 def make_client(
-    connection: ConnectionOptions,
+    connection: Connection,
     service: str,
     endpoint_url: str | None = None,
     read_timeout_s: float = READ_TIMEOUT_S,

@@ -10,8 +10,8 @@ from attrs import define
 
 from kinesis_core.aws.calls import BotoCaller, read_text
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import BODY, DirectCalls
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _PARAMETER = "DryRun"
@@ -22,7 +22,7 @@ keys.
 """
 
 
-def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRuns | None:
+def open_dry_runs(connection: Connection, stream: StreamRef) -> BotoDryRuns | None:
     """
     Return this process's door for dry runs on *stream*; None when they are not wanted, or the installed botocore does not
     know them.
@@ -33,7 +33,7 @@ def open_dry_runs(connection: ConnectionOptions, stream: StreamRef) -> BotoDryRu
         CredentialsError: There are no credentials.
     """
     api = open_stream(connection, stream)
-    if not connection.checks_permissions or not knows_dry_run(api.client):
+    if not connection.check_permissions or not knows_dry_run(api.client):
         return None
     is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
     return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls, is_aws)

@@ -9,7 +9,7 @@ An error says one of three things of the service:
 * Anything else does not pass by waiting, and is raised at once.
 
 Failures end a call when its retries are used up and, besides, nothing on the stream has been answered for
-`RetryPolicy.patience_s`. The count alone would be wrong: where a fifth of all attempts fail, six in a row do so once in
+`RetryPolicy.outage_timeout_s`. The count alone would be wrong: where a fifth of all attempts fail, six in a row do so once in
 16,000 calls, and a query makes more than that in an hour. A minute of patience holds about fifteen attempts, of which all
 fail once in 30,000,000,000 calls; and a call that fails while others are answered ends after two. An outage ends all the same: a
 minute after its first failure a call that has used up its retries is over, the next ones with their retries alone.
@@ -37,10 +37,8 @@ from kinesis_core.logs import get_logger
 log = get_logger("kinesis_core")
 T = TypeVar("T")
 
-PATIENCE = 6
-"""Times the longest wait between two attempts: as long as nothing is answered before a query fails."""
-LONGEST_CALL = 12
-"""Times the longest wait: as long as one call fails, while others are answered, before it fails a query."""
+LONGEST_CALL = 2
+"""Times `outageTimeout`: for how long one call may fail while others succeed."""
 BUDGET = 50
 """Retries that one process may make on a stream before it has to spread them."""
 TOKEN_S = 1.0
@@ -50,25 +48,24 @@ TOKEN_S = 1.0
 @frozen
 class RetryPolicy:
     """
-    *max_retries* further attempts at least (0: one attempt in all), the n-th after up to interval * 2**n seconds.
+    How often and for how long a failed call is retried.
+
+    A call has *max_retries* retries at least (0: one attempt in all), the n-th after up to interval * 2**n seconds. It fails
+    after these retries once no call on the stream has succeeded for *outage_timeout_s*.
     """
 
     max_retries: int = 5
     interval_s: float = 1.0
     max_interval_s: float = 10.0
+    outage_timeout_s: float = 60.0
 
     def longest_s(self, attempt: int) -> float:
         return min(self.max_interval_s, self.interval_s * 2.0 ** min(attempt, 64))
 
     @property
-    def patience_s(self) -> float:
-        """For how long nothing may be answered while calls go on failing."""
-        return PATIENCE * self.max_interval_s
-
-    @property
     def longest_call_s(self) -> float:
-        """For how long one call may fail while others are answered."""
-        return LONGEST_CALL * self.max_interval_s
+        """For how long one call may fail while others succeed."""
+        return LONGEST_CALL * self.outage_timeout_s
 
 
 class Throttles(Enum):
@@ -227,6 +224,6 @@ class _Attempts:
         return (
             is_answered
             or self.policy.max_retries == 0
-            or self.budget.silent_s(now_s) >= self.policy.patience_s
+            or self.budget.silent_s(now_s) >= self.policy.outage_timeout_s
             or now_s - self._failing_since_s >= self.policy.longest_call_s
         )

@@ -10,17 +10,17 @@ from typing import Any
 from botocore.session import Session
 
 from kinesis_core.aws.clients import find_session, make_client, open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, StreamRef
 
 ONE_ATTEMPT = RetryPolicy(max_retries=0)
 """Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
 
 
 def open_subscriptions(
-    connection: ConnectionOptions, stream: StreamRef, consumer: str, over_http2: bool = False
+    connection: Connection, stream: StreamRef, consumer: str, over_http2: bool = False
 ) -> BotoSubscribeApi:
     """
     Return this process's door to the subscriptions of *consumer*, an ARN. It is safe in threads, and calls nobody.
@@ -40,7 +40,7 @@ def open_subscriptions(
 
 
 @lru_cache(maxsize=16)
-def _http2_client(connection: ConnectionOptions, region: str, session: Session) -> Any:
+def _http2_client(connection: Connection, region: str, session: Session) -> Any:
     """Return a client of its own: others in this process may subscribe by HTTP/1.1."""
     check_http2()
     from kinesis_core.aws.http2 import use_http2
@@ -64,7 +64,7 @@ def check_http2(find: Callable[[str], object] = find_spec) -> None:
         )
 
 
-def open_consumers(connection: ConnectionOptions, stream: StreamRef) -> BotoConsumerApi:
+def open_consumers(connection: Connection, stream: StreamRef) -> BotoConsumerApi:
     """
     Return the door to the consumers of *stream*, with one DescribeStreamSummary where its ARN is not known.
 

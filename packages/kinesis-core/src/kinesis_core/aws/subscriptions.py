@@ -24,9 +24,10 @@ from kinesis_core.aws.consumer_api import Consumer
 from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.aws.retry import Throttles
 from kinesis_core.aws.service_errors import translate
+from kinesis_core.aws.wire import decode_event
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
-from kinesis_core.model.records import SubscribedPage, decode_event
+from kinesis_core.model.records import SubscribedPage
 
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"

@@ -10,13 +10,13 @@ from attrs import define, field, frozen
 
 from kinesis_core.aws.calls import read_text
 from kinesis_core.aws.clients import make_client
+from kinesis_core.aws.connection import Connection
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.aws.service_errors import CALL_ERRORS, GARBLED, garbled, translate
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
 from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
-from kinesis_core.options import ConnectionOptions
 
 READ_TIMEOUT_S = 5.0
 """DynamoDB answers in milliseconds, and a query waits meanwhile."""
@@ -175,7 +175,7 @@ def _table(facts: Mapping[str, Any]) -> _Table:
 
 
 def open_table(
-    connection: ConnectionOptions, name: str, endpoint_url: str | None = None, clock: Clock | None = None
+    connection: Connection, name: str, endpoint_url: str | None = None, clock: Clock | None = None
 ) -> LeaseTable:
     """
     Return the door to table *name* in the region of *connection*, with its credentials. Nothing is called yet.
@@ -184,6 +184,5 @@ def open_table(
         CredentialsError: There are no credentials.
     """
     client = make_client(connection, "dynamodb", endpoint_url, READ_TIMEOUT_S)
-    policy = RetryPolicy(connection.max_retries, connection.retry_interval_s, connection.max_retry_interval_s)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    return LeaseTable(name, client, policy, clock or SystemClock(), rng)
+    return LeaseTable(name, client, connection.retry, clock or SystemClock(), rng)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
-from kinesis_core.aws.stream_api import MIN_RETENTION_HOURS
 from kinesis_core.model.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
 from kinesis_core.model.offsets import Offset, Position, StreamOffset
 from kinesis_core.model.records import Page
 from kinesis_core.model.shards import Listing, generations, known_parents, parents_first
+from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
 
 
 @frozen

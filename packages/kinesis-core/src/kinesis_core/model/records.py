@@ -1,13 +1,12 @@
-"""What GetRecords and SubscribeToShard return, decoded straight from the bytes."""
+"""Records, and the pages they come in: what GetRecords and SubscribeToShard return."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from kinesis_core.errors import MalformedAnswerError
 from kinesis_core.model.cuts import Cut, is_behind
 
 _LONG_MAX = 2**63 - 1
@@ -91,22 +90,6 @@ class SubscribedPage(Page):
         return None if self.continuation is None else int(self.continuation)
 
 
-P = TypeVar("P", bound=Page)
-
-
-class _RecordWithoutData(Record):
-    # No answer has a member of this name, so the payload is passed over like any unknown member.
-    data: bytes = msgspec.field(name="", default=b"")
-
-
-class _PageWithoutData(Page):
-    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
-
-
-class _SubscribedPageWithoutData(SubscribedPage):
-    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
-
-
 def leave_out_before(page: Page, cut: Cut) -> None:
     """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
     before = 0
@@ -114,67 +97,3 @@ def leave_out_before(page: Page, cut: Cut) -> None:
         before += 1
     if before:
         page.records = page.records[before:]
-
-
-_decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)
-_decoder_without_data: msgspec.json.Decoder[Page] = msgspec.json.Decoder(_PageWithoutData)
-_event_decoder: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(SubscribedPage)
-_event_decoder_without_data: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(
-    _SubscribedPageWithoutData
-)
-
-
-def decode_page(body: bytes, with_data: bool = True) -> Page:
-    """
-    Decode the body of a successful GetRecords answer.
-
-    Without *with_data* every record's `data` is b"" and its base64 is not decoded, which saves a third
-    to two thirds of the time.
-
-    Raises:
-        MalformedAnswerError: The body is not JSON, or lacks what every page has, or a sequence number is
-            not a decimal one. It is never taken for the end of a shard.
-    """
-    return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
-
-
-def decode_event(body: bytes | memoryview, with_data: bool = True) -> SubscribedPage:
-    """
-    Decode the payload of one SubscribeToShardEvent, like `decode_page`.
-
-    Raises:
-        MalformedAnswerError: As there; a continuation that is not a decimal number is one more reason.
-    """
-    page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
-    if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
-        raise _malformed("SubscribeToShard", "the continuation is not a decimal number")
-    return page
-
-
-def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: str) -> P:
-    try:
-        page = decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed(action, str(error)) from error
-    if not _are_decimal(page.records):
-        raise _malformed(action, "a sequence number is not a decimal number")
-    page.body_bytes = len(body)
-    return page
-
-
-def _are_decimal(records: list[Record]) -> bool:
-    """
-    Return whether every sequence number is made of ASCII digits.
-
-    All of a page at once, as bytes: with records of 100 bytes that takes 7 % of the decoder's time, where a
-    pattern on the field takes 170 %. That none is empty or too long has been seen to by the decoder.
-    """
-    digits = "".join([record.sequence_number for record in records])
-    return not records or digits.encode().isdigit()
-
-
-def _malformed(action: str, reason: str) -> MalformedAnswerError:
-    return MalformedAnswerError(
-        f"{action} returned a body that is not a page of records: {reason}. The call is tried again.",
-        code="MalformedAnswer",
-    )

@@ -10,7 +10,7 @@ from kinesis_core.model.starting_positions import (
     begins_inside_aggregates,
     position_in,
 )
-from kinesis_core.options.connection import ConnectionOptions, StreamRef, region_notes
+from kinesis_core.options.connection import read_connection, region_notes
 from kinesis_core.options.option import (
     Alias,
     BadValueError,
@@ -27,7 +27,6 @@ __all__ = [
     "Alias",
     "BadValueError",
     "Checkpoint",
-    "ConnectionOptions",
     "EndingPosition",
     "Latest",
     "Option",
@@ -38,11 +37,11 @@ __all__ = [
     "PerStream",
     "Scope",
     "StartingPosition",
-    "StreamRef",
     "Unneeded",
     "Unsupported",
     "Values",
     "begins_inside_aggregates",
     "position_in",
+    "read_connection",
     "region_notes",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole
@@ -12,7 +13,9 @@ WHERE = "Where the stream is"
 RETRIES = "Retries"
 WORKERS = "Spark's Python workers"
 
+_DEFAULTS = RetryPolicy()
 _LONGEST_RETRY_S = 300
+_LONGEST_OUTAGE_S = 86_400
 _MILLISECONDS = duration(0, _LONGEST_RETRY_S, "ms")
 _AWSLABS_MILLISECONDS = clamped_duration(0, _LONGEST_RETRY_S, "ms")
 _MOST_RETRIES = 100
@@ -76,13 +79,13 @@ ENDPOINT_URL = Option[str | None](
 MAX_RETRIES = Option[int](
     name="maxRetries",
     meaning=(
-        "How often a failed call is tried again, at least: it is given up when, besides, nothing has been answered for six "
-        "times `maxRetryInterval`. 0 means one attempt. Throttles do not count: they are waited out. What the sink "
-        "writes is tried again until `recordTtlMs`."
+        "Minimum number of retries of a failed call. The call fails after these retries once no call has succeeded for "
+        "`outageTimeout`. 0 means one attempt. Throttles do not count: they are waited out. The sink retries its "
+        "writes until `recordTtlMs`."
     ),
     parser=integer(0, _MOST_RETRIES, "retries"),
-    default=5,
-    default_text="5",
+    default=_DEFAULTS.max_retries,
+    default_text=str(_DEFAULTS.max_retries),
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientNumRetries", clamped_integer(0, _MOST_RETRIES, "retries")),
@@ -93,8 +96,8 @@ RETRY_INTERVAL = Option[float](
     name="retryInterval",
     meaning="The wait before the first retry at most; it doubles from one to the next, and chance shortens each.",
     parser=duration(0, _LONGEST_RETRY_S, "s"),
-    default=1.0,
-    default_text="1 s",
+    default=_DEFAULTS.interval_s,
+    default_text=f"{_DEFAULTS.interval_s:g} s",
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientRetryIntervalsMs", _AWSLABS_MILLISECONDS),
@@ -103,17 +106,27 @@ RETRY_INTERVAL = Option[float](
 )
 MAX_RETRY_INTERVAL = Option[float](
     name="maxRetryInterval",
-    meaning=(
-        "The longest wait before a retry. An outage of six times as long, a minute by default, is got over without a failure."
-    ),
+    meaning="The longest wait before a retry.",
     parser=duration(0, _LONGEST_RETRY_S, "s"),
-    default=10.0,
-    default_text="10 s",
+    default=_DEFAULTS.max_interval_s,
+    default_text=f"{_DEFAULTS.max_interval_s:g} s",
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientMaxRetryIntervalMs", _AWSLABS_MILLISECONDS),
         qubole("kinesis.client.maxRetryIntervalMs", _MILLISECONDS),
     ),
+)
+
+OUTAGE_TIMEOUT = Option[float](
+    name="outageTimeout",
+    meaning=(
+        "How long Kinesis may be unavailable before a failed call fails the query. A call that fails while other calls "
+        "succeed is retried for twice as long."
+    ),
+    parser=duration(0, _LONGEST_OUTAGE_S, "s"),
+    default=_DEFAULTS.outage_timeout_s,
+    default_text=f"{_DEFAULTS.outage_timeout_s:g} s",
+    group=RETRIES,
 )
 
 CHECK_PERMISSIONS = Option[bool](
@@ -150,6 +163,7 @@ COMMON_OPTIONS = (
     MAX_RETRIES,
     RETRY_INTERVAL,
     MAX_RETRY_INTERVAL,
+    OUTAGE_TIMEOUT,
     FREEZE_WORKER_HEAP,
 )
 

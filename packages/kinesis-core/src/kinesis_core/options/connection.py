@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from attrs import field, frozen
-
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
     CHECK_PERMISSIONS,
     ENDPOINT_URL,
     MAX_RETRIES,
     MAX_RETRY_INTERVAL,
+    OUTAGE_TIMEOUT,
     REGION,
     RETRY_INTERVAL,
     STREAM_ARN,
@@ -22,93 +23,45 @@ from kinesis_core.options.table import Values
 from kinesis_credentials import (
     CredentialsError,
     CredentialSpec,
-    DefaultChain,
-    find_arn_region,
     find_endpoint_region,
     resolve_region,
 )
 
-_DEFAULT_CREDENTIALS = DefaultChain()
+
+def read_connection(
+    values: Values, *, needs_stream: bool = True, endpoint_goes_first: bool = False
+) -> Connection:
+    """
+    Return what the shared options in *values* say; calls nothing over the network.
+
+    With *endpoint_goes_first* awslabs' `kinesis.region` does not contradict an AWS endpoint in another region. Its
+    source calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
+
+    Raises:
+        OptionError: No stream is named, two options contradict each other, keys are incomplete, or no region
+            is found.
+    """
+    streams = _read_streams(values)
+    if needs_stream and not streams:
+        hint = " What load() is given names no stream." if values.path is not None else ""
+        raise OptionError(f"Option 'streamName' or 'streamARN' is required.{hint}")
+    credentials = read_credentials(values)
+    is_elsewhere = endpoint_goes_first and _is_endpoint_elsewhere(values)
+    stream_region = _read_stream_region(values, credentials, has_region=not is_elsewhere)
+    retry_s, max_retry_s = _read_retry_intervals(values)
+    return Connection(
+        streams=streams,
+        region=values[REGION] or stream_region,
+        endpoint_url=values[ENDPOINT_URL],
+        credentials=credentials,
+        retry=RetryPolicy(values[MAX_RETRIES], retry_s, max_retry_s, values[OUTAGE_TIMEOUT]),
+        proxy_url=read_proxy(values),
+        stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
+        check_permissions=values[CHECK_PERMISSIONS],
+    )
 
 
-@frozen
-class StreamRef:
-    """A stream as the user named it."""
-
-    name: str
-    arn: str | None = None
-
-    @property
-    def label(self) -> str:
-        """What offsets call the stream: the ARN or name that the user gave."""
-        return self.arn or self.name
-
-    @property
-    def region(self) -> str | None:
-        """The region that its ARN tells."""
-        return None if self.arn is None else find_arn_region(self.arn)
-
-
-@frozen
-class ConnectionOptions:
-    """Everything needed to call Kinesis. It pickles, and its repr shows no secret."""
-
-    streams: tuple[StreamRef, ...]
-    region: str
-    """Where STS and DynamoDB are asked."""
-    endpoint_url: str | None = None
-    credentials: CredentialSpec = _DEFAULT_CREDENTIALS
-    max_retries: int = MAX_RETRIES.default
-    retry_interval_s: float = RETRY_INTERVAL.default
-    max_retry_interval_s: float = MAX_RETRY_INTERVAL.default
-    proxy_url: str | None = field(default=None, repr=False)
-    """It may hold a password."""
-    stream_region: str | None = None
-    """Where streams are that are named without an ARN, if that is not *region*."""
-    checks_permissions: bool = CHECK_PERMISSIONS.default
-    """Whether a query starts with a check of what is allowed."""
-
-    @staticmethod
-    def from_values(
-        values: Values, *, needs_stream: bool = True, endpoint_goes_first: bool = False
-    ) -> ConnectionOptions:
-        """
-        Return what the shared options in *values* say; calls nothing over the network.
-
-        With *endpoint_goes_first* awslabs' `kinesis.region` does not contradict an AWS endpoint in another region. Its
-        source calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
-
-        Raises:
-            OptionError: No stream is named, two options contradict each other, keys are incomplete, or no region
-                is found.
-        """
-        streams = _read_streams(values)
-        if needs_stream and not streams:
-            hint = " What load() is given names no stream." if values.path is not None else ""
-            raise OptionError(f"Option 'streamName' or 'streamARN' is required.{hint}")
-        credentials = read_credentials(values)
-        is_elsewhere = endpoint_goes_first and _is_endpoint_elsewhere(values)
-        stream_region = _read_stream_region(values, credentials, has_region=not is_elsewhere)
-        retry_s, max_retry_s = _read_retry_intervals(values)
-        return ConnectionOptions(
-            streams=streams,
-            region=values[REGION] or stream_region,
-            endpoint_url=values[ENDPOINT_URL],
-            credentials=credentials,
-            max_retries=values[MAX_RETRIES],
-            retry_interval_s=retry_s,
-            max_retry_interval_s=max_retry_s,
-            proxy_url=read_proxy(values),
-            stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
-            checks_permissions=values[CHECK_PERMISSIONS],
-        )
-
-    def region_of(self, stream: StreamRef) -> str:
-        """Return the region to call *stream* in."""
-        return stream.region or self.stream_region or self.region
-
-
-def region_notes(values: Values, connection: ConnectionOptions) -> tuple[str, ...]:
+def region_notes(values: Values, connection: Connection) -> tuple[str, ...]:
     """Return a line for the log where the region that is named is not the one that Kinesis is called in."""
     if connection.stream_region is None or values.is_given(STREAM_REGION):
         return ()

@@ -13,17 +13,17 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.stream_api import PutApi
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.model.put_records import MAX_PUT_RECORDS
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.totals import Totals
-from kinesis_credentials import CredentialSpec, DefaultChain, resolve_region
+from kinesis_credentials import CredentialSpec
 
 _CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}
 _CHUNK_BYTES = 1024 * 1024
@@ -94,18 +94,14 @@ class Producer:
             ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all shards in
                 `record_ttl_s` seconds.
         """
-        spec = credentials or DefaultChain()
-        arn = name_or_arn if name_or_arn.startswith("arn:") else None
-        name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
-        signed_for = resolve_region(
-            spec, region=region, arns=(arn,) if arn else (), endpoint_url=endpoint_url
+        connection = Connection.to_stream(
+            name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
         )
-        stream = StreamRef(name, arn)
-        return cls.connect(ConnectionOptions((stream,), signed_for, endpoint_url, spec), stream, settings)
+        return cls.connect(connection, connection.streams[0], settings)
 
     @classmethod
     def connect(
-        cls, connection: ConnectionOptions, stream: StreamRef, settings: ProducerSettings | None = None
+        cls, connection: Connection, stream: StreamRef, settings: ProducerSettings | None = None
     ) -> Producer:
         """Return a producer for *stream*, as `open` does."""
         return cls(open_stream(connection, stream), settings)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import ConnectionOptions, OptionTable, StreamRef, Values
+from kinesis_core.options import OptionTable, Values, read_connection
 from kinesis_core.options.catalog import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
@@ -46,7 +47,7 @@ _PATHS = ("path", "paths")
 class SinkOptions:
     """Everything that a sink is told. It pickles, and its repr shows no secret."""
 
-    connection: ConnectionOptions
+    connection: Connection
     producer: ProducerSettings
     freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
     notes: tuple[str, ...] = field(default=(), eq=False)
@@ -67,7 +68,7 @@ class SinkOptions:
                 other, several streams are named, or the region is missing.
         """
         values = SINK_OPTIONS.read({k: v for k, v in given.items() if k.lower() not in _PATHS})
-        connection = ConnectionOptions.from_values(values, needs_stream=False)
+        connection = read_connection(values, needs_stream=False)
         if len(connection.streams) > 1:
             named = STREAM_ARN if values.is_given(STREAM_ARN) else STREAM_NAME
             raise OptionError(

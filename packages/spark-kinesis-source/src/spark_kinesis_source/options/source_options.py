@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kinesis_core.aws.connection import Connection
 from kinesis_core.errors import OptionError
 from kinesis_core.model.cuts import TrimHorizon
 from kinesis_core.options import (
-    ConnectionOptions,
     EndingPosition,
     Option,
     OptionTable,
@@ -18,6 +18,7 @@ from kinesis_core.options import (
     Values,
     begins_inside_aggregates,
     position_in,
+    read_connection,
     region_notes,
 )
 from kinesis_core.options.catalog import (
@@ -91,7 +92,7 @@ class LeaseTableOptions:
 class SourceOptions:
     """Everything that a source is told. It pickles, and its repr shows no secret."""
 
-    connection: ConnectionOptions
+    connection: Connection
     starting_position: StartingPosition
     """Where a streaming query begins."""
     batch_starting_position: StartingPosition
@@ -134,7 +135,7 @@ class SourceOptions:
                 other, or the stream or region is missing.
         """
         values = SOURCE_OPTIONS.read(given)
-        connection = ConnectionOptions.from_values(values, endpoint_goes_first=True)
+        connection = read_connection(values, endpoint_goes_first=True)
         _check_together(values, connection)
         start = values[STARTING_POSITION]
         min_fetch_period_s, idle_notes = _read_fetch_period(values)
@@ -185,7 +186,7 @@ class SourceOptions:
         return min(bounds, default=None)
 
 
-def _check_together(values: Values, connection: ConnectionOptions) -> None:
+def _check_together(values: Values, connection: Connection) -> None:
     """Refuse options that are each good and contradict each other."""
     if values.is_given(SHARDS_PER_TASK) and values.is_given(MAX_PARTITIONS):
         raise OptionError(
@@ -218,7 +219,7 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
 
 
 def _read_lease_table(
-    values: Values, connection: ConnectionOptions
+    values: Values, connection: Connection
 ) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
     """Return where to publish to, if anywhere, and a line for each option that does not count."""
     if values[METADATA_COMMITTER_TYPE]:
@@ -233,7 +234,7 @@ def _read_lease_table(
     return None, tuple(f"{values.label(option)} {reason}" for option in given)
 
 
-def _default_table(values: Values, connection: ConnectionOptions) -> str:
+def _default_table(values: Values, connection: Connection) -> str:
     """Return what the awslabs connector calls the table."""
     if len(connection.streams) > 1:
         raise OptionError(

@@ -22,11 +22,11 @@ from kinesis_core.errors import (
 from kinesis_core.model.cuts import After, At, Cut, EndCut, ShardEnd, TrimHorizon
 from kinesis_core.model.ranges import ShardRange
 from kinesis_core.model.records import Record, SubscribedPage
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+from kinesis_core.reading.fan_out.subscription_reader import PATIENCE, SEAT_S, FanOutReader
 from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.reading.subscription_reader import PATIENCE, SEAT_S, FanOutReader
 from support.fake_subscriptions import (
     HEARTBEAT_S,
     LIFE_S,

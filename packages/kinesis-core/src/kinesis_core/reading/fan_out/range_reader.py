@@ -14,10 +14,10 @@ from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_core.logs import get_logger
 from kinesis_core.model.ranges import ShardRange
 from kinesis_core.model.records import Page
+from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
 from kinesis_core.reading.polling import PolledRanges
 from kinesis_core.reading.progress import PATIENCE
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.reading.subscription_reader import FanOutReader
 
 log = get_logger("kinesis_core")
 

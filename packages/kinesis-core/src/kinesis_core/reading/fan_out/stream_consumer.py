@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.aws.subscription_clients import open_consumers, open_subscriptions
 from kinesis_core.clock import Clock
 from kinesis_core.errors import OptionError
 from kinesis_core.model.ranges import Chain, ShardRange
 from kinesis_core.model.records import Page
-from kinesis_core.options import ConnectionOptions, StreamRef
 from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.consumers import check_permission, find_consumer, remove_consumer
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
+from kinesis_core.reading.fan_out.range_reader import FanOutRanges
 from kinesis_core.reading.polling import PolledRanges
 from kinesis_core.reading.settings import FanOutSettings
 
@@ -32,7 +32,7 @@ class StreamConsumer:
 
     @staticmethod
     def open(
-        connection: ConnectionOptions,
+        connection: Connection,
         stream_arn: str,
         name_or_arn: str,
         keeps: bool,

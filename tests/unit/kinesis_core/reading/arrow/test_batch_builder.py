@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import MAGIC
-from kinesis_core.arrow import BatchBuilder, to_timestamps
 from kinesis_core.errors import OptionError
 from kinesis_core.model.records import Page, Record
+from kinesis_core.reading.arrow.batch_builder import BatchBuilder, to_timestamps
 from kinesis_core.reading.columns import COLUMNS
 
 

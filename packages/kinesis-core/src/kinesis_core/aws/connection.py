@@ -1,0 +1,80 @@
+"""How to reach the streams: what options are parsed into, and what `open` takes."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from kinesis_core.aws.retry import RetryPolicy
+from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
+
+_DEFAULT_CREDENTIALS = DefaultChain()
+_DEFAULT_RETRY = RetryPolicy()
+
+
+@frozen
+class StreamRef:
+    """A stream as the user named it."""
+
+    name: str
+    arn: str | None = None
+
+    @staticmethod
+    def parse(name_or_arn: str) -> StreamRef:
+        """Return the stream that goes by *name_or_arn*."""
+        if name_or_arn.startswith("arn:"):
+            return StreamRef(name_or_arn.rpartition("/")[2], name_or_arn)
+        return StreamRef(name_or_arn)
+
+    @property
+    def label(self) -> str:
+        """The name of the stream in offsets: the ARN or name that the user gave."""
+        return self.arn or self.name
+
+    @property
+    def region(self) -> str | None:
+        """The region in its ARN."""
+        return None if self.arn is None else find_arn_region(self.arn)
+
+
+@frozen
+class Connection:
+    """Everything needed to call Kinesis. It pickles, and its repr shows no secret."""
+
+    streams: tuple[StreamRef, ...]
+    region: str
+    """The region of STS and DynamoDB."""
+    endpoint_url: str | None = None
+    credentials: CredentialSpec = _DEFAULT_CREDENTIALS
+    retry: RetryPolicy = _DEFAULT_RETRY
+    proxy_url: str | None = field(default=None, repr=False)
+    """It may hold a password."""
+    stream_region: str | None = None
+    """The region of streams that are named without an ARN, if that is not *region*."""
+    check_permissions: bool = True
+    """Whether a query starts with a check of its IAM permissions."""
+
+    @staticmethod
+    def to_stream(
+        name_or_arn: str,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: CredentialSpec | None = None,
+    ) -> Connection:
+        """
+        Return the connection to one stream, with defaults for everything else. It makes no call.
+
+        *region* comes from the ARN, the endpoint or botocore's chain if it is None; *credentials* from botocore's chain.
+
+        Raises:
+            CredentialsError: No region is found, or *region* and the ARN contradict each other.
+        """
+        stream = StreamRef.parse(name_or_arn)
+        spec = credentials or _DEFAULT_CREDENTIALS
+        arns = (stream.arn,) if stream.arn else ()
+        found = resolve_region(spec, region=region, arns=arns, endpoint_url=endpoint_url)
+        return Connection((stream,), found, endpoint_url, spec)
+
+    def region_of(self, stream: StreamRef) -> str:
+        """Return the region to call *stream* in."""
+        return stream.region or self.stream_region or self.region

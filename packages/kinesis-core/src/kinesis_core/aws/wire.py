@@ -1,0 +1,146 @@
+"""Bodies of requests and responses: encoded and decoded here, past the serializers and parsers of botocore."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
+from kinesis_core.model.records import Page, Record, SubscribedPage
+
+P = TypeVar("P", bound=Page)
+
+
+class _RecordWithoutData(Record):
+    # No answer has a member of this name, so the payload is passed over like any unknown member.
+    data: bytes = msgspec.field(name="", default=b"")
+
+
+class _PageWithoutData(Page):
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+
+
+class _SubscribedPageWithoutData(SubscribedPage):
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+
+
+_decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)
+_decoder_without_data: msgspec.json.Decoder[Page] = msgspec.json.Decoder(_PageWithoutData)
+_event_decoder: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(SubscribedPage)
+_event_decoder_without_data: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(
+    _SubscribedPageWithoutData
+)
+
+
+def decode_page(body: bytes, with_data: bool = True) -> Page:
+    """
+    Decode the body of a successful GetRecords answer.
+
+    Without *with_data* every record's `data` is b"" and its base64 is not decoded, which saves a third
+    to two thirds of the time.
+
+    Raises:
+        MalformedAnswerError: The body is not JSON, or lacks what every page has, or a sequence number is
+            not a decimal one. It is never taken for the end of a shard.
+    """
+    return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
+
+
+def decode_event(body: bytes | memoryview, with_data: bool = True) -> SubscribedPage:
+    """
+    Decode the payload of one SubscribeToShardEvent, like `decode_page`.
+
+    Raises:
+        MalformedAnswerError: As there; a continuation that is not a decimal number is one more reason.
+    """
+    page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
+    if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
+        raise _malformed("SubscribeToShard", "the continuation is not a decimal number")
+    return page
+
+
+def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: str) -> P:
+    try:
+        page = decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(action, str(error)) from error
+    if not _are_decimal(page.records):
+        raise _malformed(action, "a sequence number is not a decimal number")
+    page.body_bytes = len(body)
+    return page
+
+
+def _are_decimal(records: list[Record]) -> bool:
+    """
+    Return whether every sequence number is made of ASCII digits.
+
+    All of a page at once, as bytes: with records of 100 bytes that takes 7 % of the decoder's time, where a
+    pattern on the field takes 170 %. That none is empty or too long has been seen to by the decoder.
+    """
+    digits = "".join([record.sequence_number for record in records])
+    return not records or digits.encode().isdigit()
+
+
+def _malformed(action: str, reason: str) -> MalformedAnswerError:
+    return MalformedAnswerError(
+        f"{action} returned a body that is not a page of records: {reason}. The call is tried again.",
+        code="MalformedAnswer",
+    )
+
+
+class _PutRequest(msgspec.Struct, omit_defaults=True):
+    records: Sequence[PutEntry] = msgspec.field(name="Records")
+    stream_arn: str | None = msgspec.field(name="StreamARN", default=None)
+    stream_name: str | None = msgspec.field(name="StreamName", default=None)
+
+
+class _PutCount(msgspec.Struct):
+    failed: int = msgspec.field(name="FailedRecordCount")
+
+
+class _PutResponse(_PutCount):
+    results: list[PutResult] = msgspec.field(name="Records")
+
+
+_encoder = msgspec.json.Encoder()
+_count_decoder = msgspec.json.Decoder(_PutCount)
+_put_decoder = msgspec.json.Decoder(_PutResponse)
+
+
+def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
+    """Return the body of a PutRecords request to the stream called *name*, or with that *arn*."""
+    return _encoder.encode(_PutRequest(entries, arn, None if arn else name))
+
+
+def decode_put_answer(body: bytes, records: int, with_results: bool) -> PutAnswer:
+    """
+    Decode the body of a successful answer to a request of so many *records*.
+
+    Without *with_results* those of an answer without failures are passed over, which saves half the time.
+
+    Raises:
+        MalformedAnswerError: The body is not such an answer. Nobody knows what was written.
+    """
+    try:
+        if not with_results and _count_decoder.decode(body).failed == 0:
+            return PutAnswer(0, ())
+        answer = _put_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed_put(str(error)) from error
+    failed = sum(result.error_code is not None for result in answer.results)
+    if len(answer.results) != records or failed != answer.failed:
+        raise _malformed_put(
+            f"{len(answer.results)} results, {failed} of them failures, for {records} records, of which "
+            f"{answer.failed} are said to have failed"
+        )
+    return PutAnswer(failed, answer.results)
+
+
+def _malformed_put(reason: str) -> MalformedAnswerError:
+    return MalformedAnswerError(
+        f"PutRecords returned a body that is not its answer: {reason}. The call is made again.",
+        code="MalformedAnswer",
+    )

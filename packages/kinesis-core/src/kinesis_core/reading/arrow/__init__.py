@@ -1,0 +1,1 @@
+"""Pages as Arrow record batches. The only folder of the core that needs pyarrow."""

@@ -1,0 +1,1 @@
+"""Reading by subscription: enhanced fan-out."""

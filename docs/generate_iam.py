@@ -15,7 +15,7 @@ from pathlib import Path
 from attrs import frozen
 from docs.generate_options import render_rows, update
 
-from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
+from kinesis_core.aws import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
 
 PAGE = Path(__file__).parent / "reference" / "iam.md"
 INTRODUCTION = """\

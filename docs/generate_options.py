@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kinesis_core.options import Option, OptionTable, Origin, Unsupported
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 
 PAGE = Path(__file__).parent / "reference" / "options.md"
 TABLES = {"source": SOURCE_OPTIONS, "sink": SINK_OPTIONS}

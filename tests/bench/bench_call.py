@@ -34,13 +34,12 @@ from tests.bench.bench_decode import (
 from tests.bench.harness import Row, measure, show
 from tests.support.certificates import HOST, make_certificate
 
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
-from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.cuts import After
-from kinesis_core.model.put_records import PutEntry
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+from kinesis_core.model import After, PutEntry
+from kinesis_core.reading.arrow import BatchBuilder
 
 REPEAT = 9
 MAX_RECORDS = 10_000

@@ -21,8 +21,8 @@ from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.aws.wire import decode_page
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
-from kinesis_core.reading.columns import DEFAULT_COLUMNS
+from kinesis_core.reading import DEFAULT_COLUMNS
+from kinesis_core.reading.arrow import BatchBuilder
 
 STREAM, SHARD = "orders", "shardId-000000000000"
 REPEAT = 9

@@ -31,15 +31,15 @@ from tests.bench.bench_decode import (
 )
 from tests.bench.harness import Row, measure, show
 
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.event_stream import read_frames
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
-from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+from kinesis_core.model import TrimHorizon
+from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_emulator.frames import event_frame
 
 REPEAT = 9

@@ -18,15 +18,10 @@ from attrs import define, frozen
 from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws import Connection, StreamRef, open_stream
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.plan_ahead import PlanAhead
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import Offset, TrimHorizon
+from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.canned import PreparedKinesis, PreparedStream
 

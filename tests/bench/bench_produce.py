@@ -30,9 +30,7 @@ from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aws.wire import encode_put
-from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import PutAnswer, PutEntry, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_credentials import StaticKeys
 

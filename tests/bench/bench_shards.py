@@ -24,14 +24,11 @@ from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.certificates import make_certificate
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws import Connection, StreamRef, open_stream
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.cuts import After, At
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.model import After, At, ShardRange
+from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.canned import PreparedKinesis, PreparedStream
 from kinesis_emulator.canned.shard_log import number_at

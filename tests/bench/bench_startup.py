@@ -31,8 +31,8 @@ PACKAGES = {
 }
 """What has been imported before each."""
 OURS = """
-from kinesis_core.model.cuts import At, After
-from kinesis_core.model.ranges import ShardRange
+from kinesis_core.model import At, After
+from kinesis_core.model import ShardRange
 from spark_kinesis_source.data_source import KinesisDataSource
 from spark_kinesis_source.schema import default_schema
 from spark_kinesis_source.partitions import ShardPartition

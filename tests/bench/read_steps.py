@@ -12,19 +12,16 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.bench.raw_reader import RawReader
 
+from kinesis_core.aws import open_stream
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.clients import open_stream
 from kinesis_core.aws.fast_path import BODY
 from kinesis_core.aws.wire import decode_page
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.cuts import After, At, TrimHorizon
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
-from kinesis_core.reading.columns import DEFAULT_COLUMNS
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.model import After, At, ShardRange, TrimHorizon
+from kinesis_core.reading import DEFAULT_COLUMNS, PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_emulator.canned import PreparedStream
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 
 MAX_RECORDS = 10_000
 TURNS = 5

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.dry_run_client import BotoDryRuns, open_dry_runs
-from kinesis_core.aws.dry_runs import check_reading, check_writing
+from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, open_dry_runs
+from kinesis_core.aws.dry_run_client import BotoDryRuns
 from kinesis_core.errors import DryRunSucceededError, ServiceError
 from kinesis_credentials import StaticKeys
 

@@ -17,11 +17,10 @@ import pytest
 
 from kinesis_core import After, At, TrimHorizon
 from kinesis_core.clock import SystemClock
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.reading.fan_out.consumers import find_consumer
+from kinesis_core.model import ShardRange
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading.fan_out import find_consumer
 from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
 from support.fan_out_core import SHARD, Doors, connect
 
 pytestmark = pytest.mark.deviates("moto", "has no SubscribeToShard")

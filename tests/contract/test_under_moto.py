@@ -9,11 +9,10 @@ from botocore.credentials import Credentials
 from botocore.session import Session
 from moto import mock_aws
 
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
-from kinesis_core.aws.retry import RetryPolicy
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.put_records import PutEntry
+from kinesis_core.model import PutEntry, TrimHorizon
 from support.fake_stream import FakeClock
 
 

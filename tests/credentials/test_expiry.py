@@ -7,12 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.retry import RetryPolicy
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Connection, RetryPolicy, StreamApi, StreamRef, open_stream
 from kinesis_core.errors import AccessDeniedError, UnavailableError
-from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model import TrimHorizon
 from kinesis_credentials import AssumeRole, CredentialSpec, StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 from kinesis_emulator.faults import Fault

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection
+from kinesis_core.aws import Connection, open_stream
 from kinesis_core.errors import UnavailableError
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.options import OptionTable, read_connection
-from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_core.model import TrimHorizon
+from kinesis_core.options import COMMON_OPTIONS, OptionTable, read_connection
 from kinesis_emulator import Emulator
 from support.key_services import KeyServices
 from support.recording_proxy import RecordingProxy

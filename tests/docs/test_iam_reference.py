@@ -12,7 +12,7 @@ from pathlib import Path
 import botocore.session
 import pytest
 
-from kinesis_core.aws.permissions import CALLS, KEY_USES, Call
+from kinesis_core.aws import CALLS, KEY_USES, Call
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "iam.md"

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLES = (SOURCE_OPTIONS, SINK_OPTIONS)

@@ -13,8 +13,8 @@ pytest.importorskip("pyspark")
 from kinesis_core.options import OptionTable
 from kinesis_credentials import forget_sessions
 from kinesis_emulator import Emulator, Limits, Settings
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.effects import connection, fan_out, sink, source
 from support.effects.world import SINK, SOURCE, Half, World
 from support.key_services import KeyServices

@@ -17,9 +17,9 @@ from kinesis_core import (
     UnavailableError,
 )
 from kinesis_core.errors import ResourceInUseError, ServiceError
-from kinesis_core.model.cuts import ShardEnd
-from kinesis_core.reading.fan_out.consumers import find_consumer, remove_consumer
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.model import ShardEnd
+from kinesis_core.reading import FanOutSettings
+from kinesis_core.reading.fan_out import find_consumer, remove_consumer
 from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk

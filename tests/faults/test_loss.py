@@ -12,9 +12,8 @@ import pytest
 
 from kinesis_core import Batch, Stream
 from kinesis_core.errors import DataLossError, StreamRecreatedError
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.polling import ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.planning import PlanSettings
+from kinesis_core.reading import FanOutSettings, ReadSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Limits, ManualClock, Settings, Step
 from kinesis_emulator.requests import Request

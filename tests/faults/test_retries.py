@@ -9,18 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, open_stream
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import UnavailableError
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.model import Offset, TrimHorizon
+from kinesis_core.planning import Limits, Planner, PlanSettings
+from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Settings
 from kinesis_emulator import Limits as ServiceLimits

@@ -9,8 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned, Read, everything
 

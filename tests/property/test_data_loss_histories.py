@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.errors import DataLossError, StreamRecreatedError
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.options.positions import Latest, StartingPosition
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
 from support.scripted_stream import ScriptedStream

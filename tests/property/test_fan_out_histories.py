@@ -8,15 +8,11 @@ from itertools import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import After, At, EndCut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Record
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.model import After, At, Offset, Record, ShardEnd, ShardRange, TrimHorizon
+from kinesis_core.model.cuts import EndCut
+from kinesis_core.planning import Planner, PlanSettings
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRanges
 from support.fake_stream import FakeClock, FakeShard, FakeStream, Mood
 from support.fake_subscriptions import Subscriptions
 

@@ -7,8 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.options.positions import Latest, StartingPosition
+from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned
 

@@ -8,10 +8,8 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.options.positions import Latest
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import Latest, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,

@@ -13,20 +13,16 @@ from botocore.credentials import Credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.clients import make_client
-from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
-from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.aws.wire import decode_event, decode_page, decode_put_answer
 from kinesis_core.errors import KinesisError, MalformedAnswerError
 from kinesis_core.leases.lease import Checkpoint, Lease
 from kinesis_core.leases.table import LeaseTable
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.model.put_records import PutAnswer, PutEntry
-from kinesis_core.model.records import Page
+from kinesis_core.model import AtTimestamp, Page, PutAnswer, PutEntry, TrimHorizon
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.frames import encode_frame
 from support.canned import Canned

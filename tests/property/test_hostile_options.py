@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import OptionTable
-from kinesis_core.options.option import BadValueError
-from kinesis_core.options.parsers import region, url
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS, SinkOptions
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS, SourceOptions
+from kinesis_core.options import BadValueError, OptionTable, url
+from kinesis_core.options.parsers import region
+from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
+from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from support.hostile import odd_texts
 from support.other_connectors import SINKS, SOURCES
 

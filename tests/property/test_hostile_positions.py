@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model.cuts import LAST_EPOCH_MS, AtTimestamp
-from kinesis_core.model.offsets import Offset
-from kinesis_core.options.option import BadValueError
-from kinesis_core.options.positions import PerStream, ending_position, starting_position
+from kinesis_core.model import LAST_EPOCH_MS, AtTimestamp, Offset, PerStream
+from kinesis_core.options import BadValueError, ending_position, starting_position
 from support.hostile import damaged, json_values, odd_texts, peak_bytes
 
 SHARD = "shardId-000000000000"

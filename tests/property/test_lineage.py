@@ -7,17 +7,19 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import After, At
-from kinesis_core.model.ranges import ShardRange, chains
-from kinesis_core.model.shards import (
+from kinesis_core.model import (
+    After,
+    At,
     Listing,
     Shard,
+    ShardRange,
     ancestors,
     by_id,
-    parents_first,
+    chains,
     waits_for,
     without_children,
 )
+from kinesis_core.model.shards import parents_first
 from support.fake_stream import FakeClock, FakeStream
 
 Tree = dict[str, Shard]

@@ -11,12 +11,11 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.offsets import Offset
-from kinesis_core.options.positions import starting_position
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
-from kinesis_core.reading.columns import user_records
+from kinesis_core.model import Offset
+from kinesis_core.options import starting_position
+from kinesis_core.planning import Limits, PlanSettings
+from kinesis_core.reading import user_records
+from kinesis_core.reading.arrow import BatchBuilder
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model import After, At, AtTimestamp, Offset, Position, ShardEnd, StreamOffset, TrimHorizon
 
 numbers = st.integers(0, 10**129 - 1)
 cuts = st.one_of(

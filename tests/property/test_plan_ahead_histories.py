@@ -9,12 +9,9 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.plan_ahead import PlanAhead, Timer
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import Offset, TrimHorizon
+from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
+from kinesis_core.planning.plan_ahead import Timer
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,

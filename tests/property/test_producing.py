@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder, UserRecords, unpack
-from kinesis_core.model.put_records import MAX_PUT_BYTES, MAX_PUT_RECORDS
+from kinesis_core.model import MAX_PUT_RECORDS
+from kinesis_core.model.put_records import MAX_PUT_BYTES
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY

@@ -8,8 +8,7 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.shards import Listing, Shard, by_id
+from kinesis_core.model import Listing, Position, Shard, by_id
 from kinesis_core.planning.discovery import Discovery
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_hole, find_needless

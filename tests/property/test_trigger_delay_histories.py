@@ -10,12 +10,8 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.options.positions import Latest
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.batch_gate import BatchGate
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import Latest, Offset, TrimHorizon
+from kinesis_core.planning import BatchGate, Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,

@@ -8,8 +8,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.retry import BUDGET, TOKEN_S, RetryBudget, RetryPolicy, call_with_retries
+from kinesis_core.aws import Pace, RetryBudget, RetryPolicy, call_with_retries
+from kinesis_core.aws.retry import BUDGET, TOKEN_S
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.fake_stream import FakeClock
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kinesis_core.aws.permissions import CALLS, Place, Purpose
+from kinesis_core.aws import CALLS, Place, Purpose
 from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, Fault
 from kinesis_emulator.requests import Request

@@ -16,14 +16,12 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import PutAnswer, PutEntry, PutResult, Shard, StreamSummary
+from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.responses import Answers
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_batch import Parcel
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of

@@ -7,10 +7,18 @@ import random
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.records import Page, Record
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Page,
+    Record,
+    Shard,
+    ShardEnd,
+    StreamSummary,
+    TrimHorizon,
+)
 
 HASHES = 2**128
 STALE_IN_A_ROW = 6

@@ -14,8 +14,7 @@ from kinesis_core.errors import (
     StreamNotFoundError,
     UnavailableError,
 )
-from kinesis_core.model.cuts import Cut
-from kinesis_core.model.records import SubscribedPage
+from kinesis_core.model import Cut, SubscribedPage
 from support.fake_stream import FakeShard, FakeStream
 
 LIFE_S, SEAT_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0

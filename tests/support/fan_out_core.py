@@ -13,21 +13,17 @@ from typing import Any
 from attrs import define, field, frozen
 from botocore.credentials import Credentials
 
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.clients import make_client
-from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
 from kinesis_core.aws.http2 import use_http2
-from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.clock import Clock, SystemClock
-from kinesis_core.model.cuts import After, At, EndCut, TrimHorizon
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+from kinesis_core.model import After, At, Page, Record, ShardRange, TrimHorizon
+from kinesis_core.model.cuts import EndCut
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRanges
 from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
 from support.http2_front import Ending, Http2Front, Protocol

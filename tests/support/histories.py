@@ -11,13 +11,10 @@ from typing import Any
 from attrs import define, field
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.options.positions import StartingPosition
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.polling import RangeReader, ReadSettings
+from kinesis_core.model import Offset, StartingPosition, TrimHorizon
+from kinesis_core.planning import Limits, Planner, PlanSettings
+from kinesis_core.reading import ReadSettings
+from kinesis_core.reading.polling import RangeReader
 from support.fake_stream import FakeStream, Mood
 
 LONGEST_SILENCE_S = 60

@@ -6,10 +6,8 @@ import random
 
 from attrs import define, field
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.model.cuts import After, At, Cut, ShardEnd, is_before, is_behind
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Record
+from kinesis_core.aws import Pace
+from kinesis_core.model import After, At, Cut, Position, Record, ShardEnd, is_before, is_behind
 from kinesis_core.planning.shard_state import ShardView
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream

@@ -9,14 +9,10 @@ from itertools import chain
 
 from attrs import define, field
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page
-from kinesis_core.options.positions import StartingPosition
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.polling import RangeReader, ReadSettings
+from kinesis_core.model import Offset, Page, ShardRange, StartingPosition, TrimHorizon
+from kinesis_core.planning import Planner, PlanSettings
+from kinesis_core.reading import ReadSettings
+from kinesis_core.reading.polling import RangeReader
 from support.fake_stream import FakeClock, FakeStream
 
 Read = list[tuple[str, str]]

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
-from kinesis_core.reading.columns import DEFAULT_COLUMNS
+from kinesis_core.reading import DEFAULT_COLUMNS
+from kinesis_core.reading.arrow import BatchBuilder
 from spark_kinesis_source.schema import default_schema
 
 

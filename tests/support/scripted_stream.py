@@ -7,10 +7,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model.cuts import Cut
-from kinesis_core.model.records import Page, Record
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import Cut, Page, Record, Shard, StreamSummary
 from support.fake_stream import FakeClock, FakeStream
 
 ITERATOR_LIFE_S = 300.0

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from kinesis_core.model.cuts import After
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.model import After, Offset, Position, StreamOffset
+from kinesis_core.planning import PlanAhead
 from support.fake_stream import FakeClock
 
 BATCH_S = 5.0

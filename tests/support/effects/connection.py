@@ -11,8 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.retry import RetryBudget
+from kinesis_core.aws import RetryBudget, open_stream
 from kinesis_core.errors import ServiceError
 from kinesis_emulator.faults import Fault
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World

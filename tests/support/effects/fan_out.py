@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_core.errors import ServiceError
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.reading import FanOutSettings
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
 from support.effects.source import FROM_OLDEST, RECORDS, fill
 from support.effects.world import STREAM, Effect, Observe, Options, World

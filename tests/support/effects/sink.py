@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef
 from kinesis_core.producing import ProducerSettings
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task_producers import open_producer
 from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.halves import write

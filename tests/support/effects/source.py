@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.reading.polling import ReadSettings
-from spark_kinesis_source.options.source_options import SourceOptions
+from kinesis_core.reading import ReadSettings
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
 from support.aggregates import aggregate
 from support.effects.world import Effect, Observe, Options, World

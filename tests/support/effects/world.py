@@ -9,15 +9,15 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws.connection import Connection
+from kinesis_core.aws import Connection
 from kinesis_core.errors import ServiceError
 from kinesis_credentials import CredentialsError
 from kinesis_emulator import Emulator
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_source import KinesisDataSource
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 from support.halves import open_writer
 from support.key_services import KeyServices
 from support.lease_tables import DynamoDb

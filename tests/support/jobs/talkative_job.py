@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_kinesis_sink.options.sink_options import SinkOptions
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_sink.options import SinkOptions
+from spark_kinesis_source.options import SourceOptions
 
 folder = Path(sys.argv[1])
 logging.basicConfig(level=logging.DEBUG)

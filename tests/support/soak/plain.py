@@ -16,9 +16,9 @@ from itertools import islice
 from typing import Any
 
 from kinesis_core import Stream
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer
-from kinesis_core.reading.polling import ReadSettings
+from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.soak.processes import DRIVER, EMULATOR, Holding, holding

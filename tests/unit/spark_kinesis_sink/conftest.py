@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from attrs import define, field
 
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.producing import Totals
 from spark_kinesis_sink import SinkOptions

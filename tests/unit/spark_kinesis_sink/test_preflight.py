@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws import open_stream
 from kinesis_core.aws.dry_run_client import knows_dry_run
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.preflight import check_stream

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink import SinkOptions

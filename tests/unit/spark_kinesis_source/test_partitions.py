@@ -6,8 +6,7 @@ import pickle
 
 import pytest
 
-from kinesis_core.model.cuts import After, ShardEnd
-from kinesis_core.model.ranges import Chain, ShardRange
+from kinesis_core.model import After, Chain, ShardEnd, ShardRange
 from spark_kinesis_source.partitions import split
 
 

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model.cuts import After
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.ranges import Chain
-from spark_kinesis_source.options.source_options import SourceOptions
+from kinesis_core.model import After, Chain, Estimate, Offset, Position, StreamOffset
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.reader_40 import StreamReader40
 
 OPTIONS = {"streamName": "orders", "region": "eu-west-1"}

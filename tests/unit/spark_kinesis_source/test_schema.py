@@ -7,7 +7,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType, TimestampNTZType
 
 from kinesis_core.errors import OptionError
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+from kinesis_core.reading.arrow import BatchBuilder
 from spark_kinesis_source.schema import all_columns, column_names, default_schema
 
 

@@ -15,13 +15,20 @@ from kinesis_core.errors import (
     StreamRecreatedError,
     UnavailableError,
 )
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.starting_positions import Checkpoint, Latest, PerShard, PerStream
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Checkpoint,
+    Latest,
+    PerShard,
+    PerStream,
+    ShardEnd,
+    TrimHorizon,
+)
+from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reading.columns import UserRecord
-from kinesis_core.reading.polling import ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
 from kinesis_core.stream import Batch, ListedShard, Stream
 
 __all__ = [

@@ -15,34 +15,37 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, field, frozen
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Connection, StreamApi, open_stream
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
-from kinesis_core.model.offsets import Offset
-from kinesis_core.model.ranges import Chain, ShardRange
-from kinesis_core.model.records import Page
-from kinesis_core.model.shards import Shard, by_id, index_children
-from kinesis_core.options.option import BadValueError, Parser
-from kinesis_core.options.positions import (
+from kinesis_core.model import (
+    Chain,
     EndingPosition,
+    Offset,
+    Page,
+    Shard,
+    ShardRange,
     StartingPosition,
-    ending_position,
-    starting_position,
+    by_id,
+    index_children,
 )
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from kinesis_core.reading.columns import DEFAULT_COLUMNS, UserRecord, user_records
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
+from kinesis_core.planning import Planner, PlanSettings
+from kinesis_core.reading import (
+    DEFAULT_COLUMNS,
+    FanOutSettings,
+    PolledRanges,
+    ReadSettings,
+    UserRecord,
+    read_chains,
+    user_records,
+)
 from kinesis_credentials import CredentialSpec
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from kinesis_core.reading.fan_out.stream_consumer import StreamConsumer
+    from kinesis_core.reading.fan_out import StreamConsumer
 
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 Pages = Iterator[tuple[ShardRange, Page]]
@@ -77,7 +80,7 @@ class Batch:
         Raises:
             OptionError: A column is unknown or comes twice, or there is none.
         """
-        from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+        from kinesis_core.reading.arrow import BatchBuilder
 
         builder = BatchBuilder(columns, deaggregate)
         for shard_range, page in self._read(self._chains, builder.needs_data):
@@ -134,7 +137,7 @@ class Stream:
         found = api.describe()
         made = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
-            from kinesis_core.reading.fan_out.stream_consumer import StreamConsumer
+            from kinesis_core.reading.fan_out import StreamConsumer
 
             made._consumer = StreamConsumer.open(
                 connection, found.arn, consumer, keep_consumer, fan_out or FanOutSettings(), made._clock

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from kinesis_core.errors import OptionError
 from kinesis_core.for_spark import import_other_half, plain_errors
 from spark_kinesis_sink.columns import find_columns
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.preflight import check_stream
 from spark_kinesis_sink.task import WriteTask
 from spark_kinesis_sink.writer import BatchWriter, StreamRowWriter

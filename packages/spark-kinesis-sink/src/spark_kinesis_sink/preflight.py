@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kinesis_core.aws.clients import find_session, open_stream
-from kinesis_core.aws.dry_run_client import open_dry_runs
-from kinesis_core.aws.dry_runs import check_writing
+from kinesis_core.aws import check_writing, find_session, open_dry_runs, open_stream
 from kinesis_core.logs import get_logger
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 
 log = get_logger("spark_kinesis_sink")
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from pyspark.sql.datasource import WriterCommitMessage
 
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.producing import Producer, Totals
 from spark_kinesis_sink.columns import Columns
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.rows import Block, blocks_of_batches, blocks_of_rows
 from spark_kinesis_sink.task_producers import TaskProducers
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from types import TracebackType
 
-from kinesis_core.aws.clients import find_session
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef, find_session
 from kinesis_core.producing import Producer, Totals
-from spark_kinesis_sink.options.sink_options import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 
 MOST_OPEN = 16
 """Where rows name their stream, a task writes to so many at once; each producer has threads and a buffer."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kinesis_core.for_spark import plain_errors
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import open_planner
 from spark_kinesis_source.task import ReadTask

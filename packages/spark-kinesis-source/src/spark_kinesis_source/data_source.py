@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from kinesis_core.for_spark import import_other_half, plain_errors
 from spark_kinesis_source.batch_reader import KinesisBatchReader
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.planner_factory import check_streams
 from spark_kinesis_source.reader import StreamReader
 from spark_kinesis_source.schema import column_names, default_schema

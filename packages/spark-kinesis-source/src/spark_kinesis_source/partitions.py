@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql.datasource import InputPartition
 
-from kinesis_core.model.ranges import Chain
+from kinesis_core.model import Chain
 
 SHARDS_PER_TASK = 16
 """When the user does not say: a task's threads serve so many with ease, and each task costs its own start."""

@@ -7,17 +7,10 @@ from collections.abc import Collection
 
 from attrs import evolve
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection
-from kinesis_core.aws.dry_run_client import open_dry_runs
-from kinesis_core.aws.dry_runs import check_reading
-from kinesis_core.aws.stream_api import StreamApi
-from kinesis_core.leases.publisher import LeasePublisher
-from kinesis_core.leases.table import open_table
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
-from spark_kinesis_source.options.source_options import SourceOptions
+from kinesis_core.aws import Connection, StreamApi, check_reading, open_dry_runs, open_stream
+from kinesis_core.leases import LeasePublisher, open_table
+from kinesis_core.planning import Limits, Planner, PlanSettings
+from spark_kinesis_source.options import SourceOptions
 
 log = logging.getLogger("spark_kinesis_source")
 

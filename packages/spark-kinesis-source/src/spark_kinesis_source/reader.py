@@ -14,13 +14,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.leases.publisher import LeasePublisher
-from kinesis_core.model.offsets import Offset
-from kinesis_core.planning.batch_gate import BatchGate
-from kinesis_core.planning.plan_ahead import PlanAhead
-from kinesis_core.planning.planner import Planner
+from kinesis_core.leases import LeasePublisher
+from kinesis_core.model import Offset
+from kinesis_core.planning import BatchGate, PlanAhead, Planner
 from spark_kinesis_source.fan_out import Consumers
-from spark_kinesis_source.options.source_options import SourceOptions
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import open_planner, open_publisher
 from spark_kinesis_source.task import ReadTask

@@ -6,8 +6,8 @@ from pyspark.sql.datasource import InputPartition
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.model.offsets import Offset
-from spark_kinesis_source.options.source_options import SourceOptions
+from kinesis_core.model import Offset
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.reader import Json, StreamReader
 
 

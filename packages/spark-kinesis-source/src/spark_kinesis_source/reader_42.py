@@ -10,7 +10,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.model.offsets import Offset
+from kinesis_core.model import Offset
 from spark_kinesis_source.lag import describe_lag
 from spark_kinesis_source.reader import Json, StreamReader
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import (
 )
 
 from kinesis_core.errors import OptionError
-from kinesis_core.reading.columns import COLUMNS, DEFAULT_COLUMNS, Kind, find_columns
+from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, Kind, find_columns
 
 SPARK_TYPES: dict[Kind, DataType] = {
     Kind.BINARY: BinaryType(),

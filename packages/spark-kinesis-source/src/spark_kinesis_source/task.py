@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from pyspark import TaskContext
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Connection, StreamApi, StreamRef, open_stream
 from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
-from spark_kinesis_source.options.source_options import SourceOptions
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings, read_chains
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kinesis_core.aws.consumer_api import SubscribeApi
-    from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+    from kinesis_core.aws import SubscribeApi
+    from kinesis_core.reading.fan_out import FanOutRanges
 
 
 @frozen
@@ -54,7 +50,7 @@ class ReadTask:
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
         """Yield one record batch for each page, those of related shards in order."""
         # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
-        from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+        from kinesis_core.reading.arrow import BatchBuilder
 
         if self.freezes_heap:
             freeze_heap()
@@ -87,8 +83,8 @@ class ReadTask:
         settings = self.fan_out
         if settings is None or not consumers or (settings.falls_back and _attempt() > 0):
             return None
-        from kinesis_core.aws.subscription_clients import open_subscriptions
-        from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+        from kinesis_core.aws import open_subscriptions
+        from kinesis_core.reading.fan_out import FanOutRanges
 
         def subscriptions(stream: str) -> SubscribeApi:
             return open_subscriptions(

@@ -11,10 +11,8 @@ import botocore.exceptions as boto
 import pytest
 from attrs import evolve
 
+from kinesis_core.aws import Connection, RetryBudget, RetryPolicy, StreamRef, open_stream
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.retry import RetryBudget, RetryPolicy
 from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
@@ -25,8 +23,7 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.shards import Shard
+from kinesis_core.model import After, At, AtTimestamp, Cut, Shard, ShardEnd, TrimHorizon
 from kinesis_credentials import StaticKeys
 from support.canned import REQUEST_ID, Canned
 from support.fake_stream import FakeClock

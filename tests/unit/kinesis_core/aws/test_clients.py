@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import HTTPClientError, NoCredentialsError
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.retry import RetryPolicy
-from kinesis_core.aws.service_errors import translate
-from kinesis_core.aws.subscription_clients import open_subscriptions
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, open_stream, open_subscriptions, translate
 from kinesis_core.errors import UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field
 
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.dry_run_client import BotoDryRuns, knows_dry_run, open_dry_runs
-from kinesis_core.aws.dry_runs import DryRunApi, check_reading, check_writing
+from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, open_dry_runs
+from kinesis_core.aws.dry_run_client import BotoDryRuns, knows_dry_run
+from kinesis_core.aws.dry_runs import DryRunApi
 from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
 from kinesis_credentials import StaticKeys
 from support.canned import Canned

@@ -13,12 +13,11 @@ from botocore.config import Config
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.session import Session
 
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
-from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.errors import ServiceError
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.put_records import PutEntry
+from kinesis_core.model import PutEntry, TrimHorizon
 from support.canned import Canned, header
 from support.fake_stream import FakeClock
 

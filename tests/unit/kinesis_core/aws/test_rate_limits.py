@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws import Pace
 
 NOW_S = 1000.0
 

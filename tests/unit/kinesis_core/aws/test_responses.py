@@ -9,7 +9,7 @@ import pytest
 
 from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.model.records import Page, Record
+from kinesis_core.model import Page, Record
 
 NUMBER = "49660000000000000000000000000000000000000000000000000001"
 RECORD = {

@@ -9,7 +9,8 @@ import random
 import pytest
 from attrs import define, field
 
-from kinesis_core.aws.retry import BUDGET, RetryBudget, RetryPolicy, Throttles, call_with_retries, log_retry
+from kinesis_core.aws import RetryBudget, RetryPolicy, Throttles, call_with_retries, log_retry
+from kinesis_core.aws.retry import BUDGET
 from kinesis_core.errors import (
     AccessDeniedError,
     IteratorExpiredError,

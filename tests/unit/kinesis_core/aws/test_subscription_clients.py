@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.subscription_clients import check_http2, open_subscriptions
+from kinesis_core.aws import Connection, StreamRef, open_stream, open_subscriptions
+from kinesis_core.aws.subscription_clients import check_http2
 from kinesis_core.errors import OptionError
 from kinesis_credentials import StaticKeys
 

@@ -12,9 +12,18 @@ from kinesis_core.leases.lease import (
     identify_stream,
     leases_of,
 )
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position, StreamOffset
-from kinesis_core.model.shards import Shard, by_id
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Position,
+    Shard,
+    ShardEnd,
+    StreamOffset,
+    TrimHorizon,
+    by_id,
+)
 
 NUMBER = 49_666_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
 PARENT = Shard("shardId-000000000000", None, None, 0, 2**128 - 1, NUMBER, NUMBER + 1)

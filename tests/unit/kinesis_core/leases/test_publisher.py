@@ -19,11 +19,11 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
+from kinesis_core.leases import LeasePublisher
 from kinesis_core.leases.lease import Checkpoint, Lease
-from kinesis_core.leases.publisher import PAUSE_S, LeasePublisher
+from kinesis_core.leases.publisher import PAUSE_S
 from kinesis_core.leases.table import CREATION_S
-from kinesis_core.model.cuts import After, At, Cut, ShardEnd
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model import After, At, Cut, Offset, Position, ShardEnd, StreamOffset
 from support.fake_stream import FakeClock, FakeStream
 
 CREATED_MS = 1_780_000_000_000

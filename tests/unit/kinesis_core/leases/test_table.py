@@ -11,7 +11,7 @@ import pytest
 from attrs import define, field
 from botocore.exceptions import ClientError
 
-from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.errors import (
     AccessDeniedError,
     ServiceError,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model import After, At, AtTimestamp, Offset, Position, ShardEnd, StreamOffset, TrimHorizon
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "offsets"
 BASE = 49660000000000000000000000000000000000000000000000000000

@@ -5,11 +5,23 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
-from kinesis_core.model.records import Page, Record
-from kinesis_core.model.shards import Shard
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Chain,
+    Offset,
+    Page,
+    Position,
+    Record,
+    Shard,
+    ShardEnd,
+    ShardRange,
+    StreamOffset,
+    TrimHorizon,
+    chains,
+    ranges_between,
+)
 
 A, B, C = "shardId-a", "shardId-b", "shardId-c"
 

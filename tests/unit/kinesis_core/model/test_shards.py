@@ -2,16 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.model.shards import (
-    HASH_KEYS,
-    Shard,
-    ancestors,
-    by_id,
-    first_hole,
-    parents_first,
-    waits_for,
-    without_children,
-)
+from kinesis_core.model import Shard, ancestors, by_id, first_hole, waits_for, without_children
+from kinesis_core.model.shards import HASH_KEYS, parents_first
 
 
 def shard(shard_id: str, *parents: str, ending: int | None = None) -> Shard:

@@ -12,9 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.options import BadValueError, Checkpoint, Latest, PerStream
-from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Checkpoint,
+    Cut,
+    Latest,
+    PerStream,
+    ShardEnd,
+    TrimHorizon,
+)
+from kinesis_core.options import BadValueError, ending_position, starting_position
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "checkpoints"
 S0, S1, S2, S3, S4 = (f"shardId-{i:012d}" for i in range(5))

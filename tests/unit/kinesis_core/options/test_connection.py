@@ -7,10 +7,16 @@ import pickle
 
 import pytest
 
-from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import OptionTable, read_connection, region_notes
-from kinesis_core.options.catalog import COMMON_OPTIONS, COMMON_UNSUPPORTED, SPARK_OPTIONS
+from kinesis_core.options import (
+    COMMON_OPTIONS,
+    COMMON_UNSUPPORTED,
+    SPARK_OPTIONS,
+    OptionTable,
+    read_connection,
+    region_notes,
+)
 from kinesis_credentials import DefaultChain, Profile, StaticKeys
 
 TABLE = OptionTable(COMMON_OPTIONS, COMMON_UNSUPPORTED, let_through=SPARK_OPTIONS)

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws.connection import Connection
+from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
-from kinesis_core.options import OptionTable, read_connection
-from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_core.options import COMMON_OPTIONS, OptionTable, read_connection
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import (

@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.options import BadValueError, Parser
-from kinesis_core.options.parsers import (
+from kinesis_core.options import (
+    BadValueError,
+    Parser,
     boolean,
     byte_size,
     bytes_read_in,
     duration,
     integer,
     number,
-    region,
-    stream_arns,
-    stream_names,
     text,
     url,
 )
+from kinesis_core.options.parsers import region, stream_arns, stream_names
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 CHINA_ARN = "arn:aws-cn:kinesis:cn-north-1:123456789012:stream/Or.d_e-rs"

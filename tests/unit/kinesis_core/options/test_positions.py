@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.options import BadValueError, Latest, PerShard, PerStream
-from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.model import After, At, AtTimestamp, Latest, PerShard, PerStream, ShardEnd, TrimHorizon
+from kinesis_core.options import BadValueError, ending_position, starting_position
 from kinesis_core.options.times import parse_java_time, parse_time
 
 NINE_UTC = 1769850000000  # 2026-01-31T09:00:00Z

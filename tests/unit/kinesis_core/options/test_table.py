@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import Option, OptionTable, Unneeded, Unsupported
-from kinesis_core.options.clamps import clamped_integer
-from kinesis_core.options.option import awslabs, databricks, qubole
-from kinesis_core.options.parsers import duration, integer, text
+from kinesis_core.options import (
+    Option,
+    OptionTable,
+    Unneeded,
+    Unsupported,
+    awslabs,
+    clamped_integer,
+    databricks,
+    duration,
+    integer,
+    qubole,
+    text,
+)
 
 FETCH = Option[int](
     name="maxRecordsPerFetch",

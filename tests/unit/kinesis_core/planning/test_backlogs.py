@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.options.positions import Latest
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import Latest
+from kinesis_core.planning import Limits, PlanSettings
 from support.planned import Planned
 from support.scripted_stream import ScriptedStream, scripted_stream
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
-from kinesis_core.model.cuts import After, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Record
-from kinesis_core.planning.batch_end import Limits, plan_end
+from kinesis_core.model import After, AtTimestamp, Position, Record, ShardEnd, TrimHorizon
+from kinesis_core.planning import Limits
+from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.sampling import FIRST_SAMPLE_RECORDS
 from support.fake_stream import Mood

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model.cuts import After, At, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.model import After, At, Position, ShardEnd, TrimHorizon
+from kinesis_core.planning import Limits
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 from support.fake_stream import Mood
 from support.one_shard import OneShard, behind

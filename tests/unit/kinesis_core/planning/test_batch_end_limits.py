@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Record
-from kinesis_core.planning.batch_end import WIDEST, Limits, plan_end
+from kinesis_core.model import Position, Record, TrimHorizon
+from kinesis_core.planning import Limits
+from kinesis_core.planning.batch_end import WIDEST, plan_end
 from support.one_shard import OneShard
 
 START = Position(TrimHorizon())

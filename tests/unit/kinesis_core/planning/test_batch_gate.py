@@ -6,10 +6,9 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.model.cuts import After, Cut, ShardEnd
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.planning.batch_gate import FULL_MS, LOOK_PERIOD_S, BatchGate
+from kinesis_core.model import After, Cut, Estimate, Offset, Position, ShardEnd, StreamOffset
+from kinesis_core.planning import BatchGate
+from kinesis_core.planning.batch_gate import FULL_MS, LOOK_PERIOD_S
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.scripted_stream import scripted_stream, throttle

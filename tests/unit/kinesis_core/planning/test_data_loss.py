@@ -7,11 +7,20 @@ from collections import Counter
 import pytest
 
 from kinesis_core.errors import DataLossError, StreamNotFoundError
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.options.positions import Latest, PerShard, StartingPosition
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Latest,
+    Offset,
+    PerShard,
+    Position,
+    ShardEnd,
+    StartingPosition,
+    StreamOffset,
+    TrimHorizon,
+)
+from kinesis_core.planning import Limits, PlanSettings
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 

@@ -8,12 +8,9 @@ import pytest
 from attrs import define
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.model.cuts import Cut, TrimHorizon
-from kinesis_core.model.records import Page
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.planner import Planner
+from kinesis_core.model import Cut, Page, TrimHorizon
+from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.planning.stream_facts import KNOWN_S
-from kinesis_core.planning.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.model.cuts import At
-from kinesis_core.options.positions import PerShard
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.model import At, PerShard
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.stream_planner import PlanSettings
 from support.fake_stream import FakeClock, Mood
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ScriptedStream, scripted_stream

@@ -7,13 +7,22 @@ from itertools import pairwise
 import pytest
 
 from kinesis_core.errors import DataLossError, StaleListingError
-from kinesis_core.model.cuts import After, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.starting_positions import Checkpoint
-from kinesis_core.options.positions import Latest, PerShard, StartingPosition
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.model import (
+    After,
+    AtTimestamp,
+    Checkpoint,
+    Cut,
+    Latest,
+    Offset,
+    PerShard,
+    Position,
+    ShardEnd,
+    StartingPosition,
+    StreamOffset,
+    TrimHorizon,
+)
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.discovery import PAUSES_S
-from kinesis_core.planning.stream_planner import PlanSettings
 from support.fake_stream import FakeStream
 from support.planned import Planned, Read, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream

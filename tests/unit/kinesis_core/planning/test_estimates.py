@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Position
-from kinesis_core.planning.batch_end import Limits, plan_end
+from kinesis_core.model import AtTimestamp, Estimate, Position, TrimHorizon
+from kinesis_core.planning import Limits
+from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import READ_ON_BYTES
 from kinesis_core.planning.tip import plan_tip
 from support.one_shard import OneShard

@@ -7,14 +7,11 @@ import random
 import pytest
 from attrs import define
 
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws import Pace
 from kinesis_core.errors import DataLossError
-from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Page
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.model import After, At, Cut, Page, Position, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.shard_state import ShardView
-from kinesis_core.planning.stream_planner import PlanSettings
 from kinesis_core.planning.tip import plan_tip
 from support.fake_stream import FakeClock
 from support.one_shard import behind

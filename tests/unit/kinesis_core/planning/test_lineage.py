@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model.shards import HASH_KEYS, Listing, Shard, by_id
+from kinesis_core.model import Listing, Shard, by_id
+from kinesis_core.model.shards import HASH_KEYS
 from kinesis_core.planning.lineage import Known, find_hole, find_needless
 
 HALF = HASH_KEYS // 2

@@ -5,10 +5,20 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import DataLossError, InvalidRequestError, OptionError
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Offset
-from kinesis_core.options import Checkpoint, Latest, PerStream, StartingPosition
-from kinesis_core.planning.stream_planner import PlanSettings
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Checkpoint,
+    Cut,
+    Latest,
+    Offset,
+    PerStream,
+    ShardEnd,
+    StartingPosition,
+    TrimHorizon,
+)
+from kinesis_core.planning import PlanSettings
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
 

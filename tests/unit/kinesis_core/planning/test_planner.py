@@ -7,12 +7,9 @@ import pytest
 from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.records import Page
-from kinesis_core.planning.batch_end import Limits
-from kinesis_core.planning.planner import Planner
+from kinesis_core.model import Offset, Page, Position, StreamOffset
+from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.stream_planner import PlanSettings
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle

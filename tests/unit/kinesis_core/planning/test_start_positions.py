@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import InvalidRequestError, OptionError
-from kinesis_core.model.cuts import After, At, AtTimestamp, TrimHorizon
-from kinesis_core.model.offsets import Offset, Position
-from kinesis_core.options.positions import EndingPosition, Latest, PerShard
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    EndingPosition,
+    Latest,
+    Offset,
+    PerShard,
+    Position,
+    TrimHorizon,
+)
 from support.planned import Planned, everything
 from support.scripted_stream import scripted_stream
 

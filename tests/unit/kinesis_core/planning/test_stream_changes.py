@@ -9,12 +9,9 @@ import pytest
 from attrs import frozen
 
 from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamRecreatedError
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.model.stream_summary import StreamSummary
-from kinesis_core.options.positions import Latest, PerShard, StartingPosition
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.model import AtTimestamp, Latest, PerShard, StartingPosition, StreamSummary, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.stream_facts import KNOWN_S, StreamFacts
-from kinesis_core.planning.stream_planner import PlanSettings
 from support.planned import Planned, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
 

@@ -7,7 +7,7 @@ import pytest
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import AccessDeniedError, PutError
-from kinesis_core.model.put_records import PutAnswer, PutResult
+from kinesis_core.model import PutAnswer, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_batch import Parcel

@@ -12,8 +12,7 @@ from attrs import define
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import PutAnswer, PutEntry, PutResult, StreamSummary
 from kinesis_core.producing.rows import NO_KEY, Rows
 from support.fake_puts import Desk, FakePuts
 from support.numbered import kcl, payloads, rows

@@ -14,7 +14,7 @@ import pytest
 
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model.put_records import PutAnswer, PutEntry
+from kinesis_core.model import PutAnswer, PutEntry
 from support.fake_puts import FakePuts, Moods
 
 PATIENCE_S = 30

@@ -7,7 +7,7 @@ import pytest
 
 from kinesis_core.aws.wire import decode_put_answer, encode_put
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.model.put_records import PutEntry
+from kinesis_core.model import PutEntry
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 

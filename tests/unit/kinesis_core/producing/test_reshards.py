@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings, PutError
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
-from kinesis_core.model.shards import Shard
+from kinesis_core.model import Shard
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Landing
 from kinesis_core.producing.rows import Rows

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.errors import OptionError
-from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.columns import COLUMNS, DEFAULT_COLUMNS, UserRecord, find_columns, user_records
+from kinesis_core.model import Page, Record
+from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, UserRecord, find_columns, user_records
 
 MESSAGE = b"\x0a\x01k\x0a\x01l\x12\x0212\x1a\x05\x08\x00\x1a\x01a\x1a\x07\x08\x01\x10\x00\x1a\x01b"
 AGGREGATE = MAGIC + MESSAGE + hashlib.md5(MESSAGE, usedforsecurity=False).digest()

@@ -11,11 +11,9 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model.cuts import After, At, ShardEnd
-from kinesis_core.model.ranges import Chain, ShardRange
-from kinesis_core.model.records import Page
-from kinesis_core.reading.concurrent import PAGES_AHEAD, read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.model import After, At, Chain, Page, ShardEnd, ShardRange
+from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading.concurrent import PAGES_AHEAD
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 

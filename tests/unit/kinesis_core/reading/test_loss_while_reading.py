@@ -10,12 +10,10 @@ from attrs import define
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import DataLossError, IteratorExpiredError
-from kinesis_core.model.cuts import After, At, EndCut, ShardEnd
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange
+from kinesis_core.model.cuts import EndCut
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRanges
 from support.fake_stream import Mood
 from support.fake_subscriptions import Subscriptions, Trouble, cut_connection
 from support.one_shard import OneShard

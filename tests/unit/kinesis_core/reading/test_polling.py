@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from kinesis_core.errors import DataLossError, IteratorExpiredError, UnavailableError
-from kinesis_core.model.cuts import After, At, EndCut, ShardEnd, TrimHorizon
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.polling import RangeReader, ReadSettings
+from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, TrimHorizon
+from kinesis_core.model.cuts import EndCut
+from kinesis_core.reading import ReadSettings
+from kinesis_core.reading.polling import RangeReader
 from kinesis_core.reading.progress import PATIENCE
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle

@@ -8,7 +8,7 @@ import pytest
 
 from kinesis_core.options import Origin
 from kinesis_core.options.option import normalise
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS, SinkOptions
+from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
 from support.other_connectors import SINKS, Configuration, see_effect, see_spellings, see_whole
 
 CONFIGURATIONS = pytest.mark.parametrize("configuration", SINKS.values(), ids=list(SINKS))

@@ -6,14 +6,13 @@ import pickle
 
 import pytest
 
-from kinesis_core.aws.connection import StreamRef
+from kinesis_core.aws import StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import OptionTable, Origin, read_connection
-from kinesis_core.options.catalog import COMMON_OPTIONS
+from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, read_connection
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
 from spark_kinesis_sink import SinkOptions
-from spark_kinesis_sink.options.sink_options import SINK_OPTIONS
+from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_sink.options.writing import WRITING_OPTIONS
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
@@ -193,7 +192,7 @@ def test_path() -> None:
 def test_options_of_the_source() -> None:
     """Whoever gives source and sink the same options is told which of them are the source's, whatever their name."""
     pytest.importorskip("spark_kinesis_source")
-    from spark_kinesis_source.options.source_options import SOURCE_OPTIONS
+    from spark_kinesis_source.options import SOURCE_OPTIONS
 
     names = [option.name for option in SOURCE_OPTIONS.options]
     names += [alias.name for option in SOURCE_OPTIONS.options for alias in option.aliases]

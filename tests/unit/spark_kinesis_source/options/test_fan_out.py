@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.reading.settings import FanOutSettings
-from spark_kinesis_source.fan_out import FanOutOptions
+from kinesis_core.reading import FanOutSettings
+from spark_kinesis_source.options import FanOutOptions, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
-from spark_kinesis_source.options.source_options import SourceOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1", "consumerType": "SubscribeToShard"}
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from kinesis_core.options.option import normalise
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS, SourceOptions
+from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from support.other_connectors import SOURCES, Configuration, see_effect, see_spellings, see_whole
 
 CONFIGURATIONS = pytest.mark.parametrize("configuration", SOURCES.values(), ids=list(SOURCES))

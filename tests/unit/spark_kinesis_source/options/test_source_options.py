@@ -14,13 +14,14 @@ import pytest
 from attrs import asdict
 
 from kinesis_core.errors import OptionError
-from kinesis_core.model.cuts import AtTimestamp, TrimHorizon
-from kinesis_core.options import Latest, Origin, PerShard
+from kinesis_core.model import AtTimestamp, Latest, PerShard, TrimHorizon
+from kinesis_core.options import Origin
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import StaticKeys
+from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
-from spark_kinesis_source.options.source_options import SOURCE_OPTIONS, LeaseTableOptions, SourceOptions
+from spark_kinesis_source.options.source_options import LeaseTableOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024

@@ -3,4 +3,9 @@
 from kinesis_core.aggregation.decode import MAGIC, UserRecords, unpack
 from kinesis_core.aggregation.encode import AggregateBuilder
 
-__all__ = ["MAGIC", "AggregateBuilder", "UserRecords", "unpack"]
+__all__ = [
+    "AggregateBuilder",
+    "MAGIC",
+    "UserRecords",
+    "unpack",
+]

@@ -20,8 +20,7 @@ Source: https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregati
 from __future__ import annotations
 
 import hashlib
-
-from attrs import field, frozen
+from dataclasses import dataclass, field
 
 MAGIC = b"\xf3\x89\x9a\xc2"
 DIGEST_BYTES = 16
@@ -51,7 +50,7 @@ class _MalformedError(Exception):
     """These bytes are not the message they should be."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UserRecords:
     """The user records of one aggregate, as columns of equal length; the sub-sequence number is the index."""
 
@@ -61,15 +60,15 @@ class UserRecords:
     """Each user record's own; None where the producer gave none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Message:
     """An AggregatedRecord as it stands on the wire: tables, and user records that point into them."""
 
-    partition_key_table: list[str] = field(factory=list)
-    explicit_hash_key_table: list[str] = field(factory=list)
-    data: list[bytes] = field(factory=list)
-    partition_key_indices: list[int] = field(factory=list)
-    explicit_hash_key_indices: dict[int, int] = field(factory=dict)
+    partition_key_table: list[str] = field(default_factory=list)
+    explicit_hash_key_table: list[str] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
+    partition_key_indices: list[int] = field(default_factory=list)
+    explicit_hash_key_indices: dict[int, int] = field(default_factory=dict)
     """By the place of the user record; nearly always there are none."""
 
 

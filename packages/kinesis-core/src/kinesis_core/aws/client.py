@@ -18,11 +18,20 @@ from kinesis_core.aws.fast_path import BODY, STRATEGY, DirectCalls
 from kinesis_core.aws.retry import Throttles, log_retry
 from kinesis_core.aws.wire import decode_page, decode_put_answer, encode_put
 from kinesis_core.errors import InvalidRequestError
-from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.put_records import PutAnswer, PutEntry
-from kinesis_core.model.records import Page
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import (
+    LAST_EPOCH_MS,
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Page,
+    PutAnswer,
+    PutEntry,
+    Shard,
+    ShardEnd,
+    StreamSummary,
+    TrimHorizon,
+)
 
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kinesis_core.model.cuts import Cut
-from kinesis_core.model.records import SubscribedPage
+from kinesis_core.model import Cut, SubscribedPage
 
 
 @frozen

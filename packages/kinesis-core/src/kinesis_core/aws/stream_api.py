@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kinesis_core.model.cuts import Cut
-from kinesis_core.model.put_records import PutAnswer, PutEntry
-from kinesis_core.model.records import Page
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import Cut, Page, PutAnswer, PutEntry, Shard, StreamSummary
 
 
 class StreamApi(Protocol):

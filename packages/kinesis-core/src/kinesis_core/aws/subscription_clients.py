@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
-
-from botocore.session import Session
+from typing import TYPE_CHECKING, Any
 
 from kinesis_core.aws.clients import find_session, make_client, open_stream
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryPolicy
-from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+
+    from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi
 
 ONE_ATTEMPT = RetryPolicy(max_retries=0)
 """Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
@@ -29,6 +31,8 @@ def open_subscriptions(
         CredentialsError: There are no credentials.
         OptionError: HTTP/2 is wanted, and what it takes is not installed.
     """
+    from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
+
     api = open_stream(connection, stream)
     client = api.client
     if over_http2:
@@ -72,6 +76,8 @@ def open_consumers(connection: Connection, stream: StreamRef) -> BotoConsumerApi
         CredentialsError: There are no credentials.
         ServiceError: The stream cannot be described.
     """
+    from kinesis_core.aws.subscriptions import BotoConsumerApi
+
     api = open_stream(connection, stream)
     arn = api.arn or api.describe().arn
     return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng, budget=api.budget)

@@ -26,8 +26,7 @@ from kinesis_core.aws.retry import Throttles
 from kinesis_core.aws.service_errors import translate
 from kinesis_core.aws.wire import decode_event
 from kinesis_core.errors import ServiceError, UnavailableError
-from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
-from kinesis_core.model.records import SubscribedPage
+from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
 
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"

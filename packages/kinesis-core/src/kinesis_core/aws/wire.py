@@ -8,8 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.model.put_records import PutAnswer, PutEntry, PutResult
-from kinesis_core.model.records import Page, Record, SubscribedPage
+from kinesis_core.model import Page, PutAnswer, PutEntry, PutResult, Record, SubscribedPage
 
 P = TypeVar("P", bound=Page)
 

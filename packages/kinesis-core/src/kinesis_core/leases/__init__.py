@@ -1,1 +1,9 @@
-"""The KCL's lease table: what a lease is, the table in DynamoDB, and who writes a stream's progress to it."""
+"""The KCL's lease table in DynamoDB: what a lease is, the table, and the publisher of a query's progress."""
+
+from kinesis_core.leases.publisher import LeasePublisher
+from kinesis_core.leases.table import open_table
+
+__all__ = [
+    "LeasePublisher",
+    "open_table",
+]

@@ -17,9 +17,20 @@ from typing import Any
 
 from attrs import frozen
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position, StreamOffset
-from kinesis_core.model.shards import Children, Listing, Shard, ancestors, index_children
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Children,
+    Listing,
+    Position,
+    Shard,
+    ShardEnd,
+    StreamOffset,
+    TrimHorizon,
+    ancestors,
+    index_children,
+)
 
 LEASE_KEY = "leaseKey"
 LEASE_OWNER = "leaseOwner"

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import ServiceError, TableLayoutError
 from kinesis_core.leases.lease import Lease, identify_stream, leases_of
 from kinesis_core.leases.table import CREATION_S, LeaseTable
 from kinesis_core.logs import get_logger
-from kinesis_core.model.offsets import Offset, StreamOffset
-from kinesis_core.model.shards import Listing, by_id, without_children
+from kinesis_core.model import Listing, Offset, StreamOffset, by_id, without_children
 
 THREADS = 8
 PAUSE_S = 60.0

@@ -8,11 +8,19 @@ from typing import Any, TypeVar
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws.calls import read_text
-from kinesis_core.aws.clients import make_client
-from kinesis_core.aws.connection import Connection
-from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
-from kinesis_core.aws.service_errors import CALL_ERRORS, GARBLED, garbled, translate
+from kinesis_core.aws import (
+    CALL_ERRORS,
+    GARBLED,
+    Connection,
+    RetryBudget,
+    RetryPolicy,
+    Throttles,
+    call_with_retries,
+    garbled,
+    make_client,
+    read_text,
+    translate,
+)
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
 from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER, Lease

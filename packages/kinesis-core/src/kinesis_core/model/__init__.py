@@ -1,1 +1,89 @@
-"""What a stream is made of: shards, cuts, ranges, offsets and records. Values only; nothing here calls anybody."""
+"""What a stream is made of: shards, cuts, ranges, offsets, records and starting positions. Values and pure functions on them."""
+
+from kinesis_core.model.cuts import (
+    LAST_EPOCH_MS,
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    ShardEnd,
+    TrimHorizon,
+    is_before,
+    is_behind,
+)
+from kinesis_core.model.estimates import Estimate
+from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutAnswer, PutEntry, PutResult
+from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
+from kinesis_core.model.records import Page, Record, SubscribedPage, leave_out_before
+from kinesis_core.model.shards import (
+    Children,
+    Listing,
+    Shard,
+    ancestors,
+    by_id,
+    first_hole,
+    index_children,
+    waits_for,
+    without_children,
+)
+from kinesis_core.model.starting_positions import (
+    Checkpoint,
+    EndingPosition,
+    Latest,
+    OneStreamStart,
+    PerShard,
+    PerStream,
+    StartingPosition,
+    begins_inside_aggregates,
+    position_in,
+)
+from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, StreamSummary
+
+__all__ = [
+    "After",
+    "At",
+    "AtTimestamp",
+    "Chain",
+    "Checkpoint",
+    "Children",
+    "Cut",
+    "EndingPosition",
+    "Estimate",
+    "LAST_EPOCH_MS",
+    "Latest",
+    "Listing",
+    "MAX_PUT_RECORDS",
+    "MIN_RETENTION_HOURS",
+    "Offset",
+    "OneStreamStart",
+    "Page",
+    "PerShard",
+    "PerStream",
+    "Position",
+    "PutAnswer",
+    "PutEntry",
+    "PutResult",
+    "Record",
+    "Shard",
+    "ShardEnd",
+    "ShardRange",
+    "StartingPosition",
+    "StreamOffset",
+    "StreamSummary",
+    "SubscribedPage",
+    "TrimHorizon",
+    "ancestors",
+    "begins_inside_aggregates",
+    "by_id",
+    "chains",
+    "first_hole",
+    "index_children",
+    "is_before",
+    "is_behind",
+    "leave_out_before",
+    "position_in",
+    "ranges_between",
+    "waits_for",
+    "without_children",
+]

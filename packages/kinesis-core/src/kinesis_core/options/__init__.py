@@ -1,15 +1,18 @@
-"""Options: each is declared once, and parsed into types before any call to AWS."""
+"""
+Options: each is declared once, with its name, meaning, domain, default and the names that other connectors have for it. Here is
+what source and sink share, and the parsers; each Spark package declares its own options with them.
+"""
 
-from kinesis_core.model.starting_positions import (
-    Checkpoint,
-    EndingPosition,
-    Latest,
-    PerShard,
-    PerStream,
-    StartingPosition,
-    begins_inside_aggregates,
-    position_in,
+from kinesis_core.options.catalog import (
+    COMMON_OPTIONS,
+    COMMON_UNSUPPORTED,
+    FREEZE_WORKER_HEAP,
+    SPARK_OPTIONS,
+    STREAM_ARN,
+    STREAM_NAME,
+    WHERE,
 )
+from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.connection import read_connection, region_notes
 from kinesis_core.options.option import (
     Alias,
@@ -20,28 +23,64 @@ from kinesis_core.options.option import (
     Scope,
     Unneeded,
     Unsupported,
+    awslabs,
+    databricks,
+    qubole,
 )
+from kinesis_core.options.parsers import (
+    BYTES_PER_SHARD_AND_SECOND,
+    boolean,
+    byte_size,
+    bytes_read_in,
+    duration,
+    integer,
+    list_of,
+    matching,
+    number,
+    one_of,
+    text,
+    url,
+)
+from kinesis_core.options.positions import ending_position, starting_position
 from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
     "Alias",
+    "BYTES_PER_SHARD_AND_SECOND",
     "BadValueError",
-    "Checkpoint",
-    "EndingPosition",
-    "Latest",
+    "COMMON_OPTIONS",
+    "COMMON_UNSUPPORTED",
+    "FREEZE_WORKER_HEAP",
     "Option",
     "OptionTable",
     "Origin",
     "Parser",
-    "PerShard",
-    "PerStream",
+    "SPARK_OPTIONS",
+    "STREAM_ARN",
+    "STREAM_NAME",
     "Scope",
-    "StartingPosition",
     "Unneeded",
     "Unsupported",
     "Values",
-    "begins_inside_aggregates",
-    "position_in",
+    "WHERE",
+    "awslabs",
+    "boolean",
+    "byte_size",
+    "bytes_read_in",
+    "clamped_duration",
+    "clamped_integer",
+    "databricks",
+    "duration",
+    "ending_position",
+    "integer",
+    "list_of",
+    "matching",
+    "number",
+    "one_of",
+    "qubole",
     "read_connection",
     "region_notes",
+    "starting_position",
+    "text",
+    "url",
 ]

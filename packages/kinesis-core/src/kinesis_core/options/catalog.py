@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws import RetryPolicy
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole

@@ -22,8 +22,18 @@ from typing import Any
 
 from attrs import define, field
 
-from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.starting_positions import Checkpoint, Latest, PerStream
+from kinesis_core.model import (
+    LAST_EPOCH_MS,
+    After,
+    At,
+    AtTimestamp,
+    Checkpoint,
+    Cut,
+    Latest,
+    PerStream,
+    ShardEnd,
+    TrimHorizon,
+)
 from kinesis_core.options.option import BadValueError
 
 LATEST_MARGIN_MS = 5000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
     CHECK_PERMISSIONS,

@@ -7,14 +7,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.starting_positions import (
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
     Checkpoint,
+    Cut,
     EndingPosition,
     Latest,
     PerShard,
     PerStream,
+    ShardEnd,
     StartingPosition,
+    TrimHorizon,
 )
 from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
 from kinesis_core.options.option import BadValueError, Parser

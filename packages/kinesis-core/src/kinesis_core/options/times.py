@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 
-from kinesis_core.model.cuts import LAST_EPOCH_MS
+from kinesis_core.model import LAST_EPOCH_MS
 from kinesis_core.options.option import BadValueError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

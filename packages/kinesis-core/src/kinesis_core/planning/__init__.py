@@ -1,1 +1,18 @@
-"""Where a batch ends: the driver's part. It finds each shard's end, fixes it at a real record, and notices lost data."""
+"""
+Where a batch ends: the driver's part. A plan finds the end of each shard, fixes it at a real record, follows shards to their
+children, and reports lost data.
+"""
+
+from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.batch_gate import BatchGate
+from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.planner import Planner
+from kinesis_core.planning.stream_planner import PlanSettings
+
+__all__ = [
+    "BatchGate",
+    "Limits",
+    "PlanAhead",
+    "PlanSettings",
+    "Planner",
+]

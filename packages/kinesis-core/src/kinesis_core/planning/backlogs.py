@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kinesis_core.logs import get_logger
-from kinesis_core.model.offsets import StreamOffset
+from kinesis_core.model import StreamOffset
 
 log = get_logger("kinesis_core")
 

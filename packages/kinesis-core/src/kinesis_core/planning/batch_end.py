@@ -11,9 +11,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model.cuts import After, AtTimestamp
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Record
+from kinesis_core.model import After, AtTimestamp, Position, Record
 from kinesis_core.planning.probe import GAP_CALLS, READ_ON_BYTES, TIP_LAG_MS, Found, end_at, look, times_back
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
 from kinesis_core.planning.shard_state import ShardView

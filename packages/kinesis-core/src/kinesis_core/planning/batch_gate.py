@@ -14,9 +14,7 @@ from collections.abc import Iterator, Mapping
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.model.cuts import ShardEnd
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Offset
+from kinesis_core.model import Estimate, Offset, ShardEnd
 from kinesis_core.planning.plan_ahead import BatchPlanner
 
 LOOK_PERIOD_S = 1.0

@@ -9,11 +9,19 @@ from attrs import evolve, frozen
 
 from kinesis_core.errors import DataLossError, IteratorExpiredError, ThrottledError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, TrimHorizon, is_behind
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Page, Record
-from kinesis_core.model.shards import Shard
-from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
+from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Page,
+    Position,
+    Record,
+    Shard,
+    TrimHorizon,
+    is_behind,
+)
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.shard_state import ShardView
 from kinesis_core.planning.stream_facts import StreamFacts

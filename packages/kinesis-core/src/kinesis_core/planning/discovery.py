@@ -6,14 +6,20 @@ from collections.abc import Callable, Iterable
 
 from attrs import define, evolve, field
 
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StaleListingError, StreamNotFoundError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.shards import Children, Listing, by_id, index_children
-from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, StreamSummary
+from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
+    Children,
+    Listing,
+    Position,
+    StreamSummary,
+    TrimHorizon,
+    by_id,
+    index_children,
+)
 from kinesis_core.planning.lineage import Hole, Known, find_hole
 from kinesis_core.planning.shard_state import ShardView
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from attrs import define, field
 
-from kinesis_core.model.shards import Listing, ancestors, waits_for
+from kinesis_core.model import Listing, ancestors, waits_for
 from kinesis_core.planning.discovery import Discovery
 
 

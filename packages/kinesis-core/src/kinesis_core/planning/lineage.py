@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 
 from attrs import frozen
 
-from kinesis_core.model.shards import Listing, ancestors, first_hole, index_children
+from kinesis_core.model import Listing, ancestors, first_hole, index_children
 
 
 @frozen

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
-from kinesis_core.model.cuts import After, At, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Record
-from kinesis_core.model.shards import Listing, ancestors
-from kinesis_core.model.starting_positions import Latest
+from kinesis_core.model import (
+    After,
+    At,
+    Cut,
+    Latest,
+    Listing,
+    Position,
+    Record,
+    ShardEnd,
+    TrimHorizon,
+    ancestors,
+)
 from kinesis_core.planning.shard_state import STUCK_PAGES, ShardView
 from kinesis_core.planning.stream_planner import StreamPlanner
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from attrs import define, evolve, field
 
-from kinesis_core.model.cuts import AtTimestamp, ShardEnd
-from kinesis_core.model.offsets import Position, StreamOffset
-from kinesis_core.model.shards import Listing
+from kinesis_core.model import AtTimestamp, Listing, Position, ShardEnd, StreamOffset
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.shard_state import ShardView
 

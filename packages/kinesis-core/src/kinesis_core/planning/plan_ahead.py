@@ -18,7 +18,7 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.offsets import Offset
+from kinesis_core.model import Offset
 
 log = get_logger("kinesis_core")
 

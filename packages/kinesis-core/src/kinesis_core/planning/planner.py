@@ -9,13 +9,22 @@ from functools import partial
 
 from attrs import evolve
 
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
-from kinesis_core.model.starting_positions import OneStreamStart, StartingPosition, position_in
+from kinesis_core.model import (
+    Chain,
+    Offset,
+    OneStreamStart,
+    Position,
+    ShardRange,
+    StartingPosition,
+    StreamOffset,
+    chains,
+    position_in,
+    ranges_between,
+)
 from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.start_positions import begin, end

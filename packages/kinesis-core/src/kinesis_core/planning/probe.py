@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kinesis_core.model.cuts import After, AtTimestamp, ShardEnd
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Position
-from kinesis_core.model.records import Page, Record
+from kinesis_core.model import After, AtTimestamp, Estimate, Page, Position, Record, ShardEnd
 from kinesis_core.planning.shard_state import ShardView
 
 TIP_LAG_MS = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from kinesis_core.model.records import Record
+from kinesis_core.model import Record
 
 MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024

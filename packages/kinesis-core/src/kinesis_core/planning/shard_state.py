@@ -8,13 +8,10 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Pace, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model.cuts import After, Cut, TrimHorizon
-from kinesis_core.model.records import Page, Record, leave_out_before
+from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, leave_out_before
 from kinesis_core.planning.sampling import Sampling
 
 EMPTY_MARGIN_MS = 5000

@@ -7,14 +7,20 @@ from collections.abc import Collection
 from attrs import evolve
 
 from kinesis_core.errors import OptionError
-from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position, StreamOffset
-from kinesis_core.model.shards import ancestors
-from kinesis_core.model.starting_positions import (
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
     Checkpoint,
+    Cut,
     Latest,
     OneStreamStart,
     PerShard,
+    Position,
+    ShardEnd,
+    StreamOffset,
+    TrimHorizon,
+    ancestors,
 )
 from kinesis_core.planning.migration import locate, resume
 from kinesis_core.planning.shard_state import ShardView

@@ -6,10 +6,10 @@ import threading
 
 from attrs import define, field
 
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
-from kinesis_core.model.stream_summary import StreamSummary
+from kinesis_core.model import StreamSummary
 
 KNOWN_S = 600.0
 """The retention may be changed while a query runs; AWS takes minutes for that, too."""

@@ -8,13 +8,10 @@ from functools import partial
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Pace, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
-from kinesis_core.model.cuts import ShardEnd, TrimHorizon
-from kinesis_core.model.offsets import Position, StreamOffset
-from kinesis_core.model.shards import Listing
+from kinesis_core.model import Listing, Position, ShardEnd, StreamOffset, TrimHorizon
 from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from kinesis_core.model.cuts import After, At, Cut, TrimHorizon
-from kinesis_core.model.offsets import Position
+from kinesis_core.model import After, At, Cut, Position, TrimHorizon
 from kinesis_core.planning.shard_state import ShardView
 
 Targets = Mapping[str, Position]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.model.cuts import After, At, AtTimestamp, ShardEnd, is_before
-from kinesis_core.model.offsets import Position
+from kinesis_core.model import After, At, AtTimestamp, Position, ShardEnd, is_before
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, is_tip, look, times_back
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
 from kinesis_core.planning.shard_state import ShardView

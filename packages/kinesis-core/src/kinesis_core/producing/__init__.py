@@ -4,4 +4,8 @@ from kinesis_core.producing.producer import Producer
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.totals import Totals
 
-__all__ = ["Producer", "ProducerSettings", "Totals"]
+__all__ = [
+    "Producer",
+    "ProducerSettings",
+    "Totals",
+]

@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 
 from kinesis_core.errors import PutError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.put_records import MAX_PUT_RECORDS
+from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.failures import put_error, recreated
 from kinesis_core.producing.in_flight import Ledger
 from kinesis_core.producing.packer import Packer

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from kinesis_core.model.put_records import PutAnswer, PutResult
+from kinesis_core.model import PutAnswer, PutResult
 from kinesis_core.producing.shard_batch import Parcel
 
 

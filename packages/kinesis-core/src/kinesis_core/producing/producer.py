@@ -12,11 +12,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from kinesis_core.aws.clients import open_stream
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.stream_api import PutApi
+from kinesis_core.aws import Connection, PutApi, StreamRef, open_stream
 from kinesis_core.clock import Clock, SteadyClock
-from kinesis_core.model.put_records import MAX_PUT_RECORDS
+from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender

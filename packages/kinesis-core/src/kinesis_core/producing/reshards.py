@@ -8,9 +8,7 @@ from itertools import count
 
 from attrs import define, field
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.stream_api import PutApi
+from kinesis_core.aws import Pace, PutApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import (
     InvalidRequestError,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from attrs import define
 
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.service_errors import is_retryable
+from kinesis_core.aws import is_retryable, log_retry
 from kinesis_core.errors import ServiceError, ThrottledError
-from kinesis_core.model.put_records import PutAnswer
+from kinesis_core.model import PutAnswer
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.entry_outcome import fates
 from kinesis_core.producing.failures import THROTTLED

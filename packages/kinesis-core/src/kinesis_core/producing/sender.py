@@ -10,11 +10,11 @@ from itertools import chain
 
 from attrs import define, field
 
-from kinesis_core.aws.stream_api import PutApi
+from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.put_records import MAX_PUT_RECORDS
+from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import Outbox
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Answers, Landing

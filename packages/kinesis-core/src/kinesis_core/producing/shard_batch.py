@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from kinesis_core.aggregation import AggregateBuilder, unpack
-from kinesis_core.model.put_records import PutEntry
+from kinesis_core.model import PutEntry
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import hash_of
 

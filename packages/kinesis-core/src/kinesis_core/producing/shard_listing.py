@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from itertools import count
 
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.stream_api import PutApi
+from kinesis_core.aws import PutApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import UnavailableError
 from kinesis_core.producing.shard_map import ShardMap

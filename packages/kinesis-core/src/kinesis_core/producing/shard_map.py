@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from attrs import frozen
 
 from kinesis_core.errors import StreamNotFoundError, UnavailableError
-from kinesis_core.model.shards import Shard, first_hole
+from kinesis_core.model import Shard, first_hole
 
 MAX_HASH_KEY = 2**128 - 1
 RANDOM_KEY_CHARS = 16

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws import Pace
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, ServiceError, StreamNotFoundError
-from kinesis_core.model.put_records import PutEntry, PutResult
+from kinesis_core.model import PutEntry, PutResult
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Answers
 from kinesis_core.producing.rows import NO_KEY

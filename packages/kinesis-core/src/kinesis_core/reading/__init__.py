@@ -1,1 +1,29 @@
-"""Ranges to records: the tasks' part. It reads each range to its end, by polling or by enhanced fan-out."""
+"""
+Ranges to records: the tasks' part. Each range is read from its start to its end, several shards at once, by polling here or
+by enhanced fan-out in `reading.fan_out`; `reading.arrow` makes Arrow record batches of the pages.
+"""
+
+from kinesis_core.reading.columns import (
+    COLUMNS,
+    DEFAULT_COLUMNS,
+    Kind,
+    UserRecord,
+    find_columns,
+    user_records,
+)
+from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.settings import FanOutSettings
+
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "FanOutSettings",
+    "Kind",
+    "PolledRanges",
+    "ReadSettings",
+    "UserRecord",
+    "find_columns",
+    "read_chains",
+    "user_records",
+]

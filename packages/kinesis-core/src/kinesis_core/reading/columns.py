@@ -15,7 +15,7 @@ from attrs import frozen
 
 from kinesis_core.aggregation import UserRecords, unpack
 from kinesis_core.errors import OptionError
-from kinesis_core.model.records import Page, Record
+from kinesis_core.model import Page, Record
 
 
 class Kind(Enum):

@@ -10,8 +10,7 @@ from contextlib import closing
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.model.ranges import Chain, ShardRange
-from kinesis_core.model.records import Page
+from kinesis_core.model import Chain, Page, ShardRange
 
 PAGES_AHEAD = 2
 """Pages waiting for the consumer; each reading thread holds one more. A page has at most 10 MiB of data."""

@@ -7,14 +7,10 @@ from collections.abc import Callable, Generator
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Pace, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page
+from kinesis_core.model import Page, ShardRange, TrimHorizon
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 

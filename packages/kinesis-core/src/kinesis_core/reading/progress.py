@@ -6,10 +6,17 @@ from attrs import define, field, frozen
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.cuts import After, At, ShardEnd, is_before, is_behind
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page, Record
-from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
+from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
+    After,
+    At,
+    Page,
+    Record,
+    ShardEnd,
+    ShardRange,
+    is_before,
+    is_behind,
+)
 
 log = get_logger("kinesis_core")
 

@@ -6,13 +6,10 @@ import random
 
 from attrs import define
 
-from kinesis_core.aws.rate_limits import Pace
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.stream_api import StreamApi
+from kinesis_core.aws import Pace, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.model.cuts import At
-from kinesis_core.model.records import Page
+from kinesis_core.model import At, Page
 
 MAX_EMPTY_PAGES = 50
 """Empty pages followed from the record's own place before it counts as gone."""

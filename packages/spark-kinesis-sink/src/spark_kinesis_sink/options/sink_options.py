@@ -6,16 +6,18 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import OptionTable, Values, read_connection
-from kinesis_core.options.catalog import (
+from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
     SPARK_OPTIONS,
     STREAM_ARN,
     STREAM_NAME,
+    OptionTable,
+    Values,
+    read_connection,
 )
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink.options.writing import (

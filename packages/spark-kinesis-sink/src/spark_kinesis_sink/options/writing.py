@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Option, Scope, Unneeded
-from kinesis_core.options.clamps import clamped_duration
-from kinesis_core.options.option import awslabs, qubole
-from kinesis_core.options.parsers import boolean, duration, integer
+from kinesis_core.options import (
+    Option,
+    Scope,
+    Unneeded,
+    awslabs,
+    boolean,
+    clamped_duration,
+    duration,
+    integer,
+    qubole,
+)
 from kinesis_core.producing import ProducerSettings
 
 WRITING = "Writing"

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Option, Scope
-from kinesis_core.options.option import awslabs, databricks, qubole
-from kinesis_core.options.parsers import byte_size, bytes_read_in, duration, integer
+from kinesis_core.options import (
+    Option,
+    Scope,
+    awslabs,
+    byte_size,
+    bytes_read_in,
+    databricks,
+    duration,
+    integer,
+    qubole,
+)
 
 HOW_MUCH = "How much, how fast"
 _HOUR_S = 3600

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Option, Parser, Scope
-from kinesis_core.options.clamps import clamped_duration, clamped_integer
-from kinesis_core.options.option import awslabs, databricks
-from kinesis_core.options.parsers import boolean, duration, integer, list_of, matching, one_of, text
+from kinesis_core.options import (
+    Option,
+    Parser,
+    Scope,
+    awslabs,
+    boolean,
+    clamped_duration,
+    clamped_integer,
+    databricks,
+    duration,
+    integer,
+    list_of,
+    matching,
+    one_of,
+    text,
+)
 
 FAN_OUT = "Enhanced fan-out"
 _HOUR_S = 3600

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Option, Scope
-from kinesis_core.options.clamps import clamped_duration
-from kinesis_core.options.option import awslabs, databricks, qubole
-from kinesis_core.options.parsers import BYTES_PER_SHARD_AND_SECOND, boolean, duration, integer, number
+from kinesis_core.options import (
+    BYTES_PER_SHARD_AND_SECOND,
+    Option,
+    Scope,
+    awslabs,
+    boolean,
+    clamped_duration,
+    databricks,
+    duration,
+    integer,
+    number,
+    qubole,
+)
 from spark_kinesis_source.options.batches import HOW_MUCH
 
 _MEBIBYTE = 1024 * 1024

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import EndingPosition, Latest, Option, Scope, StartingPosition
-from kinesis_core.options.catalog import WHERE
-from kinesis_core.options.option import awslabs, databricks, qubole
-from kinesis_core.options.parsers import boolean, duration
-from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.model import EndingPosition, Latest, StartingPosition
+from kinesis_core.options import (
+    WHERE,
+    Option,
+    Scope,
+    awslabs,
+    boolean,
+    databricks,
+    duration,
+    ending_position,
+    qubole,
+    starting_position,
+)
 
 STARTING_POSITION = Option[StartingPosition](
     name="startingPosition",

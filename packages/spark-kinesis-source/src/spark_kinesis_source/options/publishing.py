@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kinesis_core.options import BadValueError, Option, Parser, Scope
-from kinesis_core.options.option import awslabs
-from kinesis_core.options.parsers import one_of, url
+from kinesis_core.options import BadValueError, Option, Parser, Scope, awslabs, one_of, url
 
 PUBLISHING = "Publishing progress"
 

@@ -7,27 +7,26 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kinesis_core.aws.connection import Connection
+from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
-from kinesis_core.model.cuts import TrimHorizon
-from kinesis_core.options import (
+from kinesis_core.model import (
     EndingPosition,
-    Option,
-    OptionTable,
     StartingPosition,
-    Values,
+    TrimHorizon,
     begins_inside_aggregates,
     position_in,
-    read_connection,
-    region_notes,
 )
-from kinesis_core.options.catalog import (
+from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
     SPARK_OPTIONS,
+    Option,
+    OptionTable,
+    Values,
+    read_connection,
+    region_notes,
 )
-from spark_kinesis_source.fan_out import FanOutOptions, list_idle
 from spark_kinesis_source.options.batches import (
     BATCH_OPTIONS,
     MAX_BYTES_PER_BATCH,
@@ -41,6 +40,7 @@ from spark_kinesis_source.options.batches import (
     SHARDS_PER_TASK,
 )
 from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS
+from spark_kinesis_source.options.fan_out_options import FanOutOptions, list_idle
 from spark_kinesis_source.options.fetching import (
     ADD_IDLE_TIME,
     DEAGGREGATE,

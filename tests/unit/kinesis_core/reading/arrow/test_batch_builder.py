@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.errors import OptionError
-from kinesis_core.model.records import Page, Record
-from kinesis_core.reading.arrow.batch_builder import BatchBuilder, to_timestamps
-from kinesis_core.reading.columns import COLUMNS
+from kinesis_core.model import Page, Record
+from kinesis_core.reading import COLUMNS
+from kinesis_core.reading.arrow import BatchBuilder
+from kinesis_core.reading.arrow.batch_builder import to_timestamps
 
 
 def seal(message: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import define, evolve, field
 
-from kinesis_core.aws.consumer_api import Consumer
+from kinesis_core.aws import Consumer
 from kinesis_core.errors import (
     AccessDeniedError,
     ResourceInUseError,
@@ -14,7 +14,7 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
+from kinesis_core.reading.fan_out import check_permission, find_consumer, remove_consumer
 from support.fake_stream import FakeClock
 from support.fake_subscriptions import Subscriptions
 from support.scripted_stream import scripted_stream

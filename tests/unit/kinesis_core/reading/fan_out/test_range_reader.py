@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from attrs import define
 
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws import Pace
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -19,14 +19,12 @@ from kinesis_core.errors import (
     ServiceError,
     UnavailableError,
 )
-from kinesis_core.model.cuts import After, At, Cut, EndCut, ShardEnd, TrimHorizon
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Record, SubscribedPage
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardRange, SubscribedPage, TrimHorizon
+from kinesis_core.model.cuts import EndCut
+from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRanges
 from kinesis_core.reading.fan_out.subscription_reader import PATIENCE, SEAT_S, FanOutReader
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
 from kinesis_core.reading.record_check import RecordCheck
-from kinesis_core.reading.settings import FanOutSettings
 from support.fake_subscriptions import (
     HEARTBEAT_S,
     LIFE_S,

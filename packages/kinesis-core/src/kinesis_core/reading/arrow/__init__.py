@@ -1,1 +1,7 @@
-"""Pages as Arrow record batches. The only folder of the core that needs pyarrow."""
+"""Pages as Arrow record batches. The only room that needs pyarrow, so nobody else imports it."""
+
+from kinesis_core.reading.arrow.batch_builder import BatchBuilder
+
+__all__ = [
+    "BatchBuilder",
+]

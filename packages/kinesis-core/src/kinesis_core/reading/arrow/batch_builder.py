@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinesis_core.aggregation import MAGIC, unpack
-from kinesis_core.model.records import Page
+from kinesis_core.model import Page
 from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
 
 ARROW_TYPES = {

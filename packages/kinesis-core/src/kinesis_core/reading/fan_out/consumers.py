@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
+from kinesis_core.aws import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import (
     AccessDeniedError,
@@ -13,7 +13,7 @@ from kinesis_core.errors import (
     StreamNotFoundError,
 )
 from kinesis_core.logs import get_logger
-from kinesis_core.model.cuts import TrimHorizon
+from kinesis_core.model import TrimHorizon
 
 log = get_logger("kinesis_core")
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Generator
 
 from attrs import field, frozen
 
-from kinesis_core.aws.consumer_api import SubscribeApi
+from kinesis_core.aws import SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_core.logs import get_logger
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page
+from kinesis_core.model import Page, ShardRange
 from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
 from kinesis_core.reading.polling import PolledRanges
 from kinesis_core.reading.progress import PATIENCE

@@ -6,13 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
-from kinesis_core.aws.subscription_clients import open_consumers, open_subscriptions
+from kinesis_core.aws import (
+    Connection,
+    Consumer,
+    ConsumerApi,
+    StreamRef,
+    SubscribeApi,
+    open_consumers,
+    open_subscriptions,
+)
 from kinesis_core.clock import Clock
 from kinesis_core.errors import OptionError
-from kinesis_core.model.ranges import Chain, ShardRange
-from kinesis_core.model.records import Page
+from kinesis_core.model import Chain, Page, ShardRange
 from kinesis_core.reading.concurrent import read_chains
 from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
 from kinesis_core.reading.fan_out.range_reader import FanOutRanges

@@ -8,13 +8,10 @@ from contextlib import closing
 
 from attrs import define, field
 
-from kinesis_core.aws.consumer_api import SubscribeApi
-from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws import SubscribeApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ResourceInUseError, ServiceError, UnavailableError
-from kinesis_core.model.cuts import At, Cut, TrimHorizon, is_before
-from kinesis_core.model.ranges import ShardRange
-from kinesis_core.model.records import Page, SubscribedPage
+from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, TrimHorizon, is_before
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings

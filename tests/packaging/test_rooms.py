@@ -1,0 +1,204 @@
+"""
+Rooms: who may import whom.
+
+A room is a folder of a package, or a file that stands beside the folders. Its door is its `__init__`: what `__all__` names
+there is for others, and the modules behind it are the room's own business.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "packages").glob("*/src"))
+OUTSIDE = [ROOT / "demo", ROOT / "docs"]
+CORE = "kinesis_core"
+BASE = {"errors", "logs", "clock"}
+"""Of the core: what every room but the lowest may use."""
+MAY_IMPORT = {
+    "errors": set[str](),
+    "clock": set[str](),
+    "logs": set[str](),
+    "for_spark": {"errors"},
+    "aggregation": set[str](),
+    "model": {"errors"},
+    "aws": {*BASE, "model"},
+    "planning": {*BASE, "model", "aws", "aggregation"},
+    "reading": {*BASE, "model", "aws", "aggregation"},
+    "producing": {*BASE, "model", "aws", "aggregation"},
+    "leases": {*BASE, "model", "aws"},
+    "options": {*BASE, "model", "aws"},
+    "stream": {*BASE, "model", "aws", "planning", "reading", "options"},
+}
+"""Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
+MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}
+"""Rooms that are values and algorithms only, with the packages that they may use beside the standard library."""
+AWS_LIBRARIES = {"boto3", "botocore", "urllib3"}
+MAY_CALL_AWS = {"kinesis_core.aws", "kinesis_credentials"}
+"""Whoever else wants something of AWS asks these. (The second makes botocore's sessions.)"""
+
+
+@frozen
+class Import:
+    """One name that *module* imports: *name* of the module *source*; or that module, and *name* is empty."""
+
+    module: str
+    source: str
+    name: str = ""
+
+
+def module_of(path: Path, root: Path) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes but those that only type checkers see."""
+    for node in ast.iter_child_nodes(tree):
+        if not (
+            isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        ):
+            yield node
+            yield from run_time_nodes(node)
+
+
+def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[Import]:
+    """Yield what *nodes* import, functions included."""
+    for node in nodes:
+        match node:
+            case ast.Import(names):
+                yield from (Import(module, alias.name) for alias in names)
+            case ast.ImportFrom(module=str(source), level=0, names=names):
+                yield from (Import(module, source, alias.name) for alias in names)
+            case ast.ImportFrom():
+                pytest.fail(f"{module} has a relative import: write the whole path")
+
+
+TREES = {
+    module_of(path, source): ast.parse(path.read_text(encoding="utf-8"))
+    for source in SOURCES
+    for path in sorted(source.rglob("*.py"))
+}
+IMPORTS = [found for module, tree in TREES.items() for found in imports_of(ast.walk(tree), module)]
+PACKAGES = {module.partition(".")[0] for module in TREES}
+DOORS = {
+    module
+    for source in SOURCES
+    for path in source.rglob("__init__.py")
+    for module in [module_of(path, source)]
+}
+
+
+def room_of(module: str) -> str:
+    """Return the innermost folder that *module* is in, or *module* itself when it stands in none but its package's."""
+    if module in DOORS:
+        return module
+    folder = module.rpartition(".")[0]
+    return folder if "." in folder else module
+
+
+def is_within(module: str, room: str) -> bool:
+    return module == room or module.startswith(f"{room}.")
+
+
+def core_room(module: str) -> str:
+    """Return the name of the core's room that *module* is in; empty for the package's own `__init__`."""
+    return module.removeprefix(CORE).lstrip(".").partition(".")[0]
+
+
+def test_every_room_of_the_core_has_a_rule() -> None:
+    """A new room says what it may import before anything is written in it."""
+    assert {core_room(module) for module in TREES if is_within(module, CORE)} - {""} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_rooms_import_what_they_may(room: str) -> None:
+    """Imports between the rooms of the core point one way."""
+    wrong = [
+        found
+        for found in IMPORTS
+        if is_within(found.module, f"{CORE}.{room}") and is_within(found.source, CORE)
+        if core_room(found.source) not in {room, *MAY_IMPORT[room]}
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("room", sorted(MAY_USE))
+def test_pure_rooms_use_nothing(room: str) -> None:
+    """What is only a value or an algorithm needs no library that does more."""
+    used = {found.source.partition(".")[0] for found in IMPORTS if is_within(found.module, f"{CORE}.{room}")}
+    assert used - set(sys.stdlib_module_names) - {CORE} <= MAY_USE[room]
+
+
+def test_one_room_calls_aws() -> None:
+    """botocore and urllib3 are imported in one room of the core, and where sessions are made."""
+    callers = {
+        next((room for room in MAY_CALL_AWS if is_within(found.module, room)), found.module)
+        for found in IMPORTS
+        if found.source.partition(".")[0] in AWS_LIBRARIES
+    }
+    assert callers == MAY_CALL_AWS
+
+
+def test_rooms_are_entered_by_their_door() -> None:
+    """Whoever is not in a room imports its `__init__`, and no module behind it; so do the demo and the docs."""
+    outside = [
+        found
+        for folder in OUTSIDE
+        for path in sorted(folder.rglob("*.py"))
+        for found in imports_of(
+            ast.walk(ast.parse(path.read_text(encoding="utf-8"))), f"{folder.name}.{module_of(path, folder)}"
+        )
+    ]
+    wrong = [
+        found
+        for found in [*IMPORTS, *outside]
+        if found.source in TREES and "." in found.source
+        if not is_within(found.module, room_of(found.source)) and found.source != room_of(found.source)
+    ]
+    assert not wrong
+
+
+def exported(module: str) -> list[str]:
+    """Return what `__all__` of *module* names."""
+    for node in TREES[module].body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                return list(ast.literal_eval(value))
+    return []
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_doors_say_what_is_for_others(door: str) -> None:
+    """A door has a docstring, imports, and a sorted `__all__` that names all of them and nothing else."""
+    names = exported(door)
+    assert ast.get_docstring(TREES[door])
+    assert names == sorted(names)
+    assert set(names) == {found.name for found in IMPORTS if found.module == door}
+
+
+def test_no_circles() -> None:
+    """No two modules import each other, nor by way of others; only types may refer to each other."""
+    graph = {
+        module: {
+            inner if (inner := f"{found.source}.{found.name}") in TREES else found.source
+            for found in imports_of(run_time_nodes(tree), module)
+            if found.source in TREES
+        }
+        for module, tree in TREES.items()
+    }
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_unit_tests_mirror_the_rooms() -> None:
+    """A folder of unit tests is named after the room that it tests."""
+    unit = ROOT / "tests" / "unit"
+    folders = {".".join(path.relative_to(unit).parent.parts) for path in unit.rglob("test_*.py")}
+    assert folders <= DOORS

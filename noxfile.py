@@ -275,10 +275,10 @@ def _require_java(session: nox.Session) -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else "java"
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        response = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
-        answer = ""
-    version = re.search(r'version "(?:1\.)?(\d+)', answer)
+        response = ""
+    version = re.search(r'version "(?:1\.)?(\d+)', response)
     if version is None:
         session.error(JAVA.format(found=f"JAVA_HOME={home} has none" if home else "there is none here"))
     if int(version[1]) < 17:

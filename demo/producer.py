@@ -88,20 +88,20 @@ class Producer(threading.Thread):
         """Put *entries*, and those again that Kinesis refused for now."""
         while entries:
             records = [entry.request() for entry in entries]
-            answers = self._client.put_records(StreamName=self._stream, Records=records)["Records"]
+            responses = self._client.put_records(StreamName=self._stream, Records=records)["Records"]
             refused = []
-            for entry, answer in zip(entries, answers, strict=True):
-                if "SequenceNumber" in answer:
-                    self._note(entry.sightings, answer)
+            for entry, response in zip(entries, responses, strict=True):
+                if "SequenceNumber" in response:
+                    self._note(entry.sightings, response)
                 else:
                     refused.append(entry)
             entries = refused
             if entries:
                 self._finished.wait(TICK_S)
 
-    def _note(self, sightings: list[Sighting], answer: dict[str, str]) -> None:
-        self._ledger.add_put(sightings, answer["SequenceNumber"])
-        self.by_shard[answer["ShardId"]] += len(sightings)
+    def _note(self, sightings: list[Sighting], response: dict[str, str]) -> None:
+        self._ledger.add_put(sightings, response["SequenceNumber"])
+        self.by_shard[response["ShardId"]] += len(sightings)
         if len(sightings) > 1:
             self.aggregated += len(sightings)
         else:

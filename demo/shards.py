@@ -35,8 +35,8 @@ class Shards:
 
     def show(self) -> list[ShownShard]:
         """Return all shards, oldest first."""
-        answer = self._client.list_shards(StreamName=self._stream)
-        return sorted((_shown(facts) for facts in answer["Shards"]), key=lambda shard: shard.shard_id)
+        response = self._client.list_shards(StreamName=self._stream)
+        return sorted((_shown(facts) for facts in response["Shards"]), key=lambda shard: shard.shard_id)
 
     def split_widest(self) -> None:
         """Split the open shard that takes the most hash keys into halves."""

@@ -43,7 +43,7 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     lines += render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
     for half, table in tables.items():
         lines += ["", f"## Accepted by the {half}, and not needed", "", "One line in the log says why:", ""]
-        lines += render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.unneeded))
+        lines += render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.ignored_options))
     return "\n".join(lines) + "\n"
 
 

@@ -36,7 +36,7 @@ from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, PutEntry
 from kinesis_core.reading.arrow import BatchBuilder
@@ -88,7 +88,7 @@ def run() -> list[Row]:
 def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: float | None) -> Row:
     body = page_body(random_payloads(records, size_bytes))
     builder = BatchBuilder(SCHEMA.names)
-    with _answering(body, certificate, key) as port:
+    with _responding(body, certificate, key) as port:
         api = _stream_api(_client(port, certificate))
         boto = _client(port, certificate)
 
@@ -96,8 +96,8 @@ def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: f
             return builder.build(api.get_records("iterator", MAX_RECORDS), STREAM, SHARD)
 
         def theirs() -> pa.RecordBatch:
-            answer = boto.get_records(ShardIterator="iterator", Limit=MAX_RECORDS)
-            return user_batch(answer["Records"])
+            response = boto.get_records(ShardIterator="iterator", Limit=MAX_RECORDS)
+            return user_batch(response["Records"])
 
         if not ours().equals(theirs()):
             raise AssertionError("both must build the same batch")
@@ -108,8 +108,8 @@ def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: f
 
 
 def _small_call(action: str, certificate: Path, key: Path) -> Row:
-    answer, our_call, their_call = SMALL[action]
-    with _answering(json.dumps(answer).encode(), certificate, key) as port:
+    response, our_call, their_call = SMALL[action]
+    with _responding(json.dumps(response).encode(), certificate, key) as port:
         api, boto = _stream_api(_client(port, certificate)), _client(port, certificate)
         measured = measure(lambda: our_call(api), lambda: their_call(boto), REPEAT)
     return measured.row("small call over HTTPS", action, 1, "calls per CPU second", target=4)
@@ -127,13 +127,13 @@ def _client(port: int, certificate: Path) -> Any:
 
 
 def _stream_api(client: Any) -> BotoStreamApi:
-    hand_bodies_through(client)
-    calls = DirectCalls(client, Credentials("invented", "invented"))
+    install_raw_bodies(client)
+    calls = FastPath(client, Credentials("invented", "invented"))
     return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0), calls)
 
 
 @contextmanager
-def _answering(body: bytes, certificate: Path, key: Path) -> Iterator[int]:
+def _responding(body: bytes, certificate: Path, key: Path) -> Iterator[int]:
     """Answer every request on the port yielded with *body*, from a process of its own: its time does not count."""
     context = multiprocessing.get_context("spawn")
     ours, its = context.Pipe()
@@ -161,10 +161,10 @@ def _serve(parent: Connection, body: bytes, certificate: str, key: str) -> None:
                 socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
             )  # or the client waits for its end
             wrapped = tls.wrap_socket(connection, server_side=True)
-            threading.Thread(target=_answer, args=(wrapped, head.encode() + body), daemon=True).start()
+            threading.Thread(target=_response, args=(wrapped, head.encode() + body), daemon=True).start()
 
 
-def _answer(connection: ssl.SSLSocket, answer: bytes) -> None:
+def _response(connection: ssl.SSLSocket, response: bytes) -> None:
     """Answer the requests of one connection until the client closes it."""
     with connection, connection.makefile("rb") as requests:
         while requests.readline():
@@ -174,7 +174,7 @@ def _answer(connection: ssl.SSLSocket, answer: bytes) -> None:
                 if name == b"content-length":
                     length = int(value)
             requests.read(length)
-            connection.sendall(answer)
+            connection.sendall(response)
 
 
 if __name__ == "__main__":

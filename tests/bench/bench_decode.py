@@ -101,8 +101,8 @@ def page_body(payloads: Iterable[bytes]) -> bytes:
         }
         for index, payload in enumerate(payloads)
     ]
-    answer = {"Records": records, "NextShardIterator": "A" * 220, "MillisBehindLatest": 0}
-    return json.dumps(answer, separators=(",", ":")).encode()
+    response = {"Records": records, "NextShardIterator": "A" * 220, "MillisBehindLatest": 0}
+    return json.dumps(response, separators=(",", ":")).encode()
 
 
 def random_payloads(count: int, size_bytes: int) -> list[bytes]:
@@ -130,10 +130,10 @@ def _botocore_parser() -> Callable[[bytes], dict[str, Any]]:
     parser = session.get_component("response_parser_factory").create_parser("json")
 
     def parse(body: bytes) -> dict[str, Any]:
-        answer: dict[str, Any] = parser.parse(
+        response: dict[str, Any] = parser.parse(
             {"headers": {}, "status_code": 200, "body": body}, operation.output_shape
         )
-        return answer
+        return response
 
     return parse
 

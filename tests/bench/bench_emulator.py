@@ -38,10 +38,10 @@ class _Client:
     def call(self, action: str, body: bytes) -> bytes:
         headers = {"X-Amz-Target": f"Kinesis_20131202.{action}", "Content-Type": "application/x-amz-json-1.1"}
         self._connection.request("POST", "/", body, headers)
-        answer = self._connection.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(f"{action}: {answer.status} {text[:200]!r}")
+        response = self._connection.getresponse()
+        text = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{action}: {response.status} {text[:200]!r}")
         return text
 
 
@@ -52,11 +52,11 @@ def _records(count: int, size: int) -> bytes:
 
 
 def _puts_a_second(client: _Client) -> float:
-    body, put, begun = _records(500, 100), 0, time.perf_counter()
-    while time.perf_counter() - begun < PUTS_S:
+    body, put, started = _records(500, 100), 0, time.perf_counter()
+    while time.perf_counter() - started < PUTS_S:
         client.call("PutRecords", body)
         put += 500
-    return put / (time.perf_counter() - begun)
+    return put / (time.perf_counter() - started)
 
 
 def _megabytes_a_second(client: _Client) -> float:
@@ -66,10 +66,10 @@ def _megabytes_a_second(client: _Client) -> float:
     iterator = _latest_page_iterator(client)
     request = json.dumps({"ShardIterator": iterator, "Limit": 10_000}).encode()
     records = len(json.loads(client.call("GetRecords", request))["Records"])
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(READS):
         client.call("GetRecords", request)
-    return READS * records * 1024 / 1e6 / (time.perf_counter() - begun)
+    return READS * records * 1024 / 1e6 / (time.perf_counter() - started)
 
 
 def _latest_page_iterator(client: _Client) -> str:

@@ -34,7 +34,7 @@ from tests.bench.harness import Row, measure, show
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.event_stream import read_frames
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.clock import SystemClock
@@ -80,8 +80,8 @@ def _decoding(records: int, size_bytes: int) -> Row:
 def _against_polling(records: int, size_bytes: int) -> Row:
     body = page_body(random_payloads(records, size_bytes))
     subscribed, builder, client = _subscribed(body), BatchBuilder(SCHEMA.names), _client(_pieces(body))
-    hand_bodies_through(client)
-    calls = DirectCalls(client, Credentials("invented", "invented"))
+    install_raw_bodies(client)
+    calls = FastPath(client, Credentials("invented", "invented"))
     api = BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0), calls)
 
     def polled() -> list[pa.RecordBatch]:
@@ -93,13 +93,13 @@ def _against_polling(records: int, size_bytes: int) -> Row:
 
 def _against_boto3(records: int, size_bytes: int, target: float | None) -> Row:
     body = page_body(random_payloads(records, size_bytes))
-    boto = _client(_answer(body))
+    boto = _client(_response(body))
 
     def theirs() -> list[pa.RecordBatch]:
-        answer = boto.subscribe_to_shard(
+        response = boto.subscribe_to_shard(
             ConsumerARN=CONSUMER, ShardId=SHARD, StartingPosition={"Type": "TRIM_HORIZON"}
         )
-        with closing(answer["EventStream"]) as events:
+        with closing(response["EventStream"]) as events:
             return [user_batch(event["SubscribeToShardEvent"]["Records"]) for event in events]
 
     return _row(records, size_bytes, "against boto3", _subscribed(body), theirs, target)
@@ -107,7 +107,7 @@ def _against_boto3(records: int, size_bytes: int, target: float | None) -> Row:
 
 def _subscribed(body: bytes) -> Read:
     """Return a function that makes a subscription, and reads all of its events."""
-    client, builder = _client(_answer(body)), BatchBuilder(SCHEMA.names)
+    client, builder = _client(_response(body)), BatchBuilder(SCHEMA.names)
     take_connection(client)
     rng = random.Random(0)
     api = BotoSubscribeApi(client, STREAM, None, RetryPolicy(), SystemClock(), rng, CONSUMER)
@@ -134,7 +134,7 @@ def _event(body: bytes) -> bytes:
     return json.dumps(page, separators=(",", ":")).encode()
 
 
-def _answer(body: bytes) -> list[bytes]:
+def _response(body: bytes) -> list[bytes]:
     """Return what a subscription sends, with the records of a page in each event."""
     events = event_frame("SubscribeToShardEvent", _event(body)) * EVENTS
     return [event_frame("initial-response", b"{}"), *_pieces(events)]
@@ -163,10 +163,10 @@ def _client(pieces: list[bytes]) -> Any:
         "kinesis", region_name="us-east-1", aws_access_key_id="invented", aws_secret_access_key="invented"
     )
 
-    def answer(**_: Any) -> AWSResponse:
+    def response(**_: Any) -> AWSResponse:
         return AWSResponse("https://127.0.0.1", 200, HTTPHeaders(), _Connection(pieces))
 
-    client.meta.events.register("before-send.kinesis", answer)
+    client.meta.events.register("before-send.kinesis", response)
     return client
 
 

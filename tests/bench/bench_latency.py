@@ -167,9 +167,9 @@ class _Bench:
         return probe.send_one()
 
     def _idle_calls_a_second(self) -> float:
-        before, begun_s = self._emulator.calls.count("GetRecords"), time.monotonic()
+        before, started_s = self._emulator.calls.count("GetRecords"), time.monotonic()
         time.sleep(IDLE_S)
-        return (self._emulator.calls.count("GetRecords") - before) / (time.monotonic() - begun_s)
+        return (self._emulator.calls.count("GetRecords") - before) / (time.monotonic() - started_s)
 
 
 def _steady_ms(probe: Probe) -> list[float]:

@@ -18,12 +18,12 @@ from attrs import define, frozen
 from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 
-from kinesis_core.aws import Connection, StreamRef, open_stream
+from kinesis_core.aws import Connection, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 GROUP = "Planning"
 SHARDS = (1, 10, 100, 1000, 10_000)
@@ -121,9 +121,9 @@ def _waited(certificates: tuple[Path, Path]) -> Row:
         plans, waited_s = PlanAhead(query.planner, SystemClock()), []
         with closing(plans):
             for _ in range(WARM_UP + 1 + PLANS):
-                begun_s = time.monotonic()
+                started_s = time.monotonic()
                 query.start = plans.next_offset(query.start)
-                waited_s.append(time.monotonic() - begun_s)
+                waited_s.append(time.monotonic() - started_s)
                 time.sleep(BATCH_S)
     ours_s, planning_s = statistics.median(waited_s[-PLANS:]), query.planner.planning_s
     case = f"{MANY:,} busy shards, batches of {BATCH_S:g} s: waited for"
@@ -136,7 +136,7 @@ def _waited(certificates: tuple[Path, Path]) -> Row:
 class Query:
     """Plans batch after batch of a stream in another process."""
 
-    kinesis: PreparedKinesis
+    kinesis: CannedKinesis
     planner: Planner
     shards: int
     start: Offset
@@ -144,28 +144,28 @@ class Query:
     def batch(self) -> tuple[float, float, float, float]:
         """Plan a batch, and wait until the next one is due; return what it took as `Cost` has it."""
         before = self.kinesis.calls().get("GetRecords", 0)
-        begun_s, cpu_s = time.monotonic(), time.process_time()
+        started_s, cpu_s = time.monotonic(), time.process_time()
         self.start = self.planner.next_offset(self.start)
         time_s, cpu_s = self.planner.planning_s, time.process_time() - cpu_s
         calls = (self.kinesis.calls()["GetRecords"] - before) / self.shards
-        time.sleep(max(0.0, PERIOD_S - (time.monotonic() - begun_s)))
-        return calls, calls / (time.monotonic() - begun_s), cpu_s, time_s
+        time.sleep(max(0.0, PERIOD_S - (time.monotonic() - started_s)))
+        return calls, calls / (time.monotonic() - started_s), cpu_s, time_s
 
 
 @contextmanager
 def _planner(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Iterator[Query]:
     pages = max(1, int(LASTS_S * records_per_s / 1000))
-    stream = PreparedStream(
+    stream = CannedStream(
         shards=shards, pages=pages, records=1000, record_bytes=100, records_per_s=records_per_s
     )
     environ["AWS_CA_BUNDLE"] = str(certificates[0])
-    with PreparedKinesis(stream, latency_s=LATENCY_S, tls=certificates) as kinesis:
+    with CannedKinesis(stream, latency_s=LATENCY_S, tls=certificates) as kinesis:
         ref = StreamRef(stream.name)
         keys = StaticKeys("invented", "invented")
         connection = Connection((ref,), stream.region, kinesis.endpoint_url, keys)
         settings = PlanSettings(Limits(max_records=100_000))
         with closing(
-            Planner({stream.name: open_stream(connection, ref)}, settings, threads=THREADS)
+            Planner({stream.name: stream_client(connection, ref)}, settings, threads=THREADS)
         ) as planner:
             yield Query(kinesis, planner, shards, planner.initial_offset(TrimHorizon()))
     del environ["AWS_CA_BUNDLE"]

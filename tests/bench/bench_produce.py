@@ -30,7 +30,7 @@ from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aws.wire import encode_put
-from kinesis_core.model import PutAnswer, PutEntry, PutResult, Shard, StreamSummary
+from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_credentials import StaticKeys
 
@@ -47,7 +47,7 @@ AGGREGATES_A_REQUEST = 200
 
 def run() -> list[Row]:
     """Return one row per way of writing and size of record."""
-    with one_core(), tempfile.TemporaryDirectory() as folder, _answering(Path(folder)) as server:
+    with one_core(), tempfile.TemporaryDirectory() as folder, _responding(Path(folder)) as server:
         return [
             _encode(100, KEYS, target=4),
             _encode(1_000, KEYS, target=4),
@@ -173,9 +173,9 @@ class EncodingApi:
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the door's
         return _shards()
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
         encode_put(entries, STREAM, None)
-        return PutAnswer(
+        return PutResponse(
             0, [PutResult(self.shards.shard_of(int(entry.explicit_hash_key or 0))) for entry in entries]
         )
 
@@ -206,7 +206,7 @@ class Server:
 
 
 @contextmanager
-def _answering(folder: Path) -> Iterator[Server]:
+def _responding(folder: Path) -> Iterator[Server]:
     """Answer requests from a process of its own: its time does not count."""
     certificate, key = make_certificate(folder)
     context = multiprocessing.get_context("spawn")
@@ -240,11 +240,11 @@ def _serve_connection(connection: ssl.SSLSocket) -> None:
         while requests.readline():
             headers = dict(iter(lambda: _header(requests.readline()), (b"", b"")))
             body = requests.read(int(headers[b"content-length"]))
-            answer = _answer(headers[b"x-amz-target"].rpartition(b".")[2], body)
+            response = _response(headers[b"x-amz-target"].rpartition(b".")[2], body)
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.1\r\nContent-Length: %d\r\n\r\n"
-                % len(answer)
-                + answer
+                % len(response)
+                + response
             )
 
 
@@ -253,14 +253,14 @@ def _header(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip()
 
 
-def _answer(action: bytes, body: bytes) -> bytes:
+def _response(action: bytes, body: bytes) -> bytes:
     if action == b"PutRecords":
-        return _put_answer(body.count(b'"PartitionKey"'))
+        return _put_response(body.count(b'"PartitionKey"'))
     return _DESCRIPTIONS[action]
 
 
 @lru_cache
-def _put_answer(records: int) -> bytes:
+def _put_response(records: int) -> bytes:
     results = [
         {
             "SequenceNumber": str(

@@ -23,7 +23,7 @@ from tests.support.certificates import make_certificate
 from tests.support.ready_source import ReadySource
 from tests.support.spark_harness import start_session
 
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 TURNS = 5
 WARM_UP = 1
@@ -49,22 +49,22 @@ class Case:
     """What is read, and how much cheaper it must be than by hand."""
 
     name: str
-    stream: PreparedStream
+    stream: CannedStream
     target: float | None
 
 
 CASES = (
-    Case("100 B", PreparedStream(shards=SHARDS, pages=10, records=10_000, record_bytes=100), 12),
-    Case("1 KB", PreparedStream(shards=SHARDS, pages=20, records=1000, record_bytes=1000), 4),
-    Case("10 KB", PreparedStream(shards=SHARDS, pages=3, records=1000, record_bytes=10_000), 2),
+    Case("100 B", CannedStream(shards=SHARDS, pages=10, records=10_000, record_bytes=100), 12),
+    Case("1 KB", CannedStream(shards=SHARDS, pages=20, records=1000, record_bytes=1000), 4),
+    Case("10 KB", CannedStream(shards=SHARDS, pages=3, records=1000, record_bytes=10_000), 2),
     Case(
         "100 B, aggregated",
-        PreparedStream(shards=SHARDS, pages=10, records=20, record_bytes=100, user_records=500),
+        CannedStream(shards=SHARDS, pages=10, records=20, record_bytes=100, user_records=500),
         3.5,
     ),
     Case(
         "1 KB, aggregated",
-        PreparedStream(shards=SHARDS, pages=20, records=20, record_bytes=1000, user_records=50),
+        CannedStream(shards=SHARDS, pages=20, records=20, record_bytes=1000, user_records=50),
         None,
     ),
 )
@@ -114,7 +114,7 @@ def run() -> list[Finding]:
 
 
 def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> Measured:
-    with PreparedKinesis(case.stream, tls=tls) as kinesis:
+    with CannedKinesis(case.stream, tls=tls) as kinesis:
         contenders = _Contenders(spark, case.stream, kinesis, tls[0])
         contenders.check()
         turns = [contenders.turn() for _ in range(WARM_UP + TURNS)][WARM_UP:]
@@ -126,8 +126,8 @@ class _Contenders:
     """All that read one stream; a turn has each of them once."""
 
     spark: SparkSession
-    stream: PreparedStream
-    kinesis: PreparedKinesis
+    stream: CannedStream
+    kinesis: CannedKinesis
     certificate: Path
 
     def check(self) -> None:

@@ -24,13 +24,13 @@ from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.certificates import make_certificate
 
-from kinesis_core.aws import Connection, StreamRef, open_stream
+from kinesis_core.aws import Connection, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, At, ShardRange
-from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 from kinesis_emulator.canned.shard_log import number_at
 
 LATENCY_S = 0.02
@@ -72,13 +72,13 @@ class Task:
         connection = Connection((stream,), REGION, self.endpoint_url, KEYS)
         # Kinesis' rates would only make it wait.
         settings = ReadSettings(PAGE_RECORDS, min_fetch_period_s=0, max_fetch_rate_bytes=1e12)
-        ranges = PolledRanges(lambda _: open_stream(connection, stream), settings, random.Random(0))
+        ranges = PollingRangeReader(lambda _: stream_client(connection, stream), settings, random.Random(0))
         builder = BatchBuilder(SCHEMA.names)
         first, last = At(number_at(0)), After(number_at(self.pages * PAGE_RECORDS - 1))
-        chains = [(ShardRange(STREAM, _shard(index), first, last),) for index in range(self.shards)]
+        groups = [(ShardRange(STREAM, _shard(index), first, last),) for index in range(self.shards)]
         rows = [
             builder.build(page, STREAM, read.shard_id).num_rows
-            for read, page in read_chains(chains, ranges, threads, SystemClock())
+            for read, page in read_concurrently(groups, ranges, threads, SystemClock())
         ]
         self._check(rows)
 
@@ -89,9 +89,9 @@ class Task:
             where = {"StreamName": STREAM, "ShardId": _shard(index), "ShardIteratorType": "TRIM_HORIZON"}
             iterator, rows = boto.get_shard_iterator(**where)["ShardIterator"], []
             for _ in range(self.pages):
-                answer = boto.get_records(ShardIterator=iterator, Limit=PAGE_RECORDS)
-                rows.append(user_batch(answer["Records"]).num_rows)
-                iterator = answer["NextShardIterator"]
+                response = boto.get_records(ShardIterator=iterator, Limit=PAGE_RECORDS)
+                rows.append(user_batch(response["Records"]).num_rows)
+                iterator = response["NextShardIterator"]
             return rows
 
         with ThreadPoolExecutor(threads) as pool:
@@ -114,14 +114,14 @@ def _shard(index: int) -> str:
 
 def run() -> list[Finding]:
     """Return what is read of so many shards with the threads that a task has, and how that depends on them."""
-    stream = PreparedStream(
+    stream = CannedStream(
         shards=max(SHARDS), pages=PAGES, records=PAGE_RECORDS, record_bytes=RECORD_BYTES, name=STREAM
     )
     with tempfile.TemporaryDirectory() as folder:
         tls = make_certificate(Path(folder))
         os.environ["AWS_CA_BUNDLE"] = str(tls[0])
         try:
-            with PreparedKinesis(stream, latency_s=LATENCY_S, tls=tls) as kinesis:
+            with CannedKinesis(stream, latency_s=LATENCY_S, tls=tls) as kinesis:
                 boto = _boto(kinesis.endpoint_url)
                 rows = [_against_boto3(Task.of(kinesis.endpoint_url, shards), boto) for shards in SHARDS]
                 return [*rows, _against_what_is_asked(rows), _plot(kinesis.endpoint_url), Note(WHY_THREADS)]

@@ -46,7 +46,7 @@ into joining their pieces, the checks of rows, and lists of Arrow's columns. The
 record, and has no call of Python in it: `map` over the same lookups was no faster.
 """
 SLOW_ROWS, SLOW_BYTES = 1_000_000, 1000
-SLOW_ANSWER_S = 0.1
+SLOW_RESPONSE_S = 0.1
 MEMORY_MB = 200
 _OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test", "streamName": "orders"}
 
@@ -137,7 +137,7 @@ def _take_slowly(request: Request) -> Fault | None:
     """Answer PutRecords late, and forget the records: a stream's worth of memory is not what is measured."""
     if request.action != "PutRecords":
         return None
-    time.sleep(SLOW_ANSWER_S)
+    time.sleep(SLOW_RESPONSE_S)
     result = '{"ShardId":"shardId-000000000000","SequenceNumber":"1"}'
     results = ",".join([result] * len(request.params["Records"]))
     return Fault(status=200, body=f'{{"FailedRecordCount":0,"Records":[{results}]}}'.encode())

@@ -14,7 +14,7 @@ import sys
 
 from tests.bench.harness import Finding, Row, show
 
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 GROUP = "Start-up"
 TURNS = 9
@@ -71,7 +71,7 @@ def _importing(package: str, first: str) -> Row:
 
 
 def _first_task() -> Row:
-    with PreparedKinesis(PreparedStream(records=1)) as kinesis:
+    with CannedKinesis(CannedStream(records=1)) as kinesis:
         where = f"URL = {kinesis.endpoint_url!r}\n"
         ours, theirs, ratio = _compare(
             f"{WORKER}\n{where}", f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1"

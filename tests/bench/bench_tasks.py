@@ -71,9 +71,9 @@ def _time(load: Load, config: dict[str, str]) -> float:
 def _run_tasks(frame: DataFrame) -> float:
     """Return the seconds that the tasks take; the plan, which calls Kinesis, is made once and kept by the frame."""
     tasks = frame._jdf.queryExecution().toRdd()
-    begun_s = time.monotonic()
+    started_s = time.monotonic()
     assert tasks.count() == TASKS
-    return time.monotonic() - begun_s
+    return time.monotonic() - started_s
 
 
 if __name__ == "__main__":

@@ -73,9 +73,9 @@ class Probe:
         """Return where the time of a record went that was alone in its batch."""
         wait(lambda: self._progress(arrival.batch_id))  # Spark reports it when all is written down
         found = self._progress(arrival.batch_id)[0]
-        begun_s = datetime.fromisoformat(found.timestamp.replace("Z", "+00:00")).timestamp()
+        started_s = datetime.fromisoformat(found.timestamp.replace("Z", "+00:00")).timestamp()
         spent = found.durationMs
-        planned = (begun_s - arrival.put_s) * 1000 + spent.get("latestOffset", 0)
+        planned = (started_s - arrival.put_s) * 1000 + spent.get("latestOffset", 0)
         kept = sum(spent.get(name, 0) for name in ("walCommit", "queryPlanning", "getBatch"))
         return {
             "until planned": planned,

@@ -22,7 +22,7 @@ class _Record(msgspec.Struct, gc=False):
     PartitionKey: str
 
 
-class _Answer(msgspec.Struct):
+class _Response(msgspec.Struct):
     Records: list[_Record]
     NextShardIterator: str
     MillisBehindLatest: int
@@ -35,14 +35,14 @@ class RawReader:
         trust = ssl.create_default_context(cafile=certificate)
         self._socket = trust.wrap_socket(socket.create_connection((HOST, port)), server_hostname=HOST)
         self._room = memoryview(bytearray(_LARGEST))
-        self._decoder = msgspec.json.Decoder(_Answer)
+        self._decoder = msgspec.json.Decoder(_Response)
 
     def read_shards(self, count: int) -> float:
         """Return the CPU seconds of reading so many shards to their tips."""
-        begun_s = time.process_time()
+        started_s = time.process_time()
         for index in range(count):
             self._read_shard(f"shardId-{index:012}")
-        return time.process_time() - begun_s
+        return time.process_time() - started_s
 
     def _read_shard(self, shard_id: str) -> None:
         start = {"StreamName": "orders", "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
@@ -51,7 +51,7 @@ class RawReader:
             page = self.decode(self.call("GetRecords", {"ShardIterator": iterator}))
             iterator, behind_ms = page.NextShardIterator, page.MillisBehindLatest
 
-    def decode(self, body: bytes | memoryview) -> _Answer:
+    def decode(self, body: bytes | memoryview) -> _Response:
         return self._decoder.decode(body)
 
     def call(self, action: str, request: dict[str, str]) -> memoryview:

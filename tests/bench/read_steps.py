@@ -12,15 +12,15 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.bench.raw_reader import RawReader
 
-from kinesis_core.aws import open_stream
+from kinesis_core.aws import stream_client
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import BODY
 from kinesis_core.aws.wire import decode_page
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, At, ShardRange, TrimHorizon
-from kinesis_core.reading import DEFAULT_COLUMNS, PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading import DEFAULT_COLUMNS, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.arrow import BatchBuilder
-from kinesis_emulator.canned import PreparedStream
+from kinesis_emulator.canned import CannedStream
 from spark_kinesis_source.options import SourceOptions
 
 MAX_RECORDS = 10_000
@@ -37,14 +37,14 @@ SETTINGS = ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e12)
 """Kinesis' rates would only make it wait."""
 
 
-def measure_steps(options: Mapping[str, str], certificate: Path, stream: PreparedStream) -> list[float]:
+def measure_steps(options: Mapping[str, str], certificate: Path, stream: CannedStream) -> list[float]:
     """
     Return microseconds of CPU per (user) record of each of `STEPS`.
 
     Each step takes all pages of a shard in turn, which are more than the processor's caches hold, as in a task.
     """
     connection = SourceOptions.parse(options).connection
-    api = open_stream(connection, connection.streams[0])
+    api = stream_client(connection, connection.streams[0])
     builder = BatchBuilder([column.name for column in DEFAULT_COLUMNS])
     iterators = [*_iterators(api)]
     requests = [msgspec.json.encode({"ShardIterator": iterator}) for iterator in iterators]
@@ -57,11 +57,11 @@ def measure_steps(options: Mapping[str, str], certificate: Path, stream: Prepare
     pages = [decode_page(body) for body in bodies]
     first, last = At(pages[0].records[0].number), After(pages[-1].records[-1].number)
     shards = [f"shardId-{index:012}" for index in range(stream.shards)]
-    chains = [(ShardRange(stream.name, shard, first, last),) for shard in shards]
+    groups = [(ShardRange(stream.name, shard, first, last),) for shard in shards]
 
     def read() -> None:
-        polled = PolledRanges(lambda _: api, SETTINGS, random.Random(0))
-        for shard_range, page in read_chains(chains, polled, SETTINGS.threads, SystemClock()):
+        polling = PollingRangeReader(lambda _: api, SETTINGS, random.Random(0))
+        for shard_range, page in read_concurrently(groups, polling, SETTINGS.threads, SystemClock()):
             builder.build(page, stream.name, shard_range.shard_id)
 
     with RawReader(urlsplit(options["endpointUrl"]).port or 443, certificate) as raw:
@@ -101,6 +101,6 @@ def steps_table(measured: dict[str, list[float]]) -> str:
 
 def _spent_s(work: Callable[[], object]) -> float:
     """Return the CPU seconds of *work*."""
-    begun_s = time.process_time()
+    started_s = time.process_time()
     work()
-    return time.process_time() - begun_s
+    return time.process_time() - started_s

@@ -65,12 +65,12 @@ def _turn(
     probe.start("0 seconds")
     probe.send_many(round(WARM_UP_S / PERIOD_S), PERIOD_S)
     arrivals: list[Arrival] = []
-    begun_s, sending_s = time.monotonic(), time.thread_time()
+    started_s, sending_s = time.monotonic(), time.thread_time()
     spent_s = cpu_s(
         lambda: arrivals.extend(probe.send_many(round(MEASURED_S / PERIOD_S), PERIOD_S)), [emulator.pid]
     )
     # The thread that sends is not part of the query.
-    turn = _Turn(spent_s - (time.thread_time() - sending_s), time.monotonic() - begun_s, arrivals)
+    turn = _Turn(spent_s - (time.thread_time() - sending_s), time.monotonic() - started_s, arrivals)
     probe.stop()
     return turn
 

@@ -80,20 +80,20 @@ class StreamOf:
 
     def put(self, data: bytes | str, hash_key: int = 0) -> dict[str, Any]:
         """Put a record by explicit hash key; returns PutRecord's answer."""
-        answer: dict[str, Any] = self.client.put_record(
+        response: dict[str, Any] = self.client.put_record(
             StreamName=self.name, Data=data, PartitionKey="key", ExplicitHashKey=str(hash_key)
         )
-        return answer
+        return response
 
     def shards(self, **params: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.client.list_shards(StreamName=self.name, **params)["Shards"]
         return sorted(found, key=lambda shard: str(shard["ShardId"]))
 
     def iterator(self, shard: int = 0, kind: str = "TRIM_HORIZON", **params: Any) -> str:
-        answer = self.client.get_shard_iterator(
+        response = self.client.get_shard_iterator(
             StreamName=self.name, ShardId=f"shardId-{shard:012d}", ShardIteratorType=kind, **params
         )
-        return str(answer["ShardIterator"])
+        return str(response["ShardIterator"])
 
     def read(self, shard: int = 0, kind: str = "TRIM_HORIZON", **params: Any) -> list[dict[str, Any]]:
         """Return the records from a start to the tip, or to the end of the shard."""

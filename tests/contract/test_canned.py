@@ -6,14 +6,14 @@ import pytest
 
 from kinesis_core import Stream
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 
 @pytest.mark.parametrize("user_records", [0, 20])
 def test_a_stream_is_read_to_its_tip_and_then_has_nothing_more(user_records: int) -> None:
     """Plan and reader find every record of every shard once, and the next plan finds the end."""
-    prepared = PreparedStream(shards=3, pages=4, records=250, record_bytes=60, user_records=user_records)
-    with PreparedKinesis(prepared) as kinesis:
+    prepared = CannedStream(shards=3, pages=4, records=250, record_bytes=60, user_records=user_records)
+    with CannedKinesis(prepared) as kinesis:
         stream = Stream.open(
             prepared.name,
             region=prepared.region,

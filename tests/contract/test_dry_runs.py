@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, open_dry_runs
-from kinesis_core.aws.dry_run_client import BotoDryRuns
+from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
+from kinesis_core.aws.boto_dry_runs import BotoDryRuns
 from kinesis_core.errors import DryRunSucceededError, ServiceError
 from kinesis_credentials import StaticKeys
 
@@ -16,7 +16,7 @@ from kinesis_credentials import StaticKeys
 def api(endpoint_url: str, stream: Any) -> BotoDryRuns:
     ref = StreamRef(stream.name)
     connection = Connection((ref,), "us-east-1", endpoint_url, StaticKeys("key", "secret"))
-    api = open_dry_runs(connection, ref)
+    api = dry_run_client(connection, ref)
     assert api is not None
     return api
 

@@ -18,9 +18,9 @@ import pytest
 from kinesis_core import After, At, TrimHorizon
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import ShardRange
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import find_consumer
-from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
+from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from support.fan_out_core import SHARD, Doors, connect
 
 pytestmark = pytest.mark.deviates("moto", "has no SubscribeToShard")
@@ -40,9 +40,13 @@ def consumer(doors: Doors) -> str:
 
 
 def read(doors: Doors, consumer: str, shard_range: ShardRange) -> list[Any]:
-    settings, rng, clock = FanOutSettings(falls_back=False, retries=1), random.Random(0), SystemClock()
-    check = PolledRanges(lambda _: doors.reading(), ReadSettings(), rng).check(shard_range, clock)
-    reader = FanOutReader(doors.subscribing(consumer), shard_range, settings, True, clock, rng, check)
+    settings, rng, clock = (
+        FanOutSettings(fallback_to_polling=False, retries=1),
+        random.Random(0),
+        SystemClock(),
+    )
+    check = PollingRangeReader(lambda _: doors.reading(), ReadSettings(), rng).check(shard_range, clock)
+    reader = SubscriptionReader(doors.subscribing(consumer), shard_range, settings, True, clock, rng, check)
     return [record for page in reader.pages() for record in page.records]
 
 
@@ -64,7 +68,7 @@ def test_what_comes_later_comes(doors: Doors, consumer: str, stream: Any) -> Non
         stream.put(b"behind")
         later = next(page for page in events if page.records)
     assert [record.data for record in later.records] == [b"behind"]
-    assert later.continues_behind == later.records[-1].number
+    assert later.continues_after == later.records[-1].number
 
 
 def test_data_is_left_out_where_nobody_wants_it(doors: Doors, consumer: str, stream: Any) -> None:

@@ -35,7 +35,7 @@ def emulator() -> Iterator[Emulator]:
         yield made
 
 
-def open_stream(emulator: Emulator, **more: Any) -> Stream:
+def stream_client(emulator: Emulator, **more: Any) -> Stream:
     keys = StaticKeys("AKIAEXAMPLE", "example-secret")
     return Stream.open(
         STREAM, region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=keys, **more
@@ -48,8 +48,8 @@ def everything(stream: Stream) -> dict[str, UserRecord]:
 
 def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
     """With a consumer each shard's range comes through a subscription, record by record what polling brings."""
-    polled = everything(open_stream(emulator))
-    with open_stream(emulator, consumer="audit") as stream:
+    polled = everything(stream_client(emulator))
+    with stream_client(emulator, consumer="audit") as stream:
         emulator.calls.clear()
         assert everything(stream) == polled
     assert emulator.calls.count("SubscribeToShard") == 2
@@ -58,7 +58,7 @@ def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
 
 def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
     """Record batches are read through the same subscriptions."""
-    with open_stream(emulator, consumer="audit") as stream:
+    with stream_client(emulator, consumer="audit") as stream:
         batches = list(stream.read("TRIM_HORIZON").record_batches(["data"]))
     assert sum(batch.num_rows for batch in batches) == 100
 
@@ -69,7 +69,7 @@ def test_following_across_a_split(emulator: Emulator) -> None:
     for i in range(100, 200):
         emulator.put(STREAM, b"%d" % i, f"key-{i}")
     found: list[bytes] = []
-    with open_stream(emulator, consumer="audit") as stream:
+    with stream_client(emulator, consumer="audit") as stream:
         for batch in islice(stream.follow("TRIM_HORIZON"), 2):
             found += [record.data for record in batch.records()]
     assert sorted(found, key=int) == [b"%d" % i for i in range(200)]
@@ -78,11 +78,11 @@ def test_following_across_a_split(emulator: Emulator) -> None:
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_a_name_is_removed_unless_it_is_kept(emulator: Emulator, is_kept: bool) -> None:
     """A consumer by name is registered, and removed when the stream is closed; twice is as once."""
-    with open_stream(emulator, consumer="audit", keep_consumer=is_kept) as stream:
+    with stream_client(emulator, consumer="audit", keep_consumer=is_kept) as stream:
         everything(stream)
     stream.close()
     assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
-    again = open_stream(emulator, consumer="audit")
+    again = stream_client(emulator, consumer="audit")
     assert emulator.calls.count("RegisterStreamConsumer") == (1 if is_kept else 2)
     again.close()
 
@@ -91,20 +91,20 @@ def test_an_arn_is_never_removed(emulator: Emulator) -> None:
     """A consumer by its ARN must be there, must be the stream's, and stays."""
     arn = emulator.register_consumer(STREAM, "audit")
     emulator.create_stream("others")
-    with open_stream(emulator, consumer=arn) as stream:
+    with stream_client(emulator, consumer=arn) as stream:
         assert len(everything(stream)) == 100
     assert emulator.calls.count("DeregisterStreamConsumer") == 0
     with pytest.raises(OptionError, match=r"a consumer of .*stream/orders; got"):
-        open_stream(emulator, consumer=emulator.register_consumer("others", "audit"))
+        stream_client(emulator, consumer=emulator.register_consumer("others", "audit"))
     with pytest.raises(StreamNotFoundError):
-        open_stream(emulator, consumer=f"{arn}9")
+        stream_client(emulator, consumer=f"{arn}9")
 
 
 def test_a_missing_permission_is_told_at_once(emulator: Emulator) -> None:
     """Who may not subscribe learns it when the stream is opened, and leaves no consumer to be paid for."""
     emulator.settings.deny.add("SubscribeToShard")
     with pytest.raises(AccessDeniedError, match="kinesis:SubscribeToShard"):
-        open_stream(emulator, consumer="audit")
+        stream_client(emulator, consumer="audit")
     assert emulator.calls.count("DeregisterStreamConsumer") == 1
 
 
@@ -114,7 +114,7 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
     emulator.settings.consumer_creating_s = 3600
     soon = FanOutSettings(timeout_s=0.1)
     with pytest.raises(ResourceInUseError, match="'audit' is CREATING and not ACTIVE"):
-        open_stream(emulator, consumer="audit", keep_consumer=is_kept, fan_out=soon)
+        stream_client(emulator, consumer="audit", keep_consumer=is_kept, fan_out=soon)
     assert emulator.calls.count("RegisterStreamConsumer") == 1
     assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
 
@@ -122,18 +122,18 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
 def test_what_is_left_over_is_polled_or_waited_for(emulator: Emulator) -> None:
     """A shard that was subscribed to a moment ago is polled; told not to, its reader waits until it is free."""
     emulator.settings.subscription_seat_s = 2
-    with open_stream(emulator, consumer="audit") as stream:
+    with stream_client(emulator, consumer="audit") as stream:
         first = everything(stream)
         assert everything(stream) == first
         assert emulator.calls.count("GetRecords") > 0
-    waits = FanOutSettings(falls_back=False)
-    with open_stream(emulator, consumer="patient", fan_out=waits) as stream:
+    waits = FanOutSettings(fallback_to_polling=False)
+    with stream_client(emulator, consumer="patient", fan_out=waits) as stream:
         assert everything(stream) == first
 
 
 def test_after_closing_it_polls(emulator: Emulator) -> None:
     """A stream that was closed can still be read, without its consumer."""
-    with open_stream(emulator, consumer="audit") as stream:
+    with stream_client(emulator, consumer="audit") as stream:
         batch = stream.read("TRIM_HORIZON")
     emulator.calls.clear()
     assert len(list(batch.records())) == 100

@@ -147,10 +147,10 @@ _MERGES_ONLY = "merges neighbours and leaves the shards uneven"
 def test_the_shard_count_is_updated_evenly(client: Any, new_stream: Any, before: int, after: int) -> None:
     """UpdateShardCount ends with so many open shards, which cover all hash keys evenly."""
     stream = new_stream(before)
-    answer = client.update_shard_count(
+    response = client.update_shard_count(
         StreamName=stream.name, TargetShardCount=after, ScalingType="UNIFORM_SCALING"
     )
-    assert (answer["CurrentShardCount"], answer["TargetShardCount"]) == (before, after)
+    assert (response["CurrentShardCount"], response["TargetShardCount"]) == (before, after)
     stream.wait_until_active()
     still_open = [s for s in stream.shards() if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
     ranges = sorted(

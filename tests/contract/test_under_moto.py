@@ -11,19 +11,19 @@ from moto import mock_aws
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.fake_stream import FakeClock
 
 
 @mock_aws
-def test_every_call_has_an_answer() -> None:
+def test_every_call_has_an_response() -> None:
     """Calls past botocore's client, from the second of an action on, are answered as those through it."""
     keys = Credentials("AKIAEXAMPLE", "do-not-tell")
     client: Any = Session().create_client("kinesis", "eu-west-1")
-    hand_bodies_through(client)
+    install_raw_bodies(client)
     client.create_stream(StreamName="orders", ShardCount=1)
-    calls = DirectCalls(client, keys)
+    calls = FastPath(client, keys)
     api = BotoStreamApi(client, "orders", None, RetryPolicy(0), FakeClock(), random.Random(0), calls)
     for data in (b"1", b"2", b"3"):
         api.put_records([PutEntry(data, "key")])

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import boto3  # type: ignore[import-untyped]
 import pytest
 
-from kinesis_credentials import AssumeRole, RoleRefusedError, StaticKeys, check, open_session
+from kinesis_credentials import AssumeRole, RoleRefusedError, StaticKeys, ensure_credentials, open_session
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
 
@@ -39,12 +39,12 @@ def _allow(action: str) -> str:
 def _check_after(moto: str, calls: str) -> str:
     """Let moto check who calls after so many *calls*, and return after how many it did."""
     request = Request(f"{moto}/moto-api/reset-auth", calls.encode(), {"Content-Type": "text/plain"})  # noqa: S310 # on 127.0.0.1
-    with urlopen(request) as answer:  # noqa: S310
-        return str(json.load(answer)["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"])
+    with urlopen(request) as response:  # noqa: S310
+        return str(json.load(response)["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"])
 
 
 def assume(keys: StaticKeys, moto: str) -> None:
-    check(open_session(AssumeRole(keys, ROLE_ARN, "tests", sts_endpoint_url=moto), "us-east-1"))
+    ensure_credentials(open_session(AssumeRole(keys, ROLE_ARN, "tests", sts_endpoint_url=moto), "us-east-1"))
 
 
 def test_allowed(moto: str, users: dict[str, StaticKeys]) -> None:

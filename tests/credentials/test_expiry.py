@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.aws import Connection, RetryPolicy, StreamApi, StreamRef, open_stream
+from kinesis_core.aws import Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.errors import AccessDeniedError, UnavailableError
 from kinesis_core.model import TrimHorizon
 from kinesis_credentials import AssumeRole, CredentialSpec, StaticKeys
@@ -52,7 +52,7 @@ def role(services: KeyServices) -> AssumeRole:
 
 def open_orders(emulator: Emulator, spec: CredentialSpec) -> StreamApi:
     connection = Connection((ORDERS,), "us-east-1", emulator.endpoint_url, spec, RetryPolicy(max_retries=0))
-    return open_stream(connection, ORDERS)
+    return stream_client(connection, ORDERS)
 
 
 def test_other_keys(

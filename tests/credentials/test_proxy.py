@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core.aws import Connection, open_stream
+from kinesis_core.aws import Connection, stream_client
 from kinesis_core.errors import UnavailableError
 from kinesis_core.model import TrimHorizon
 from kinesis_core.options import COMMON_OPTIONS, OptionTable, read_connection
@@ -46,7 +46,7 @@ def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: Ke
     services.name_key = lambda _: "ASIASESSION"
     role = {"stsRoleArn": "arn:aws:iam::210987654321:role/reader", "stsSessionName": "tests"}
     connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **role, stsEndpointUrl=services.url)
-    assert open_stream(connection, connection.streams[0]).describe().name == "orders"
+    assert stream_client(connection, connection.streams[0]).describe().name == "orders"
     assert [(asked.method, asked.target) for asked in proxy.asked] == [
         ("POST", f"{services.url}/"),
         ("POST", f"{emulator.endpoint_url}/"),
@@ -57,7 +57,7 @@ def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: Ke
 def test_repeated_calls(proxy: RecordingProxy, emulator: Emulator) -> None:
     """Calls that go past botocore's client go through the proxy all the same, with user and password."""
     connection = connect(proxy.port, endpointUrl=emulator.endpoint_url)
-    api = open_stream(connection, connection.streams[0])
+    api = stream_client(connection, connection.streams[0])
     for _ in range(3):
         api.get_iterator("shardId-000000000000", TrimHorizon())
     passed = [(asked.target, asked.authorization) for asked in proxy.asked]
@@ -73,7 +73,7 @@ def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:
         "kinesis.sink.proxyPassword": "s3cr3t/w0rd",
     }
     connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **parts)
-    open_stream(connection, connection.streams[0]).describe()
+    stream_client(connection, connection.streams[0]).describe()
     assert [asked.authorization for asked in proxy.asked] == [LOGIN]
 
 
@@ -81,7 +81,7 @@ def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
     """For AWS itself the proxy is asked for a tunnel; that it refuses is an error without the password."""
     connection = connect(proxy.port)
     with caplog.at_level(logging.DEBUG), pytest.raises(UnavailableError) as caught:
-        open_stream(connection, connection.streams[0]).describe()
+        stream_client(connection, connection.streams[0]).describe()
     assert proxy.asked[0].method == "CONNECT"
     assert proxy.asked[0].target == "kinesis.us-east-1.amazonaws.com:443"
     assert proxy.asked[0].authorization == LOGIN
@@ -94,6 +94,6 @@ def test_no_proxy_there(proxy: RecordingProxy) -> None:
     """A proxy that does not answer is an error that says proxy, and not the password."""
     connection = connect(9, endpointUrl="http://127.0.0.1:8")
     with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
-        open_stream(connection, connection.streams[0]).describe()
+        stream_client(connection, connection.streams[0]).describe()
     assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
     assert proxy.asked == []

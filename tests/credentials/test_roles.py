@@ -18,7 +18,7 @@ from kinesis_credentials import (
     SourceFailedError,
     SourceUnavailableError,
     StaticKeys,
-    check,
+    ensure_credentials,
     get_credentials,
     open_session,
 )
@@ -67,7 +67,7 @@ def test_role(moto: str) -> None:
 def test_request(services: KeyServices) -> None:
     """STS is asked by the base credentials in the session's region, for role, session name and external id."""
     services.external_id = "agreed:on"
-    check(open_session(at(services.url, external_id="agreed:on"), "eu-west-1"))
+    ensure_credentials(open_session(at(services.url, external_id="agreed:on"), "eu-west-1"))
     [asked] = services.asked
     assert (asked.action, asked.access_key, asked.region) == ("AssumeRole", "AKIABASE", "eu-west-1")
     asked.params.pop("Version")
@@ -117,7 +117,7 @@ def test_sts_is_down_for_a_while(services: KeyServices, caplog: pytest.LogCaptur
     clock = Clock()
     services.now, services.name_key = clock, number
     session = open_session(at(services.url), "eu-west-1", now=clock)
-    check(session)
+    ensure_credentials(session)
     services.refusal = "AccessDenied"
     clock.advance(minutes=46)
     with caplog.at_level(logging.WARNING, "kinesis_credentials"):
@@ -134,7 +134,7 @@ def test_sts_is_down_for_too_long(services: KeyServices) -> None:
     clock = Clock()
     services.now = clock
     session = open_session(at(services.url), "eu-west-1", now=clock)
-    check(session)
+    ensure_credentials(session)
     services.refusal = "AccessDenied"
     clock.advance(minutes=59, seconds=30)
     with pytest.raises(RoleRefusedError):
@@ -145,7 +145,7 @@ def test_clock_that_is_wrong(services: KeyServices) -> None:
     """Keys that are over when they come point at this machine's clock."""
     services.life_s = -60
     with pytest.raises(SourceFailedError, match="Set this machine's clock"):
-        check(open_session(at(services.url), "eu-west-1"))
+        ensure_credentials(open_session(at(services.url), "eu-west-1"))
 
 
 def test_other_keys_on_demand(services: KeyServices) -> None:
@@ -169,7 +169,7 @@ def test_refused(services: KeyServices, external_id: str | None, advice: str) ->
     """A refusal names role, IAM action, AWS's code and request id and the base credentials, never the external id."""
     services.external_id = "right"
     with pytest.raises(RoleRefusedError) as caught:
-        check(open_session(at(services.url, external_id=external_id), "eu-west-1"))
+        ensure_credentials(open_session(at(services.url, external_id=external_id), "eu-west-1"))
     message = str(caught.value)
     assert "AccessDenied (status 403, request id request-1)" in message
     assert f"Allow the IAM action sts:AssumeRole on {READER}" in message
@@ -182,7 +182,7 @@ def test_refused(services: KeyServices, external_id: str | None, advice: str) ->
 def test_nothing_to_assume_it_with() -> None:
     """Where the base has no credentials, the error says for which role they were, and what was tried."""
     with pytest.raises(NoCredentialsError) as caught:
-        check(open_session(evolve(ROLE, base=DefaultChain()), "eu-west-1"))
+        ensure_credentials(open_session(evolve(ROLE, base=DefaultChain()), "eu-west-1"))
     assert str(caught.value).startswith(f"No AWS credentials were found to assume {READER} with.")
     assert "env: AWS_ACCESS_KEY_ID is not set" in str(caught.value)
 
@@ -190,4 +190,4 @@ def test_nothing_to_assume_it_with() -> None:
 def test_no_sts_there() -> None:
     """An STS that does not answer is passing trouble, which a running query tries again."""
     with pytest.raises(SourceUnavailableError, match=f"STS could not be asked to let {READER} be assumed"):
-        check(open_session(at("http://127.0.0.1:9"), "eu-west-1"))
+        ensure_credentials(open_session(at("http://127.0.0.1:9"), "eu-west-1"))

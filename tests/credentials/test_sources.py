@@ -18,7 +18,7 @@ from kinesis_credentials import (
     ProviderClassError,
     SourceFailedError,
     SourceUnavailableError,
-    check,
+    ensure_credentials,
     get_credentials,
     open_session,
 )
@@ -34,7 +34,7 @@ def keys_of(spec: CredentialSpec) -> tuple[str | None, ...]:
 
 def failure_of(spec: CredentialSpec) -> CredentialsError:
     with pytest.raises(CredentialsError) as caught:
-        check(open_session(spec, "eu-west-1"))
+        ensure_credentials(open_session(spec, "eu-west-1"))
     return caught.value
 
 

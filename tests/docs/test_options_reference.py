@@ -45,5 +45,10 @@ def test_page_names_everything() -> None:
     names = [option.name for table in TABLES for option in table.options]
     names += [alias.name for table in TABLES for option in table.options for alias in option.aliases]
     names += [name for table in TABLES for unsupported in table.unsupported for name in unsupported.names]
-    names += [name for table in TABLES for unneeded in table.unneeded for name in unneeded.names]
+    names += [
+        name
+        for table in TABLES
+        for ignored_options in table.ignored_options
+        for name in ignored_options.names
+    ]
     assert [name for name in names if f"`{name}`" not in page] == []

@@ -99,4 +99,4 @@ def test_no_effect_without_an_option(name: str) -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_reasons(table: OptionTable) -> None:
     """A name that is accepted without an effect is declared with the reason."""
-    assert all(unneeded.reason for unneeded in table.unneeded)
+    assert all(ignored_options.reason for ignored_options in table.ignored_options)

@@ -73,7 +73,7 @@ def test_large_events(at: Desk) -> None:
 def test_five_minutes_are_over(at: Desk) -> None:
     """When a subscription's time is over, the next one goes on behind its last event."""
     at.suffer(Fault(events=EventFault(after_events=2, pause_s=1000)))
-    found, pages = [], at.reader(at.range(), FanOutSettings(falls_back=False)).pages()
+    found, pages = [], at.reader(at.range(), FanOutSettings(fallback_to_polling=False)).pages()
     for page in pages:
         found += page.records
         if len(found) == 2 * RECORDS_PER_EVENT:
@@ -109,22 +109,22 @@ def test_silence_ends_a_subscription(open_desk: OpenDesk) -> None:
         at.wait_until_left()
 
 
-def test_a_call_that_is_not_answered(at: Desk) -> None:
+def test_a_call_that_is_not_responded(at: Desk) -> None:
     """Refusals and lost connections before the first event are tried again like those behind it."""
     at.suffer(
         Fault("InternalFailure", status=500),
         Fault(drop_request=True),
-        Fault(drop_answer=True, reset=True),
+        Fault(drop_response=True, reset=True),
         Fault("LimitExceededException"),
-        Fault("InternalFailure", status=500, cut_answer=True),
+        Fault("InternalFailure", status=500, cut_response=True),
     )
     assert at.read(at.range()) == at.doors.records()
 
 
-@pytest.mark.parametrize("answer", [b"<html>not Kinesis</html>", b"\0" * 100, b""])
-def test_an_answer_that_is_no_event_stream(at: Desk, answer: bytes) -> None:
+@pytest.mark.parametrize("response", [b"<html>not Kinesis</html>", b"\0" * 100, b""])
+def test_an_response_that_is_no_event_stream(at: Desk, response: bytes) -> None:
     """A success with another body is never taken for the end of a shard: the subscription is made again."""
-    at.suffer(Fault(status=200, body=answer))
+    at.suffer(Fault(status=200, body=response))
     assert at.read(at.range()) == at.doors.records()
 
 
@@ -161,11 +161,11 @@ def test_empty_events_say_where_to_go_on(at: Desk) -> None:
 
 def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
     """Where somebody subscribed a moment ago, the range comes by GetRecords, without a wait."""
-    shard_range, begun_s = at.range(), at.ticks.now_s
+    shard_range, started_s = at.range(), at.ticks.now_s
     with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
         next(events)
         assert [r for page in at.read_or_poll(shard_range) for r in page.records] == at.doors.records()
-    assert at.ticks.now_s - begun_s < 5
+    assert at.ticks.now_s - started_s < 5
 
 
 def test_who_is_taken_over_goes_on_by_polling(at: Desk) -> None:

@@ -14,7 +14,7 @@ from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.certificates import make_certificate
 from support.fan_out_core import KEYS, Doors, connect
-from support.scripted_http import Answer, ScriptedHttp, good, say
+from support.scripted_http import Response, ScriptedHttp, good, say
 
 READ_TIMEOUT_S = 0.3
 SIGNED_WITH = Credentials(KEYS.access_key_id, KEYS.secret_key)
@@ -37,13 +37,13 @@ def server() -> Iterator[ScriptedHttp]:
         yield running
 
 
-def open_stream(server: ScriptedHttp) -> BotoStreamApi:
+def stream_client(server: ScriptedHttp) -> BotoStreamApi:
     return Doors(connect(server.url, READ_TIMEOUT_S)).reading()
 
 
-def ask(api: BotoStreamApi, server: ScriptedHttp, *answers: Answer) -> object:
+def ask(api: BotoStreamApi, server: ScriptedHttp, *responses: Response) -> object:
     """Return what GetRecords says to *answers*: a page's lag, or the kind of the error and its code."""
-    server.answers += answers
+    server.responses += responses
     try:
         page = api.get_records("iterator", 10)
     except ServiceError as error:
@@ -53,7 +53,7 @@ def ask(api: BotoStreamApi, server: ScriptedHttp, *answers: Answer) -> object:
 
 def test_signatures_are_those_that_botocore_checks(server: ScriptedHttp) -> None:
     """A server that signs what it received, as botocore would, comes to the same signature, call after call."""
-    api = open_stream(server)
+    api = stream_client(server)
     assert [ask(api, server, GOOD) for _ in range(4)] == [7] * 4
     assert [request.is_signed_with(SIGNED_WITH, "http") for request in server.received] == [True] * 4
     assert not server.received[3].is_signed_with(Credentials("AKIAEXAMPLE", "other"), "http")
@@ -62,7 +62,7 @@ def test_signatures_are_those_that_botocore_checks(server: ScriptedHttp) -> None
 
 def test_headers_are_those_of_botocore(server: ScriptedHttp) -> None:
     """Over the wire, too, the calls differ by time, signature and id alone; one connection serves them all."""
-    api = open_stream(server)
+    api = stream_client(server)
     for _ in range(2):
         ask(api, server, GOOD)
     own = {"x-amz-date", "authorization", "amz-sdk-invocation-id"}
@@ -74,7 +74,7 @@ def test_headers_are_those_of_botocore(server: ScriptedHttp) -> None:
     assert server.connections == 1
 
 
-ANSWERS = {
+RESPONSES = {
     "chunked": say(CHUNKED),
     "and closed": say(good(PAGE).replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), stay=False),
     "up to the end": say(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, stay=False),
@@ -88,13 +88,13 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-def test_answers_are_taken_alike(answer: Answer, server: ScriptedHttp) -> None:
+@pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
+def test_responses_are_taken_alike(response: Response, server: ScriptedHttp) -> None:
     """What an answer comes to does not depend on the way of the call, and what breaks is not sent twice."""
-    through = ask(open_stream(server), server, answer)
-    api = open_stream(server)
+    through = ask(stream_client(server), server, response)
+    api = stream_client(server)
     assert ask(api, server, GOOD) == 7
-    assert ask(api, server, answer) == through
+    assert ask(api, server, response) == through
     assert len(server.received) == 3
     assert ask(api, server, GOOD) == 7
 
@@ -108,16 +108,16 @@ CUT = {
 
 
 @pytest.mark.parametrize("text", CUT.values(), ids=CUT)
-def test_answers_cut_short_are_not_taken(text: bytes, server: ScriptedHttp) -> None:
+def test_responses_cut_short_are_not_taken(text: bytes, server: ScriptedHttp) -> None:
     """An answer that ends early is an error that may be tried again, never a page."""
-    api = open_stream(server)
+    api = stream_client(server)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
 
 
-def test_the_first_answer_of_a_connection_cut_short_is_not_taken(server: ScriptedHttp) -> None:
+def test_the_first_response_of_a_connection_cut_short_is_not_taken(server: ScriptedHttp) -> None:
     """Nor is it where the session had to connect first."""
-    api = open_stream(server)
+    api = stream_client(server)
     assert ask(api, server, say(good(PAGE), stay=False)) == 7
     server.wait_until_left()
     text = good(PAGE)[:-9000]
@@ -131,21 +131,21 @@ def test_a_body_that_stops_is_given_up(server: ScriptedHttp) -> None:
         connection.sendall(good(PAGE)[:-9000])
         return stay_silent(connection)
 
-    api = open_stream(server)
+    api = stream_client(server)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, stop) == (UnavailableError, "ReadTimeoutError")
 
 
 def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> None:
     """A server that closes an idle connection costs a new one, not an error."""
-    api = open_stream(server)
+    api = stream_client(server)
     for _ in range(3):
         assert ask(api, server, say(good(PAGE), stay=False)) == 7
         server.wait_until_left()
     assert server.connections == 3
 
 
-def test_more_than_an_answer_is_not_the_next_one(
+def test_more_than_an_response_is_not_the_next_one(
     server: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What TLS decrypted along with an answer's end is seen, though the connection looks idle."""
@@ -159,8 +159,8 @@ def test_more_than_an_answer_is_not_the_next_one(
         connection.sendall(text[-1000:] + good(b'{"Records": [], "MillisBehindLatest": 9}'))
         return True
 
-    api = open_stream(server)
-    assert [ask(api, server, answer) for answer in (GOOD, say_more, GOOD, GOOD)] == [7] * 4
+    api = stream_client(server)
+    assert [ask(api, server, response) for response in (GOOD, say_more, GOOD, GOOD)] == [7] * 4
     assert server.connections == 2
 
 
@@ -175,7 +175,7 @@ def test_certificates_are_checked(
     (trusted, trusted_key), (other, other_key) = pairs
     monkeypatch.setenv("AWS_CA_BUNDLE", str(trusted))
     server.certificate = str(trusted), str(trusted_key)
-    api = open_stream(server)
+    api = stream_client(server)
     for _ in range(2):
         assert ask(api, server, say(good(PAGE), stay=False)) == 7
         server.wait_until_left()

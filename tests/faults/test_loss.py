@@ -55,7 +55,7 @@ def opened(
         read=ReadSettings(PAGE, min_fetch_period_s=0.0, fail_on_data_loss=fails),
         plan=PlanSettings(min_fetch_period_s=0.0, fail_on_data_loss=fails, trim_horizon_margin_s=margin_s),
         consumer=by,
-        fan_out=FanOutSettings(falls_back=False),
+        fan_out=FanOutSettings(fallback_to_polling=False),
     )
 
 

@@ -38,7 +38,7 @@ def open_producer(emulator: Emulator, **settings: Any) -> Producer:
     )
 
 
-def open_stream(emulator: Emulator) -> Stream:
+def stream_client(emulator: Emulator) -> Stream:
     return Stream.open("orders", region="us-east-1", endpoint_url=emulator.endpoint_url, credentials=KEYS)
 
 
@@ -53,12 +53,12 @@ def payloads(start: int, stop: int) -> Counter[bytes]:
 
 
 def copies(emulator: Emulator) -> Counter[bytes]:
-    return Counter(record.data for record in open_stream(emulator).read("TRIM_HORIZON").records())
+    return Counter(record.data for record in stream_client(emulator).read("TRIM_HORIZON").records())
 
 
 def copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
     """Return what is in plain records, and in aggregates of which every user record belongs to the shard."""
-    shards = {shard.shard_id: shard for shard in open_stream(emulator).shards()}
+    shards = {shard.shard_id: shard for shard in stream_client(emulator).shards()}
     found: Counter[bytes] = Counter()
     for record in emulator.records("orders"):
         aggregate, shard = unpack(record.data), shards[record.shard_id]
@@ -191,7 +191,7 @@ def test_a_stream_that_distributes_its_records(emulator: Emulator, enabled: bool
         totals = producer.flush()
     assert (totals.user_records, totals.records, totals.misplaced) == (2 * ROWS, 2 * ROWS, 0)
     assert copies(emulator) == payloads(0, 2 * ROWS)
-    found = list(open_stream(emulator).read("TRIM_HORIZON").records())
+    found = list(stream_client(emulator).read("TRIM_HORIZON").records())
     assert {record.data: record.partition_key for record in found} == {
         b"%d" % number: f"key-{number}" if number < ROWS else None for number in range(2 * ROWS)
     }

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_core.aws import Connection, RetryPolicy, StreamRef, open_stream
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import UnavailableError
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, Planner, PlanSettings
-from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Settings
 from kinesis_emulator import Limits as ServiceLimits
@@ -49,10 +49,10 @@ class Reader:
     """Plans batches and reads them, again and again."""
 
     def __init__(self, connection: Connection, seed: int = 0) -> None:
-        self._api = open_stream(connection, STREAM)
+        self._api = stream_client(connection, STREAM)
         settings = PlanSettings(Limits(max_records=25), min_fetch_period_s=0.0)
         self._planner = Planner({STREAM.name: self._api}, settings, rng=random.Random(seed))
-        self._polled = PolledRanges(
+        self._polling = PollingRangeReader(
             lambda _: self._api, ReadSettings(10, min_fetch_period_s=0.0), random.Random(seed)
         )
         self.reached = self._planner.initial_offset(TrimHorizon())
@@ -71,8 +71,8 @@ class Reader:
         """Read from the place reached to *end*, twice, and find the same."""
         first, second = Read(), Read()
         for read in (first, second):
-            chains = self._planner.chains(self.reached, end)
-            for shard_range, page in read_chains(chains, self._polled, 4, SystemClock()):
+            groups = self._planner.range_groups(self.reached, end)
+            for shard_range, page in read_concurrently(groups, self._polling, 4, SystemClock()):
                 read.setdefault(shard_range.shard_id, []).extend(record.data for record in page.records)
         assert first == second
         return first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model import Position, Record, TrimHorizon
+from kinesis_core.model import Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import WIDEST, plan_end
 from support.one_shard import OneShard
@@ -37,7 +37,7 @@ def filled(history: list[tuple[int, int, int]]) -> OneShard:
 
 
 def drain(one: OneShard, limits: Limits) -> list[list[Record]]:
-    start, batches = Position(TrimHorizon()), list[list[Record]]()
+    start, batches = ShardOffset(TrimHorizon()), list[list[Record]]()
     while True:
         end = plan_end(one.view, start, limits)
         if end is start:

@@ -126,9 +126,9 @@ class Watched:
         if is_anew:
             self.query.restart()
         lost, away_s = self.lost(), self.stream.clock.now - self._planned_s
-        begun = self.query.start
+        started = self.query.start
         try:
-            read = self._run(begun, is_slow=is_slow)
+            read = self._run(started, is_slow=is_slow)
         except DataLossError:
             assert self.fails
             assert self.lost() or away_s > self._known_for_s(is_anew=is_anew) or self._is_at_the_edge(), (
@@ -143,11 +143,11 @@ class Watched:
             assert not self._skipped(), "a record was skipped"
         return read
 
-    def _run(self, begun: Any, *, is_slow: bool) -> Read:
+    def _run(self, started: Any, *, is_slow: bool) -> Read:
         """Plan and read a batch; slowly: hours pass between two of its pages."""
-        end = self.query.planner.next_offset(begun)
+        end = self.query.planner.next_offset(started)
         found: Read = []
-        for shard_range, page in self.query.pages(begun, end):
+        for shard_range, page in self.query.pages(started, end):
             found += [(shard_range.shard_id, record.sequence_number) for record in page.records]
             if is_slow:
                 self.stream.clock.sleep(11 * HOUR_S)

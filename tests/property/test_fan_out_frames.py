@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.aws.event_stream import read_frames
-from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.errors import MalformedResponseError
 from kinesis_emulator.frames import encode_frame
 
 HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
@@ -54,19 +54,19 @@ def test_no_bit_may_be_wrong(payload: bytes, place: int, change: int) -> None:
     good = encode_frame(HEADERS, payload)
     bad = bytearray(good)
     bad[place % len(bad)] ^= change
-    with suppress(MalformedAnswerError):
+    with suppress(MalformedResponseError):
         assert list(read_frames([bytes(bad)])) == []
 
 
 @given(st.binary(max_size=400))
 def test_anything_else_is_refused(data: bytes) -> None:
     """Bytes that are no frames never give one, nor any other error than ours."""
-    with suppress(MalformedAnswerError):
+    with suppress(MalformedResponseError):
         assert list(read_frames([data])) == []
 
 
 @pytest.mark.parametrize("length", [0, 15, 32 * 1024 * 1024 + 1, 2**32 - 1])
 def test_a_length_out_of_bounds_is_refused_at_once(length: int) -> None:
     """No frame is waited for that could not be one, so that memory is bounded."""
-    with pytest.raises(MalformedAnswerError, match=f"{length} bytes"):
+    with pytest.raises(MalformedResponseError, match=f"{length} bytes"):
         list(read_frames([length.to_bytes(4, "big")]))

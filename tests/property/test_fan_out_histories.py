@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kinesis_core.model import After, At, Offset, Record, ShardEnd, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.planning import Planner, PlanSettings
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRangeReader
 from support.fake_stream import FakeClock, FakeShard, FakeStream, Mood
 from support.fake_subscriptions import Subscriptions
 
@@ -21,9 +21,9 @@ SOAK_S = 20 * 60
 
 def ranges_by_both(
     stream: FakeStream, subscriptions: Subscriptions, settings: FanOutSettings
-) -> tuple[FanOutRanges, PolledRanges]:
-    polled = PolledRanges(lambda _: stream, ReadSettings(), random.Random(0))
-    return FanOutRanges(lambda _: subscriptions, polled, settings, random.Random(0)), polled
+) -> tuple[FanOutRangeReader, PollingRangeReader]:
+    polling = PollingRangeReader(lambda _: stream, ReadSettings(), random.Random(0))
+    return FanOutRangeReader(lambda _: subscriptions, polling, settings, random.Random(0)), polling
 
 
 def a_range(stream: FakeStream, shard: FakeShard, rng: random.Random) -> ShardRange:
@@ -51,7 +51,7 @@ def test_both_deliver_the_same(
     per_event: int,
     ends_on_its_own: bool,
     is_closed: bool,
-    falls_back: bool,
+    fallback_to_polling: bool,
     empty_pages: int,
     seed: int,
 ) -> None:
@@ -64,13 +64,13 @@ def test_both_deliver_the_same(
     if is_closed:
         stream.split(shard.shard_id)
     subscriptions = Subscriptions(stream, per_event, ends_on_its_own, rng=rng)
-    fanned, polled = ranges_by_both(
-        stream, subscriptions, FanOutSettings(falls_back, timeout_s=3600, retries=100)
+    fanned, polling = ranges_by_both(
+        stream, subscriptions, FanOutSettings(fallback_to_polling, timeout_s=3600, retries=100)
     )
     for _ in range(3):
         shard_range = a_range(stream, shard, rng)
-        by_fan_out = [r for page in fanned(shard_range, stream.clock) for r in page.records]
-        by_polling = [r for page in polled(shard_range, stream.clock) for r in page.records]
+        by_fan_out = [r for page in fanned.read(shard_range, stream.clock) for r in page.records]
+        by_polling = [r for page in polling.read(shard_range, stream.clock) for r in page.records]
         assert by_fan_out == by_polling
         assert subscriptions.open == 0
 
@@ -78,13 +78,13 @@ def test_both_deliver_the_same(
 class Soak:
     """A query that reads each batch by fan-out alone, while records and reshards go on."""
 
-    def __init__(self, seed: int, falls_back: bool) -> None:
+    def __init__(self, seed: int, fallback_to_polling: bool) -> None:
         self.rng = random.Random(seed)
         self.clock = FakeClock()
         self.stream = FakeStream(self.clock, self.rng).create(2)
         self.subscriptions = Subscriptions(self.stream, rng=self.rng)
         self.ranges, _ = ranges_by_both(
-            self.stream, self.subscriptions, FanOutSettings(falls_back, timeout_s=3600, retries=100)
+            self.stream, self.subscriptions, FanOutSettings(fallback_to_polling, timeout_s=3600, retries=100)
         )
         self.read: dict[str, list[Record]] = {}
 
@@ -103,8 +103,8 @@ class Soak:
 
     def _batch(self, planner: Planner, start: Offset) -> Offset:
         end = planner.next_offset(start)
-        for shard_range in chain.from_iterable(planner.chains(start, end)):
-            for page in self.ranges(shard_range, self.clock):
+        for shard_range in chain.from_iterable(planner.range_groups(start, end)):
+            for page in self.ranges.read(shard_range, self.clock):
                 self.read.setdefault(shard_range.shard_id, []).extend(page.records)
         return end
 
@@ -123,9 +123,9 @@ class Soak:
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(), st.booleans())
-def test_a_soak_of_twenty_minutes(seed: int, falls_back: bool) -> None:
+def test_a_soak_of_twenty_minutes(seed: int, fallback_to_polling: bool) -> None:
     """Cuts every few seconds, silences, in-stream errors, splits and merges: nothing lost, nothing twice, in order."""
-    soak = Soak(seed, falls_back)
+    soak = Soak(seed, fallback_to_polling)
     soak.run()
     for shard_id, shard in soak.stream.shards.items():
         assert soak.read.get(shard_id, []) == shard.records

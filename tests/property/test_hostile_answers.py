@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
-from kinesis_core.aws.wire import decode_event, decode_page, decode_put_answer
-from kinesis_core.errors import KinesisError, MalformedAnswerError
-from kinesis_core.leases.lease import Checkpoint, Lease
+from kinesis_core.aws.wire import decode_event, decode_page, decode_put_response
+from kinesis_core.errors import KinesisError, MalformedResponseError
+from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
-from kinesis_core.model import AtTimestamp, Page, PutAnswer, PutEntry, TrimHorizon
+from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, TrimHorizon
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.frames import encode_frame
 from support.canned import Canned
@@ -89,10 +89,10 @@ def _serve(service: str) -> Any:
 
 
 CLIENT = _serve("kinesis")
-hand_bodies_through(CLIENT)
+install_raw_bodies(CLIENT)
 take_connection(CLIENT)
 REST = (RetryPolicy(0), FakeClock(), random.Random(0))
-API = BotoStreamApi(CLIENT, "orders", ARN, *REST, DirectCalls(CLIENT, Credentials("AKIAEXAMPLE", SECRET)))
+API = BotoStreamApi(CLIENT, "orders", ARN, *REST, FastPath(CLIENT, Credentials("AKIAEXAMPLE", SECRET)))
 CONSUMERS = BotoConsumerApi(CLIENT, "orders", ARN, *REST)
 SUBSCRIPTIONS = BotoSubscribeApi(CLIENT, "orders", ARN, *REST, f"{ARN}/consumer/me:1")
 LEASES = LeaseTable("leases", _serve("dynamodb"), *REST)
@@ -107,7 +107,7 @@ CALLS: dict[str, tuple[Callable[[], object], Any]] = {
     "RegisterStreamConsumer": (lambda: CONSUMERS.register_consumer("me"), {"Consumer": CONSUMER}),
     "DeregisterStreamConsumer": (lambda: CONSUMERS.deregister_consumer("arn:me"), {}),
     "DescribeTable": (LEASES.prepare, {"Table": TABLE}),
-    "UpdateItem": (lambda: LEASES.write(Lease("shardId-0", Checkpoint("5", 0))), {}),
+    "UpdateItem": (lambda: LEASES.write(Lease("shardId-0", LeaseCheckpoint("5", 0))), {}),
 }
 """What each call is answered by, when all is well."""
 statuses = st.sampled_from([200, 200, 204, 301, 400, 403, 413, 500, 503, 999])
@@ -118,7 +118,7 @@ dates = st.text(max_size=40) | st.from_regex(
 
 def is_typed(value: Any) -> bool:
     """Return whether every field of *value* is of the type that it is declared with."""
-    if not attrs.has(type(value)) or isinstance(value, PutAnswer):  # msgspec has seen to the types of these
+    if not attrs.has(type(value)) or isinstance(value, PutResponse):  # msgspec has seen to the types of these
         return True
     fields = attrs.fields(attrs.resolve_types(type(value)))
     return all(isinstance(getattr(value, field.name), field.type) for field in fields if field.type)
@@ -126,19 +126,19 @@ def is_typed(value: Any) -> bool:
 
 @pytest.mark.parametrize("action", CALLS)
 @given(st.data())
-def test_a_call_ends_with_an_answer_or_our_error(action: str, data: st.DataObject) -> None:
+def test_a_call_ends_with_an_response_or_our_error(action: str, data: st.DataObject) -> None:
     """Whatever status and body a call is answered with, what it raises is ours, and tells no secret."""
     call, good = CALLS[action]
-    CANNED.answers.clear()
-    CANNED.answer(data.draw(bodies(good, REFUSAL)), data.draw(statuses))
+    CANNED.responses.clear()
+    CANNED.response(data.draw(bodies(good, REFUSAL)), data.draw(statuses))
     CANNED.refuse("ResourceNotFoundException")  # for a second page, and for waiting for a table
     try:
-        answer = call()
+        response = call()
     except KinesisError as error:
         said = str(error)
     else:
-        said = str(answer)
-        assert all(map(is_typed, answer if isinstance(answer, list) else [answer]))
+        said = str(response)
+        assert all(map(is_typed, response if isinstance(response, list) else [response]))
     assert SECRET not in said
 
 
@@ -152,18 +152,18 @@ def test_a_date_says_the_time_or_nothing(date: str) -> None:
 def test_a_page_is_one_or_refused(body: bytes, with_data: bool) -> None:
     """Of what is decoded as a page, every number can be compared and every time be told."""
     for decode in (decode_page, decode_event):
-        with suppress(MalformedAnswerError):
+        with suppress(MalformedResponseError):
             page: Page = decode(body, with_data)
             assert all(record.number >= 0 for record in page.records)
             assert all(record.arrived_ms is None or record.arrived_ms >= 0 for record in page.records)
 
 
 @given(bodies(PUT), st.booleans())
-def test_an_answer_to_a_put_tells_each_record_or_nothing(body: bytes, with_results: bool) -> None:
+def test_an_response_to_a_put_tells_each_record_or_nothing(body: bytes, with_results: bool) -> None:
     """An answer that is taken has a result for each record, or says that all were written."""
-    with suppress(MalformedAnswerError):
-        answer = decode_put_answer(body, 2, with_results)
-        assert len(answer.results) == 2 or (answer.failed == 0 and not with_results)
+    with suppress(MalformedResponseError):
+        response = decode_put_response(body, 2, with_results)
+        assert len(response.results) == 2 or (response.failed == 0 and not with_results)
 
 
 header_values = st.text(max_size=20) | st.sampled_from(["event", "exception", "error", "initial-response"])
@@ -181,8 +181,8 @@ events = bodies(PAGE).map(
 @given(st.lists(frames | events | st.binary(max_size=50), max_size=4).map(b"".join))
 def test_a_subscription_ends_with_an_error_of_ours(sent: bytes) -> None:
     """Whatever frames a subscription brings, with right checksums or not, events come until an error of ours does."""
-    CANNED.answers.clear()
-    CANNED.answer(sent)
+    CANNED.responses.clear()
+    CANNED.response(sent)
     with suppress(KinesisError):
         list(SUBSCRIPTIONS.subscribe("shardId-0", TrimHorizon()))
 
@@ -208,7 +208,7 @@ def test_memory_is_bounded_by_the_body(body: bytes) -> None:
     """A page takes no more memory than a small multiple of its body, whatever that consists of."""
 
     def decode() -> None:
-        with suppress(MalformedAnswerError):
+        with suppress(MalformedResponseError):
             decode_page(body)
 
     assert peak_bytes(decode) < 40 * len(body)
@@ -219,12 +219,12 @@ def test_memory_is_bounded_by_the_body(body: bytes) -> None:
 def test_no_memory_is_reserved_by_a_length(total: int, headers: int) -> None:
     """A frame that says how long it is takes no memory before its bytes have come."""
     piece = total.to_bytes(4, "big") + headers.to_bytes(4, "big") + bytes(8)
-    CANNED.answers.clear()
-    CANNED.answer(piece)
+    CANNED.responses.clear()
+    CANNED.response(piece)
 
     def read() -> None:
         with suppress(KinesisError):
             list(SUBSCRIPTIONS.subscribe("shardId-0", TrimHorizon()))
 
-    CANNED.answers.append(CANNED.answers[0])
+    CANNED.responses.append(CANNED.responses[0])
     assert peak_bytes(read) < 2**20

@@ -26,7 +26,7 @@ def names_of(table: OptionTable) -> list[str]:
     named = [option.name for option in table.options]
     named += [alias.name for option in table.options for alias in option.aliases]
     named += [name for unsupported in table.unsupported for name in unsupported.names]
-    named += [name for unneeded in table.unneeded for name in unneeded.names]
+    named += [name for ignored_options in table.ignored_options for name in ignored_options.names]
     return named + list(table.let_through)
 
 
@@ -52,7 +52,7 @@ def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
     given |= dict.fromkeys(data.draw(st.lists(st.sampled_from(secrets_of(table)), max_size=3)), SECRET)
     try:
         options = parse(dict(given))
-        said = f"{options!r} {options.notes}"
+        said = f"{options!r} {options.ignored}"
     except OptionError as error:
         said = str(error)
     assert SECRET not in said

@@ -71,14 +71,16 @@ SIZES = st.lists(st.integers(1, 3000))
 
 
 @given(texts("length", "chunks", "end", versions=("1.1", "1.0")), SIZES)
-def test_answers_are_those_of_http_client(text: bytes, sizes: list[int]) -> None:
+def test_responses_are_those_of_http_client(text: bytes, sizes: list[int]) -> None:
     """Status, headers, body, and whether its connection ends with it."""
-    answer = receive(Pieces(text, sizes))
-    assert (answer.status, answer.headers, bytes(answer.body), answer.is_last) == taken_by_python(text)
+    response = receive(Pieces(text, sizes))
+    assert (response.status, response.headers, bytes(response.body), response.is_last) == taken_by_python(
+        text
+    )
 
 
 @given(texts("length"), SIZES, st.data())
-def test_half_an_answer_is_none(text: bytes, sizes: list[int], data: st.DataObject) -> None:
+def test_half_an_response_is_none(text: bytes, sizes: list[int], data: st.DataObject) -> None:
     """Where the connection ends before the answer does, there is an error: no body is shorter than it should be."""
     cut = data.draw(st.integers(0, len(text) - 1))
     with pytest.raises(OSError, match="closed before its answer had ended"):
@@ -86,7 +88,7 @@ def test_half_an_answer_is_none(text: bytes, sizes: list[int], data: st.DataObje
 
 
 @given(texts("chunks"), SIZES, st.data())
-def test_half_of_the_chunks_are_no_answer(text: bytes, sizes: list[int], data: st.DataObject) -> None:
+def test_half_of_the_chunks_are_no_response(text: bytes, sizes: list[int], data: st.DataObject) -> None:
     """So it is with chunks, of which the last one is empty."""
     cut = data.draw(st.integers(0, len(text) - len(b"0\r\n\r\n")))
     with pytest.raises((OSError, HTTPException)):

@@ -15,7 +15,7 @@ from kinesis_core.model import (
     ShardRange,
     ancestors,
     by_id,
-    chains,
+    group_ranges,
     waits_for,
     without_children,
 )
@@ -89,13 +89,13 @@ def test_chains_are_made_of_relatives(listing: Tree, data: st.DataObject) -> Non
             joined = families[shard_id] | families[relative]
             families.update(dict.fromkeys(joined, joined))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in data.draw(st.permutations(sorted(members)))]
-    grouped = [[r.shard_id for r in chain] for chain in chains(ranges, {"orders": listing})]
+    grouped = [[r.shard_id for r in group] for group in group_ranges(ranges, {"orders": listing})]
     assert sorted(map(sorted, grouped)) == sorted(
         {tuple(sorted(f)): sorted(f) for f in families.values()}.values()
     )
-    for chain in grouped:
-        for place, shard_id in enumerate(chain):
-            assert not ancestors([shard_id], listing) & set(chain[place + 1 :])
+    for group in grouped:
+        for place, shard_id in enumerate(group):
+            assert not ancestors([shard_id], listing) & set(group[place + 1 :])
 
 
 @given(trees())

@@ -98,7 +98,7 @@ class Connector:
     read: dict[str, int] = field(factory=dict)
     """How many user records it read, by shard that it knows."""
     finished: set[str] = field(factory=set)
-    begun: dict[str, dict[str, str]] = field(factory=dict)
+    started: dict[str, dict[str, str]] = field(factory=dict)
     """Where its last batch began: its line in the offset log."""
     ended: list[dict[str, Any]] = field(factory=list)
     """Where it ended: its files, by shard."""
@@ -113,8 +113,8 @@ class Connector:
                 self._read_some_of(shard_id)
         for shard_id in self.read:
             self._save(shard_id)
-        begun = {"metadata": {"streamName": "orders", "batchId": "7"}, **self.begun}
-        return "\n".join(map(json.dumps, [begun, *self.ended]))
+        started = {"metadata": {"streamName": "orders", "batchId": "7"}, **self.started}
+        return "\n".join(map(json.dumps, [started, *self.ended]))
 
     def _chance(self) -> bool:
         return self.draw.draw(st.booleans())
@@ -141,13 +141,13 @@ class Connector:
             return
         if is_finished or self._chance():
             rows = self.written.all_rows()[shard_id]
-            self.begun[shard_id] = self._position(shard_id, self._place(rows, 0, read))
+            self.started[shard_id] = self._position(shard_id, self._place(rows, 0, read))
             ended = {"iteratorType": "SHARD_END", "iteratorPosition": ""}
             self.ended.append(
                 {"shardId": shard_id, **(ended if is_finished else self._position(shard_id, read))}
             )
         else:
-            self.begun[shard_id] = self._position(shard_id, read)
+            self.started[shard_id] = self._position(shard_id, read)
 
     def _position(self, shard_id: str, read: int) -> dict[str, str]:
         if read == 0:

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model import After, At, AtTimestamp, Offset, Position, ShardEnd, StreamOffset, TrimHorizon
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Offset,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
 
 numbers = st.integers(0, 10**129 - 1)
 cuts = st.one_of(
@@ -20,8 +29,8 @@ cuts = st.one_of(
     st.builds(After, numbers),
 )
 arrivals = st.none() | st.integers(0, 10**13)
-positions = st.builds(Position, cuts, arrivals) | st.builds(
-    Position, cuts, arrivals, numbers, st.integers(0, 9)
+positions = st.builds(ShardOffset, cuts, arrivals) | st.builds(
+    ShardOffset, cuts, arrivals, numbers, st.integers(0, 9)
 )
 streams = st.builds(StreamOffset, st.integers(0, 10**13), st.dictionaries(st.text(), positions, max_size=4))
 offsets = st.builds(Offset, st.dictionaries(st.text(), streams, max_size=3))

@@ -27,7 +27,7 @@ moods = st.builds(
     failed_records=st.sampled_from([0, 10]),
     throttled_calls=st.sampled_from([0, 20]),
     failed_calls=st.sampled_from([0, 20]),
-    lost_answers=st.sampled_from([0, 20]),
+    lost_responses=st.sampled_from([0, 20]),
 )
 
 
@@ -81,7 +81,7 @@ def test_packing_keeps_bounds_and_shards(
     for entry, _ in puts.stored:
         aggregate = unpack(entry.data)
         assert aggregate is None or (aggregated and len(aggregate.data) > 1 and len(entry.data) <= max_bytes)
-    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.accumulator.counts.held_bytes == 0
 
 
 @settings(deadline=None, max_examples=60)
@@ -99,11 +99,11 @@ def test_every_mishap_is_survived(mood: Moods, shards: int, aggregated: bool, se
     for start in range(0, 600, 200):
         desk.put(_numbered(start, start + 200))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     copies = puts.copies()
     assert len(copies) == 600
     assert sum(copies.values()) - 600 == puts.lost
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert totals.user_records == 600
     assert totals.requests == len(puts.requests)
     assert totals.resent >= puts.lost
@@ -142,7 +142,7 @@ def test_resharding_misplaces_nothing_for_good(
     numbers = {b"%d" % number for number in range(500)}
     assert set(puts.copies()) == numbers
     assert Counter(record.data for record in puts.kcl_user_records()) == Counter(numbers)
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert totals.user_records == 500
     assert sum(puts.copies().values()) - 500 == totals.misplaced
 
@@ -194,7 +194,7 @@ def test_streams_that_change_under_a_producer(
                 continue
             if action == "flush":
                 desk.flush()
-                desk.outbox.ledger.take_totals()
+                desk.accumulator.counts.take_totals()
                 flushed = put
             if action in ("recreate", "leave"):
                 lasting = put
@@ -202,20 +202,20 @@ def test_streams_that_change_under_a_producer(
             _change(desk, action, place)
         desk.put(_keyed(put, put + 50, seed))
         put += 50
-        if desk.outbox.failure is not None:
+        if desk.accumulator.failure is not None:
             break
     desk.flush()
-    if desk.outbox.failure is not None:
+    if desk.accumulator.failure is not None:
         assert is_doubtful
         assert aggregated
-        assert desk.outbox.failure.counts.keys() == {"StreamRecreated"}
+        assert desk.accumulator.failure.counts.keys() == {"StreamRecreated"}
         return
     here = Counter(record.data for record in puts.kcl_user_records())
     assert set(here) >= {b"%d" % number for number in range(lasting, put)}
     assert max(here.values()) == 1
     gone = {data for entry, _ in puts.gone for data in payloads_of(entry)}
     assert set(here) | gone == {b"%d" % number for number in range(put)}
-    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.accumulator.counts.held_bytes == 0
 
 
 def _change(desk: Desk, action: str, place: int) -> None:

@@ -25,12 +25,12 @@ pauses = seconds(0, 30)
     pauses,
 )
 def test_it_is_never_ahead_of_the_service(
-    skew_s: float, answers: list[tuple[float, float, float]], idle_s: float
+    skew_s: float, responses: list[tuple[float, float, float]], idle_s: float
 ) -> None:
     """However wrong our clock is and however slow answers are, the bound stays behind the service, by a call's length at most."""
     clock = FakeClock()
     service = ServiceClock(clock)
-    for pause_s, there_s, back_s in answers:
+    for pause_s, there_s, back_s in responses:
         clock.sleep(pause_s + there_s)
         date = formatdate(clock.now + skew_s, usegmt=True)
         clock.sleep(back_s)
@@ -48,12 +48,12 @@ def test_it_is_never_ahead_of_the_service(
     seconds(0, 10),
 )
 def test_a_refusal_tells_it_whatever_came_before(
-    skew_s: float, answers: list[tuple[float, float]], step_s: float, back_s: float
+    skew_s: float, responses: list[tuple[float, float]], step_s: float, back_s: float
 ) -> None:
     """However far our clock is set forward, the bound is behind the service again as soon as a refusal has come."""
     clock = FakeClock()
     service = ServiceClock(clock)
-    for pause_s, late_s in answers:
+    for pause_s, late_s in responses:
         clock.sleep(pause_s)
         date = formatdate(clock.now + skew_s, usegmt=True)
         clock.sleep(late_s)

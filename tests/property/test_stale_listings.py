@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.model import Listing, Position, Shard, by_id
+from kinesis_core.model import Listing, Shard, ShardOffset, by_id
 from kinesis_core.planning.discovery import Discovery
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_hole, find_needless
@@ -114,15 +114,15 @@ def test_a_truthful_listing_is_believed(
 
 @define
 class OneListing(FakeStream):
-    """Answers with one listing only."""
+    """Responses with one listing only."""
 
-    answer: list[Shard] = field(factory=list)
+    response: list[Shard] = field(factory=list)
 
     def list_shards(self) -> list[Shard]:
-        return self.answer
+        return self.response
 
 
-def no_loss(shard_id: str, _begun: Position, _what: str) -> None:
+def no_loss(shard_id: str, _started: ShardOffset, _what: str) -> None:
     raise AssertionError(f"{shard_id} was reported as lost")
 
 
@@ -147,13 +147,13 @@ def test_a_stale_listing_never_misleads(
         left = [s if s.shard_id in followed else evolve(s, ending_number=None) for s in left]
     else:
         left = [s for s in truth.values() if data.draw(st.integers(0, 2), s.shard_id) != 0]
-    api = OneListing(FakeClock(), answer=left)
+    api = OneListing(FakeClock(), response=left)
     discovery = Discovery("orders", api, api.clock, no_loss, truth.__contains__, api.describe)
     discovery.refresh(known, patiently=False)
     if discovery.is_checked:
         readable = Frontier(discovery, known.named, set(known.finished)).shards
         assert set(readable) <= set(reader.readable())
-    api.answer = list(truth.values())
+    api.response = list(truth.values())
     discovery.refresh(known, patiently=True)
     assert discovery.is_checked == bool(known.named)
     assert discovery.listing == truth

@@ -8,7 +8,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.aws import Pace, RetryBudget, RetryPolicy, call_with_retries
+from kinesis_core.aws import ReadRateLimiter, RetryBudget, RetryPolicy, call_with_retries
 from kinesis_core.aws.retry import BUDGET, TOKEN_S
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.fake_stream import FakeClock
@@ -67,7 +67,7 @@ def test_a_budget_is_never_overdrawn(steps: list[tuple[str, float]]) -> None:
         elif step == "fail":
             budget.failed(now_s)
         else:
-            budget.answered()
+            budget.responded()
         assert 0 <= budget.tokens <= BUDGET
         assert retries <= BUDGET + successes + passed_s / TOKEN_S + 1e-6
 
@@ -89,13 +89,13 @@ def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: in
         raise UnavailableError("down")
 
     for made in range(1, calls + 1):
-        begun_s = clock.now
+        started_s = clock.now
         with contextlib.suppress(UnavailableError):
             call_with_retries("Test", call, policy, clock, rng, budget)
         assert attempts - made <= BUDGET + clock.now / TOKEN_S + 1e-6
         retries_s = policy.max_retries * (policy.max_interval_s + TOKEN_S)
         assert (
-            clock.now - begun_s
+            clock.now - started_s
             <= retries_s + policy.outage_timeout_s + policy.max_interval_s + TOKEN_S + 1e-6
         )
 
@@ -104,39 +104,39 @@ def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: in
 def test_the_rate_holds_over_every_window(period_s: float, burst: int, pauses: list[float]) -> None:
     """Over any stretch of time there are no more calls than its periods, and the burst."""
     clock = FakeClock(0.0)
-    pace = Pace(period_s, burst)
+    limiter = ReadRateLimiter(period_s, burst)
     times = []
     for pause_s in pauses:
         clock.sleep(pause_s)
-        clock.sleep(pace.wait_s(clock.now))
-        pace.spend(clock.now)
+        clock.sleep(limiter.wait_s(clock.now))
+        limiter.spend(clock.now)
         times.append(clock.now)
-    for i, begun in enumerate(times):
+    for i, started in enumerate(times):
         for j in range(i, len(times)):
             calls = j - i + 1
             # a call may come a millisecond early, which counts as due
-            assert calls <= (times[j] - begun + 0.0011 * calls) / period_s + burst
+            assert calls <= (times[j] - started + 0.0011 * calls) / period_s + burst
 
 
 @given(st.floats(0.01, 10), st.integers(1, 5))
 def test_a_rested_shard_allows_its_burst_at_once(period_s: float, burst: int) -> None:
     """After a rest exactly as many calls as the burst need not wait."""
-    pace = Pace(period_s, burst)
+    limiter = ReadRateLimiter(period_s, burst)
     now_s = 1000.0
     for _ in range(burst):
-        assert pace.wait_s(now_s) == 0
-        pace.spend(now_s)
-    assert pace.wait_s(now_s) > 0
+        assert limiter.wait_s(now_s) == 0
+        limiter.spend(now_s)
+    assert limiter.wait_s(now_s) > 0
 
 
 @given(st.sampled_from([0.0, 0.02, 0.2, 1.0]), st.integers(1, 3000), st.integers())
 def test_backing_off_is_bounded_and_never_nothing(period_s: float, throttles: int, seed: int) -> None:
     """Any number of throttles in a row wait at least a little and at most 5 s each, also where no period is kept."""
-    pace, rng = Pace(period_s), random.Random(seed)
+    limiter, rng = ReadRateLimiter(period_s), random.Random(seed)
     now_s, waits = 1000.0, []
     for _ in range(throttles):
-        pace.throttled(now_s, rng)
-        waits.append(pace.wait_s(now_s))
+        limiter.throttled(now_s, rng)
+        waits.append(limiter.wait_s(now_s))
         now_s += waits[-1]
     assert min(waits) >= 0.1
     assert max(waits) <= 5.0 + 1e-6

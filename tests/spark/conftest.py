@@ -119,9 +119,9 @@ def put_backlog(emulator: Emulator) -> Callable[[str, int], list[bytes]]:
     """
 
     def put_backlog(stream: str, count: int) -> list[bytes]:
-        begun_s = time.time() - 3600
+        started_s = time.time() - 3600
         for number in range(count):
-            emulator.put(stream, str(number), arrived_s=begun_s + number / 1000)
+            emulator.put(stream, str(number), arrived_s=started_s + number / 1000)
         return [str(number).encode() for number in range(count)]
 
     return put_backlog

@@ -31,8 +31,8 @@ TROUBLES = {
     "500s": [Fault("InternalFailure", status=500), Fault(status=503, body=HTML, content_type="text/html")],
     "resets": [
         Fault(drop_request=True, reset=True),
-        Fault(drop_answer=True, reset=True),
-        Fault(cut_answer=True),
+        Fault(drop_response=True, reset=True),
+        Fault(cut_response=True),
     ],
     "expired iterators": [Fault("ExpiredIteratorException")],
     "nonsense": [Fault(status=200, body=b"<html>", content_type="text/html")],

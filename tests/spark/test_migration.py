@@ -44,20 +44,20 @@ def stream(make_stream: MakeStream) -> StreamUnderTest:
 
 
 def put_into(stream: StreamUnderTest, shard: dict[str, Any], data: bytes) -> Put:
-    answer = stream.client.put_record(
+    response = stream.client.put_record(
         StreamName=stream.name,
         Data=data,
         PartitionKey="a key",
         ExplicitHashKey=shard["HashKeyRange"]["StartingHashKey"],
     )
-    stream.sent.append(Put(data, "a key", answer["ShardId"], answer["SequenceNumber"]))
+    stream.sent.append(Put(data, "a key", response["ShardId"], response["SequenceNumber"]))
     return stream.sent[-1]
 
 
 def awslabs_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
     """Stop after two user records of the first shard's aggregate, and at the end of the second's."""
     first, second = stream.sent[:3], stream.sent[3:]
-    begun = {
+    started = {
         first[0].shard_id: after(first[0].sequence_number, subSequenceNumber="-1", isLast="true"),
         second[0].shard_id: {
             "iteratorType": "TRIM_HORIZON",
@@ -70,19 +70,19 @@ def awslabs_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
         first[0].shard_id: after(first[1].sequence_number, subSequenceNumber=1, isLast=False),
         second[0].shard_id: after(second[1].sequence_number, subSequenceNumber=4, isLast=True),
     }
-    leave_checkpoint(folder, AWSLABS_LOG, stream.name, begun, ended)
+    leave_checkpoint(folder, AWSLABS_LOG, stream.name, started, ended)
     return pasted(folder, AWSLABS_LOG)
 
 
 def qubole_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
     """Stop before the first shard's aggregate and behind the second's, of whose user records it knows nothing."""
     first, second = stream.sent[:3], stream.sent[3:]
-    begun = {put.shard_id: {"iteratorType": "TRIM_HORIZON", "iteratorPosition": ""} for put in stream.sent}
+    started = {put.shard_id: {"iteratorType": "TRIM_HORIZON", "iteratorPosition": ""} for put in stream.sent}
     ended = {
         first[0].shard_id: after(first[0].sequence_number),
         second[0].shard_id: after(second[1].sequence_number),
     }
-    leave_checkpoint(folder, QUBOLE_LOG, stream.name, begun, ended)
+    leave_checkpoint(folder, QUBOLE_LOG, stream.name, started, ended)
     return pasted(folder, QUBOLE_LOG)
 
 

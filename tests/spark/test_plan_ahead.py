@@ -14,14 +14,14 @@ from kinesis_emulator.requests import Request
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
-ANSWER_S = 0.1
+RESPONSE_S = 0.1
 """So that planning takes longer than what is not worth planning ahead."""
 BATCH_S = 0.5
 
 
 def take_a_while(request: Request) -> Fault | None:
     if request.action in ("GetRecords", "GetShardIterator"):
-        time.sleep(ANSWER_S)
+        time.sleep(RESPONSE_S)
     return None
 
 

@@ -96,8 +96,8 @@ def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
     }
     options = stream.options(startingPosition=json.dumps(start))
     query = make_query(options, schema="shardId string, data binary").start()
-    for shard_id, begun in ((first, 2), (second, 1), (third, len(expected[third]))):
-        expected[shard_id] = expected[shard_id][begun:]
+    for shard_id, started in ((first, 2), (second, 1), (third, len(expected[third]))):
+        expected[shard_id] = expected[shard_id][started:]
     query.wait_for_rows(sum(map(len, expected.values())))
     assert rows_by_shard(query.rows) == {s: payloads for s, payloads in expected.items() if payloads}
 

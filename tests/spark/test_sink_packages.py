@@ -97,9 +97,9 @@ def test_sink_alone(stream: StreamUnderTest, tmp_path: Path) -> None:
         [sys.executable, script], env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    answer = stream.client.list_shards(StreamName=stream.name)["Shards"][0]
+    response = stream.client.list_shards(StreamName=stream.name)["Shards"][0]
     iterator = stream.client.get_shard_iterator(
-        StreamName=stream.name, ShardId=answer["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        StreamName=stream.name, ShardId=response["ShardId"], ShardIteratorType="TRIM_HORIZON"
     )
     records = stream.client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
     assert [record["Data"] for record in records] == [b"alone"]

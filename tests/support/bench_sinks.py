@@ -27,9 +27,9 @@ class _Measured:
         self._notes = notes
 
     def _measure(self, write: Callable[[], Written]) -> Written:
-        begun_s, idle_bytes = time.process_time(), _resident_bytes()
+        started_s, idle_bytes = time.process_time(), _resident_bytes()
         written = write()
-        spent_s = time.process_time() - begun_s
+        spent_s = time.process_time() - started_s
         peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         with self._notes.open("a") as file:
             file.write(f"{spent_s} {idle_bytes} {peak_bytes}\n")
@@ -81,9 +81,9 @@ class HandWriter(DataSourceWriter):
         self._options = options
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        begun_s, idle_bytes = time.process_time(), _resident_bytes()
+        started_s, idle_bytes = time.process_time(), _resident_bytes()
         self._put_all(iterator)
-        spent_s = time.process_time() - begun_s
+        spent_s = time.process_time() - started_s
         with Path(self._options["notes"]).open("a") as file:
             file.write(f"{spent_s} {idle_bytes} {_resident_bytes()}\n")
         return WriterCommitMessage()
@@ -101,8 +101,8 @@ class HandWriter(DataSourceWriter):
         is_aggregated = self._options["aggregationEnabled"] == "True"
         records = _aggregate(rows) if is_aggregated else _records(rows)
         while chunk := list(islice(records, AGGREGATES_A_REQUEST if is_aggregated else 500)):
-            answer = client.put_records(StreamName=self._options["streamName"], Records=chunk)
-            assert answer["FailedRecordCount"] == 0, answer
+            response = client.put_records(StreamName=self._options["streamName"], Records=chunk)
+            assert response["FailedRecordCount"] == 0, response
 
 
 AGGREGATES_A_REQUEST = 200

@@ -49,12 +49,12 @@ class ByHandReader(DataSourceReader):
         )
         iterator, behind_ms = found["ShardIterator"], 1
         while iterator and behind_ms:
-            answer = client.get_records(ShardIterator=iterator, Limit=10_000)
-            iterator, behind_ms = answer["NextShardIterator"], answer["MillisBehindLatest"]
+            response = client.get_records(ShardIterator=iterator, Limit=10_000)
+            iterator, behind_ms = response["NextShardIterator"], response["MillisBehindLatest"]
             if self.options["aggregated"] == "true":
-                yield from user_rows(answer["Records"], stream)
+                yield from user_rows(response["Records"], stream)
             else:
-                for record in answer["Records"]:
+                for record in response["Records"]:
                     yield (
                         record["Data"],
                         stream,

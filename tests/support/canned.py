@@ -15,40 +15,40 @@ REQUEST_ID = "0f1e2d3c-request"
 
 @define
 class Canned:
-    """Answers a client's requests in order, and keeps what was asked."""
+    """Responses a client's requests in order, and keeps what was asked."""
 
-    answers: list[AWSResponse | Exception] = field(factory=list)
+    responses: list[AWSResponse | Exception] = field(factory=list)
     asked: list[tuple[str, dict[str, Any]]] = field(factory=list)
     """Action and parameters of each request, as they went over the wire."""
     requests: list[AWSPreparedRequest] = field(factory=list)
 
     def serve(self, client: Any, service: str = "kinesis") -> None:
-        client.meta.events.register(f"before-send.{service}", self._answer)
+        client.meta.events.register(f"before-send.{service}", self._response)
 
-    def answer(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
+    def response(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
         """Add an answer; *body* is bytes, or something to be made JSON of."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = HTTPHeaders()
         headers.add_header("x-amzn-requestid", REQUEST_ID)
         headers.add_header("date", date)
-        self.answers.append(AWSResponse("http://127.0.0.1", status, headers, _Raw(raw)))
+        self.responses.append(AWSResponse("http://127.0.0.1", status, headers, _Raw(raw)))
 
     def refuse(self, code: str, message: str = "The service says no.", status: int = 400) -> None:
         """Add an error as Kinesis words it."""
-        self.answer({"__type": code, "message": message}, status)
+        self.response({"__type": code, "message": message}, status)
 
     def fail(self, error: Exception) -> None:
         """Let the way to the service fail with botocore's *error*."""
-        self.answers.append(error)
+        self.responses.append(error)
 
-    def _answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+    def _response(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         action = header(request, "X-Amz-Target").rpartition(".")[2]
         self.requests.append(request)
         self.asked.append((action, json.loads(cast(bytes, request.body))))
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
 
 def header(request: AWSPreparedRequest, name: str) -> str:

@@ -16,13 +16,13 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.model import PutAnswer, PutEntry, PutResult, Shard, StreamSummary
+from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing import ProducerSettings
-from kinesis_core.producing.accumulator import Outbox
-from kinesis_core.producing.responses import Answers
+from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
 from support.fake_stream import FakeClock
@@ -50,7 +50,7 @@ class Moods:
     failed_records: int = 0
     throttled_calls: int = 0
     failed_calls: int = 0
-    lost_answers: int = 0
+    lost_responses: int = 0
 
 
 @define
@@ -150,7 +150,7 @@ class FakePuts:
         self.listed += len(listed)
         return self.rng.sample(listed, len(listed))
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
         if self.before_put is not None:
             self.before_put(entries)
         self._check_there()
@@ -164,11 +164,11 @@ class FakePuts:
             raise InvalidRequestError("A partition key is missing.", "ValidationException")
         results = [self._put(entry) for entry in entries]
         failed = sum(result.error_code is not None for result in results)
-        if self._happens(self.moods.lost_answers):
+        if self._happens(self.moods.lost_responses):
             written = [e for e, result in zip(entries, results, strict=True) if result.error_code is None]
             self.lost += sum(len(_user_rows(entry)) for entry in written)
             raise UnavailableError("Read timed out.", "ReadTimeoutError")
-        return PutAnswer(failed, results if failed or with_results else ())
+        return PutResponse(failed, results if failed or with_results else ())
 
     def _put(self, entry: PutEntry) -> PutResult:
         if self._happens(self.moods.refused_records):
@@ -259,7 +259,7 @@ class Desk:
     @classmethod
     def open(cls, puts: FakePuts, settings: ProducerSettings | None = None, seed: int = 0) -> Desk:
         clock, rng, settings = FakeClock(), random.Random(seed), settings or ProducerSettings()
-        outbox = Outbox.open(
+        accumulator = RecordAccumulator.open(
             "orders",
             first_map(puts, "orders", clock, rng, settings.record_ttl_s),
             settings,
@@ -267,46 +267,46 @@ class Desk:
             rng,
             is_auto=puts.describe().is_auto_distributed,
         )
-        return cls(puts, Sender(puts, outbox, clock), clock)
+        return cls(puts, Sender(puts, accumulator, clock), clock)
 
     @property
-    def outbox(self) -> Outbox:
-        return self.sender.outbox
+    def accumulator(self) -> RecordAccumulator:
+        return self.sender.accumulator
 
     @property
-    def answers(self) -> Answers:
-        return self.sender.answers
+    def responses(self) -> ResponseHandler:
+        return self.sender.responses
 
     def put(self, rows: Rows) -> None:
         """Put *rows*; while there is no room, requests are sent."""
-        left = self.outbox.offer(self.outbox.group(rows), self.clock.now)
-        self.outbox.hurry += 1
-        while left and self.outbox.failure is None:
+        left = self.accumulator.offer(self.accumulator.group(rows), self.clock.now)
+        self.accumulator.hurry += 1
+        while left and self.accumulator.failure is None:
             self.step()
-            left = self.outbox.offer(left, self.clock.now)
-        self.outbox.hurry -= 1
+            left = self.accumulator.offer(left, self.clock.now)
+        self.accumulator.hurry -= 1
 
     def flush(self) -> None:
         """Send everything, or stop at a failure."""
-        generation = self.outbox.begin_generation()
-        self.outbox.hurry += 1
-        while self.outbox.failure is None and not self.outbox.ledger.is_written(generation):
+        generation = self.accumulator.begin_generation()
+        self.accumulator.hurry += 1
+        while self.accumulator.failure is None and not self.accumulator.counts.is_written(generation):
             self.step()
-        self.outbox.hurry -= 1
+        self.accumulator.hurry -= 1
         self.sender._watch.note_flush()
 
     def step(self) -> None:
         """Send a request, or wait until one is due."""
-        request = self.outbox.take(self.clock.now)
+        request = self.accumulator.take(self.clock.now)
         if request:
             self.send(request)
             return
-        if self.outbox.failure is not None:
+        if self.accumulator.failure is not None:
             return
-        wait_s = self.outbox.wait_s(self.clock.now)
+        wait_s = self.accumulator.wait_s(self.clock.now)
         assert wait_s is not None, "something is not written, and nothing is left to be done"
         self.clock.sleep(max(wait_s, 0.001))
 
-    def send(self, request: list[Parcel]) -> None:
+    def send(self, request: list[ShardBatch]) -> None:
         """Send *request*, and note what became of it."""
         self.sender._send(request)

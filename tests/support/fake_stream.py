@@ -247,7 +247,7 @@ class FakeStream:
         if isinstance(cut, ShardEnd):
             raise ValueError("nothing lies behind the end of a shard")
 
-        def is_behind(record: Record) -> bool:
+        def is_after(record: Record) -> bool:
             match cut:
                 case At(number):
                     return record.number >= number
@@ -257,7 +257,7 @@ class FakeStream:
                     return (record.arrived_ms or 0) >= epoch_ms
             return isinstance(cut, TrimHorizon)
 
-        return next((i for i, record in enumerate(shard.records) if is_behind(record)), len(shard.records))
+        return next((i for i, record in enumerate(shard.records) if is_after(record)), len(shard.records))
 
     def _next_number(self) -> int:
         self._number += STEP * self.rng.randint(1, 9)

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from attrs import define, field, frozen
 
 from kinesis_core.errors import (
-    MalformedAnswerError,
+    MalformedResponseError,
     ResourceInUseError,
     ServiceError,
     StreamNotFoundError,
@@ -93,7 +93,7 @@ class Subscriptions:
         errors = [
             cut_connection(),
             in_stream("InternalFailureException"),
-            MalformedAnswerError("?", "?"),
+            MalformedResponseError("?", "?"),
             None,
         ]
         return Trouble(

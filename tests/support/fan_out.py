@@ -70,12 +70,12 @@ def frames_of(client: Any, **params: Any) -> Iterator[Iterator[Frame]]:
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
     try:
         connection.request("POST", "/", request.data, dict(request.headers))
-        answer = connection.getresponse()
-        if answer.status != 200:
-            error = json.loads(answer.read())
+        response = connection.getresponse()
+        if response.status != 200:
+            error = json.loads(response.read())
             facts = {"Code": error["__type"], "Message": error.get("message", "")}
             raise client.exceptions.ClientError({"Error": facts}, "SubscribeToShard")
-        yield _frames(answer)
+        yield _frames(response)
     finally:
         connection.close()
 
@@ -90,9 +90,9 @@ def _signed(url: str, body: bytes) -> AWSRequest:
     return request
 
 
-def _frames(answer: http.client.HTTPResponse) -> Iterator[Frame]:
+def _frames(response: http.client.HTTPResponse) -> Iterator[Frame]:
     buffer = EventStreamBuffer()
-    while chunk := answer.read1(65536):
+    while chunk := response.read1(65536):
         buffer.add_data(chunk)
         for message in buffer:
             yield Frame(message.to_response_dict()["headers"], json.loads(message.payload or b"{}"))

@@ -15,15 +15,15 @@ from botocore.credentials import Credentials
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.http2 import use_http2
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.model import After, At, Page, Record, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
-from kinesis_core.reading.fan_out import FanOutRanges
-from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRangeReader
+from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
 from support.http2_front import Ending, Http2Front, Protocol
@@ -51,13 +51,13 @@ class EmulatorClock:
 
 def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None = None) -> Any:
     """
-    Return a client as `open_stream` makes it, which gives up on a silent subscription after *read_timeout_s*.
+    Return a client as `stream_client` makes it, which gives up on a silent subscription after *read_timeout_s*.
 
     With a *certificate* to trust it subscribes by HTTP/2.
     """
     connection = Connection((StreamRef(STREAM),), REGION, url, KEYS)
     client = make_client(connection, "kinesis", url, read_timeout_s)
-    hand_bodies_through(client)
+    install_raw_bodies(client)
     take_connection(client)
     if certificate is not None:
         use_http2(client, str(certificate))
@@ -79,7 +79,7 @@ class Doors:
 
     def reading(self) -> BotoStreamApi:
         keys = Credentials(KEYS.access_key_id, KEYS.secret_key)
-        made: BotoStreamApi = self._open(BotoStreamApi, DirectCalls(self.client, keys))
+        made: BotoStreamApi = self._open(BotoStreamApi, FastPath(self.client, keys))
         return made
 
     def consumers(self) -> BotoConsumerApi:
@@ -143,23 +143,23 @@ class Desk:
     def subscribing(self) -> BotoSubscribeApi:
         return self.subscribers.subscribing(self.consumer)
 
-    def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> FanOutReader:
+    def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> SubscriptionReader:
         rng = random.Random(0)
-        check = PolledRanges(lambda _: self.doors.reading(), ReadSettings(), rng).check(
+        check = PollingRangeReader(lambda _: self.doors.reading(), ReadSettings(), rng).check(
             shard_range, self.clock
         )
-        return FanOutReader(self.subscribing(), shard_range, settings, True, self.clock, rng, check)
+        return SubscriptionReader(self.subscribing(), shard_range, settings, True, self.clock, rng, check)
 
     def read(self, shard_range: ShardRange, settings: FanOutSettings | None = None) -> list[Record]:
         """Return the records of a range as subscriptions bring them, and nothing else."""
-        settings = settings or FanOutSettings(falls_back=False)
+        settings = settings or FanOutSettings(fallback_to_polling=False)
         return [record for page in self.reader(shard_range, settings).pages() for record in page.records]
 
     def read_or_poll(self, shard_range: ShardRange) -> Iterator[Page]:
         """Yield the pages of a range as subscriptions bring them, and GetRecords the rest."""
-        polled = PolledRanges(lambda _: self.doors.reading(), ReadSettings(), random.Random(0))
-        ranges = FanOutRanges(lambda _: self.subscribing(), polled, FanOutSettings(), random.Random(0))
-        return ranges(shard_range, self.clock)
+        polling = PollingRangeReader(lambda _: self.doors.reading(), ReadSettings(), random.Random(0))
+        ranges = FanOutRangeReader(lambda _: self.subscribing(), polling, FanOutSettings(), random.Random(0))
+        return ranges.read(shard_range, self.clock)
 
     def subscriptions(self) -> int:
         """Return how often one was asked for."""

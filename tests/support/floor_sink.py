@@ -27,10 +27,10 @@ class FloorWriter(DataSourceArrowWriter):
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        begun_s = time.process_time()
+        started_s = time.process_time()
         self._put_all(iterator)
         with Path(self._options["notes"]).open("a") as file:
-            file.write(f"{time.process_time() - begun_s} 0 0\n")
+            file.write(f"{time.process_time() - started_s} 0 0\n")
         return WriterCommitMessage()
 
     def _put_all(self, batches: Iterator[pa.RecordBatch]) -> None:
@@ -40,9 +40,9 @@ class FloorWriter(DataSourceArrowWriter):
         connection = HTTPConnection(where.hostname or "", where.port)
         while chunk := list(islice(entries, RECORDS[aggregated])):
             connection.request("POST", "/", _body(chunk, self._options["streamName"]), HEADERS)
-            answer = connection.getresponse()
-            body = answer.read()
-            assert answer.status == 200, body
+            response = connection.getresponse()
+            body = response.read()
+            assert response.status == 200, body
 
 
 def _entries(batch: pa.RecordBatch, aggregated: str) -> Iterator[Entry]:

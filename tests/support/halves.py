@@ -34,9 +34,9 @@ def streaming(options: Options) -> Iterator[StreamReader]:
 def plan(reader: StreamReader, start: Any = None) -> tuple[list[InputPartition], Any]:
     """Plan the next batch as Spark does; return its partitions and its end."""
     planner: Any = reader  # whose latestOffset has arguments since Spark 4.2
-    begun = reader.initialOffset() if start is None else start
-    end = planner.latestOffset(*([begun, planner.getDefaultReadLimit()] if HAS_ADMISSION_CONTROL else []))
-    return ([] if end == begun else reader.partitions(begun, end)), end
+    started = reader.initialOffset() if start is None else start
+    end = planner.latestOffset(*([started, planner.getDefaultReadLimit()] if HAS_ADMISSION_CONTROL else []))
+    return ([] if end == started else reader.partitions(started, end)), end
 
 
 def plan_once(options: Options) -> list[InputPartition]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kinesis_core.model import Offset, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.reading import ReadSettings
-from kinesis_core.reading.polling import RangeReader
+from kinesis_core.reading.polling import PollingReader
 from support.fake_stream import FakeStream, Mood
 
 LONGEST_SILENCE_S = 60
@@ -87,10 +87,10 @@ class Query:
 
     def read(self, start: Offset, end: Offset) -> Read:
         """Read a batch through offsets that went through text, as Spark hands them over."""
-        begun, ended = (Offset.from_json(json.loads(json.dumps(o.to_json()))) for o in (start, end))
+        started, ended = (Offset.from_json(json.loads(json.dumps(o.to_json()))) for o in (start, end))
         read: Read = []
-        for shard_range in chain.from_iterable(self.planner.chains(begun, ended)):
-            reader = RangeReader(
+        for shard_range in chain.from_iterable(self.planner.range_groups(started, ended)):
+            reader = PollingReader(
                 self.stream, shard_range, ReadSettings(), self.stream.clock, random.Random(2)
             )
             read += [
@@ -172,9 +172,9 @@ def assert_children_after_parents(stream: FakeStream, batches: list[Read]) -> No
     for i, (shard_id, _) in enumerate(pair for batch in batches for pair in batch):
         first.setdefault(shard_id, i)
         last[shard_id] = i
-    for shard_id, begun in first.items():
+    for shard_id, started in first.items():
         for parent in stream.shards[shard_id].parents:
-            assert last.get(parent, -1) < begun, "a child was read before its parent was finished"
+            assert last.get(parent, -1) < started, "a child was read before its parent was finished"
 
 
 def everything(stream: FakeStream) -> set[str]:

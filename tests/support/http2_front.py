@@ -139,7 +139,7 @@ class _Connection:
         self._state.initiate_connection()
         self.front.calls.append(0)
         await self._send()
-        await _first(self._listen(), self._answer_all())
+        await _first(self._listen(), self._response_all())
 
     async def _send(self) -> None:
         self.writer.write(self._state.data_to_send())
@@ -164,18 +164,18 @@ class _Connection:
             case h2.events.WindowUpdated() | h2.events.RemoteSettingsChanged():
                 self._has_room.set()
 
-    async def _answer_all(self) -> None:
+    async def _response_all(self) -> None:
         while True:
             stream, request = await self._requests.get()
             self.front.calls[-1] += 1
             self.behind[1].write(request)
             try:
-                await self._answer(stream)
+                await self._response(stream)
             except _BREAKS:
                 await self._break(stream)
                 return
 
-    async def _answer(self, stream: int) -> None:
+    async def _response(self, stream: int) -> None:
         status, headers = _parse_head(await self.behind[0].readuntil(b"\r\n\r\n"))
         kept = [
             (name, value)

@@ -62,10 +62,12 @@ class KeyServices(LocalHttp):
         class Handler(QuietHandler):
             def do_POST(self) -> None:
                 params = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
-                self._send(*services._answer_sts(services._note(params.pop("Action"), params, self.headers)))
+                self._send(
+                    *services._response_sts(services._note(params.pop("Action"), params, self.headers))
+                )
 
             def do_GET(self) -> None:
-                self._send(200, services._answer_container(services._note(self.path, {}, self.headers)))
+                self._send(200, services._response_container(services._note(self.path, {}, self.headers)))
 
             def _send(self, status: int, body: str) -> None:
                 self.send_response(status)
@@ -84,7 +86,7 @@ class KeyServices(LocalHttp):
             self.asked.append(asked)
         return asked
 
-    def _answer_sts(self, asked: Asked) -> tuple[int, str]:
+    def _response_sts(self, asked: Asked) -> tuple[int, str]:
         wrong_id = self.external_id is not None and asked.params.get("ExternalId") != self.external_id
         refusal = self.refusal or ("AccessDenied" if wrong_id else None)
         if refusal:
@@ -95,7 +97,7 @@ class KeyServices(LocalHttp):
         result = f"<{asked.action}Result><Credentials>{keys}</Credentials></{asked.action}Result>"
         return 200, f"<{asked.action}Response>{result}</{asked.action}Response>"
 
-    def _answer_container(self, asked: Asked) -> str:
+    def _response_container(self, asked: Asked) -> str:
         keys = self._make_keys(asked)
         return json.dumps({**keys, "Token": keys["SessionToken"]})
 

@@ -10,19 +10,19 @@ BATCH = "7"
 """The last batch that was committed."""
 AWSLABS_LOG, QUBOLE_LOG = "shard-source", "shard-commit"
 
-Position = dict[str, Any]
+ShardOffset = dict[str, Any]
 
 
-def after(sequence_number: str, **more: object) -> Position:
+def after(sequence_number: str, **more: object) -> ShardOffset:
     """Return the position behind a record, or behind one of its user records."""
     return {"iteratorType": "AFTER_SEQUENCE_NUMBER", "iteratorPosition": sequence_number, **more}
 
 
 def leave_checkpoint(
-    folder: Path, log: str, stream: str, begun: dict[str, Position], ended: dict[str, Position]
+    folder: Path, log: str, stream: str, started: dict[str, ShardOffset], ended: dict[str, ShardOffset]
 ) -> None:
     """Write where the batch began and ended, in the directory *log* of the query's source, and that it was committed."""
-    offset = {"metadata": {"streamName": stream, "batchId": BATCH}, **begun}
+    offset = {"metadata": {"streamName": stream, "batchId": BATCH}, **started}
     lines = ["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1790000020000,"conf":{}}', json.dumps(offset)]
     texts = {f"offsets/{BATCH}": "\n".join(lines), f"commits/{BATCH}": 'v1\n{"nextBatchWatermarkMs":0}'}
     for shard_id, position in ended.items():

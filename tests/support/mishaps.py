@@ -20,10 +20,10 @@ UNDONE = (
 )
 """Nothing is written, and whoever called cannot know."""
 LOST = (
-    Fault(drop_answer=True),
-    Fault(drop_answer=True, reset=True),
-    Fault(cut_answer=True),
-    Fault(fail_every=3, drop_answer=True),
+    Fault(drop_response=True),
+    Fault(drop_response=True, reset=True),
+    Fault(cut_response=True),
+    Fault(fail_every=3, drop_response=True),
 )
 """The answer never comes, or not all of it, but the work is done."""
 IN_PART = (Fault(fail_every=2), Fault(fail_every=3), Fault(fail_every=4))

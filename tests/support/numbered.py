@@ -35,25 +35,25 @@ def flushed(shards: int = 2) -> Desk:
     desk = opened(shards=shards)
     desk.put(rows(0, 100))
     desk.flush()
-    desk.outbox.ledger.take_totals()
+    desk.accumulator.counts.take_totals()
     return desk
 
 
 def write(desk: Desk, some: Rows) -> None:
     """Write *some* rows without a flush."""
     desk.put(some)
-    desk.outbox.seal()
-    desk.outbox.hurry += 1
-    while desk.outbox.ledger.held_bytes:
+    desk.accumulator.seal()
+    desk.accumulator.hurry += 1
+    while desk.accumulator.counts.held_bytes:
         desk.step()
-    desk.outbox.hurry -= 1
+    desk.accumulator.hurry -= 1
 
 
 def check_written(desk: Desk, start: int, stop: int, *, since: int | None = None) -> None:
     """Put and flush rows; the KCL then finds them, and those *since* an earlier one, once each and no others."""
     desk.put(rows(start, stop))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(start if since is None else since, stop)
 
 
@@ -63,5 +63,5 @@ def kcl(desk: Desk) -> Counter[bytes]:
 
 
 def failure_of(desk: Desk) -> PutError:
-    assert desk.outbox.failure is not None
-    return desk.outbox.failure
+    assert desk.accumulator.failure is not None
+    return desk.accumulator.failure

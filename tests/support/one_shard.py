@@ -6,9 +6,9 @@ import random
 
 from attrs import define, field
 
-from kinesis_core.aws import Pace
-from kinesis_core.model import After, At, Cut, Position, Record, ShardEnd, is_before, is_behind
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.aws import ReadRateLimiter
+from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardOffset, is_after, is_before
+from kinesis_core.planning.shard_state import ShardState
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream
 
@@ -19,14 +19,14 @@ class OneShard:
 
     mood: Mood = field(factory=Mood)
     stream: ScriptedStream = field(init=False)
-    view: ShardView = field(init=False)
+    view: ShardState = field(init=False)
     _seen: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         clock = FakeClock()
         self.stream = ScriptedStream(clock, mood=self.mood)
         self.stream.create(1)
-        self.view = ShardView(self.stream, self.shard_id, clock, Pace(0.2, 3), random.Random(0))
+        self.view = ShardState(self.stream, self.shard_id, clock, ReadRateLimiter(0.2, 3), random.Random(0))
 
     @property
     def shard_id(self) -> str:
@@ -45,12 +45,12 @@ class OneShard:
         self._seen = len(self.stream.log)
         return [call.action for call in fresh]
 
-    def between(self, start: Cut, end: Position) -> list[Record]:
+    def between(self, start: Cut, end: ShardOffset) -> list[Record]:
         """Return the records of a batch that ends at *end*."""
         assert isinstance(end.cut, (At, After, ShardEnd))
-        return [r for r in self.records if is_behind(r.number, start) and is_before(r.number, end.cut)]
+        return [r for r in self.records if is_after(r.number, start) and is_before(r.number, end.cut)]
 
 
-def behind(record: Record, first: Record) -> Position:
+def behind(record: Record, first: Record) -> ShardOffset:
     """Return the end behind *record* of a batch that begins with *first*."""
-    return Position(After(record.number), record.arrived_ms, first.number)
+    return ShardOffset(After(record.number), record.arrived_ms, first.number)

@@ -215,9 +215,9 @@ def respell(name: str) -> list[str]:
 
 def see_whole(parse: Parse, configuration: Configuration) -> None:
     """See that a configuration is understood as it stands, and each option that is not needed is told once."""
-    notes = parse(configuration).notes
-    assert all("is accepted and not needed" in note for note in notes)
-    assert len(set(notes)) == len(notes)
+    ignored = parse(configuration).ignored
+    assert all("is accepted and not needed" in note for note in ignored)
+    assert len(set(ignored)) == len(ignored)
 
 
 def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None:
@@ -228,13 +228,13 @@ def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None
             {spelling if other == name else other: value for other, value in configuration.items()}
         )
         assert options == expected
-        assert len(options.notes) == len(expected.notes)
+        assert len(options.ignored) == len(expected.ignored)
 
 
 def see_effect(parse: Parse, configuration: Configuration, name: str) -> None:
     """See that without the option something would be different, or that the log says why it would not."""
     options = parse(configuration)
-    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.notes)
+    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.ignored)
     rest = {other: value for other, value in configuration.items() if other != name}
     try:
         is_missed = parse(rest) != options

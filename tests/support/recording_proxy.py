@@ -39,11 +39,11 @@ class RecordingProxy(LocalHttp):
                 upstream = http.client.HTTPConnection(url.netloc)
                 kept = {name: value for name, value in self.headers.items() if not name.startswith("Proxy-")}
                 upstream.request("POST", url.path or "/", body, kept)
-                answer = upstream.getresponse()
-                said = answer.read()
+                response = upstream.getresponse()
+                said = response.read()
                 upstream.close()
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
+                self.send_response(response.status)
+                for name, value in response.getheaders():
                     if name.lower() not in ("content-length", "connection"):
                         self.send_header(name, value)
                 self.send_header("Content-Length", str(len(said)))

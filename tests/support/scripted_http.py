@@ -41,11 +41,11 @@ class Received:
         return authorization.endswith(f"Signature={signer.signature(to_sign, unsigned)}")
 
 
-Answer = Callable[[socket.socket], bool]
+Response = Callable[[socket.socket], bool]
 """Writes an answer; returns whether the connection stays."""
 
 
-def say(text: bytes, *, stay: bool = True) -> Answer:
+def say(text: bytes, *, stay: bool = True) -> Response:
     """Return what answers with *text* as it is."""
 
     def write(connection: socket.socket) -> bool:
@@ -64,7 +64,7 @@ class ScriptedHttp:
     """Gives each request the next of *answers*; a context manager. *certificate* and its key make it speak TLS."""
 
     certificate: tuple[str, str] | None = None
-    answers: list[Answer] = field(factory=list)
+    responses: list[Response] = field(factory=list)
     received: list[Received] = field(factory=list)
     connections: int = 0
     _left: threading.Semaphore = field(factory=lambda: threading.Semaphore(0), init=False)
@@ -98,7 +98,7 @@ class ScriptedHttp:
         with contextlib.suppress(OSError), contextlib.closing(self._secure(connection)) as secured:
             while (request := _receive(secured)) is not None:
                 self.received.append(request)
-                if not self.answers.pop(0)(secured):
+                if not self.responses.pop(0)(secured):
                     break
         self._left.release()
 

@@ -63,10 +63,10 @@ class ScriptedStream(FakeStream):
             self.clock.sleep(every_s)
         return put
 
-    def leave_out(self, *shard_ids: str, answers: int) -> None:
+    def leave_out(self, *shard_ids: str, responses: int) -> None:
         """Let the next *answers* of ListShards be without these shards."""
         left = [shard for shard in FakeStream.list_shards(self) if shard.shard_id not in shard_ids]
-        self.stale_listings = [left] * answers
+        self.stale_listings = [left] * responses
 
     def calls_of(self, action: str, shard_id: str | None = None) -> list[Call]:
         return [c for c in self.log if c.action == action and shard_id in (None, c.shard_id)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from kinesis_core.model import After, Offset, Position, StreamOffset
+from kinesis_core.model import After, Offset, ShardOffset, StreamOffset
 from kinesis_core.planning import PlanAhead
 from support.fake_stream import FakeClock
 
@@ -14,7 +14,7 @@ BATCH_S = 5.0
 
 
 def at(number: int) -> Offset:
-    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": Position(After(number))})})
+    return Offset({"orders": StreamOffset(1, {"shardId-000000000000": ShardOffset(After(number))})})
 
 
 @define
@@ -78,9 +78,9 @@ class Driver:
 
     def ask(self, *, bounded: bool = True) -> float:
         """Ask for the next batch; return how many seconds that took."""
-        begun_s = self.clock.now_s()
+        started_s = self.clock.now_s()
         self.start = self.plans.next_offset(self.start, bounded=bounded)
-        return self.clock.now_s() - begun_s
+        return self.clock.now_s() - started_s
 
     def settle(self) -> None:
         """Process two batches: from then on it is known how long one takes."""

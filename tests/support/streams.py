@@ -93,11 +93,11 @@ class StreamUnderTest:
         raw = [p.encode() if isinstance(p, str) else p for p in payloads]
         keys = [key or f"key-{len(self.sent) + place}" for place in range(len(raw))]
         records = [{"Data": data, "PartitionKey": k} for data, k in zip(raw, keys, strict=True)]
-        answer = self.client.put_records(StreamName=self.name, Records=records)
-        assert answer["FailedRecordCount"] == 0, answer
+        response = self.client.put_records(StreamName=self.name, Records=records)
+        assert response["FailedRecordCount"] == 0, response
         return [
             Put(data, k, done["ShardId"], done["SequenceNumber"])
-            for data, k, done in zip(raw, keys, answer["Records"], strict=True)
+            for data, k, done in zip(raw, keys, response["Records"], strict=True)
         ]
 
     def open_shards(self) -> list[dict[str, Any]]:

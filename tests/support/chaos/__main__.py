@@ -58,10 +58,10 @@ def _run_all(options: argparse.Namespace) -> list[Outcome]:
 def _run(seed: int, rounds: int) -> Outcome:
     """Run in a folder that stays when something is wrong."""
     folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
-    begun = time.monotonic()
+    started = time.monotonic()
 
     def say(text: str) -> None:
-        sys.stdout.write(f"{time.monotonic() - begun:5.0f} s, seed {seed}: {text}\n")
+        sys.stdout.write(f"{time.monotonic() - started:5.0f} s, seed {seed}: {text}\n")
         sys.stdout.flush()
 
     outcome = run(seed, rounds, folder, say)

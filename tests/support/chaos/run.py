@@ -30,13 +30,13 @@ _TESTS = Path(__file__).parents[2]
 
 def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outcome:
     """Play *count* rounds of the script that *seed* stands for, in *folder*, and judge what came of it."""
-    begun = time.monotonic()
+    started = time.monotonic()
     with _started(folder, say) as play:
         for number, steps in enumerate(islice(rounds(seed), count), start=1):
             play.round(steps)
             say(f"round {number} of {count}, {play.describe()}")
         play.drain()
-        return _outcome(play, seed, count, begun)
+        return _outcome(play, seed, count, started)
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def _kill_all(mark: str) -> None:
         time.sleep(0.05)
 
 
-def _outcome(play: Play, seed: int, count: int, begun: float) -> Outcome:
+def _outcome(play: Play, seed: int, count: int, started: float) -> Outcome:
     kinesis = play.kinesis
     stored = kinesis.read_all(SOURCE)
     acknowledged = (play.folder / ACKNOWLEDGED).read_bytes().splitlines()
@@ -106,6 +106,6 @@ def _outcome(play: Play, seed: int, count: int, begun: float) -> Outcome:
         restarts=play.restarts,
         batches=play.progress().batches,
         records=len(stored),
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - started,
         problems=(*problems, *play.left_behind()),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kinesis_core.aws import RetryBudget, open_stream
+from kinesis_core.aws import RetryBudget, stream_client
 from kinesis_core.errors import ServiceError
 from kinesis_emulator.faults import Fault
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
@@ -67,7 +67,7 @@ def attempts(world: World, options: Options) -> object:
     world.refuse = lambda _: Fault("InternalFailure", status=500)
     connection = world.half.connect(world.options(options))
     with suppress(ServiceError):
-        open_stream(connection, connection.streams[0]).describe()
+        stream_client(connection, connection.streams[0]).describe()
     world.refuse = lambda _: None
     return len(world.requests)
 
@@ -75,7 +75,7 @@ def attempts(world: World, options: Options) -> object:
 def waits_s(world: World, options: Options) -> object:
     """Return the longest waits before the first five retries."""
     connection = world.half.connect(world.options(options))
-    policy = open_stream(connection, connection.streams[0]).policy
+    policy = stream_client(connection, connection.streams[0]).policy
     return [policy.longest_s(attempt) for attempt in range(5)]
 
 
@@ -83,7 +83,7 @@ def outage_minutes(world: World, options: Options) -> object:
     """Return after how many whole minutes a call fails for good that has been answered before."""
     connection = world.half.connect(world.options(options))
     clock = FakeClock()
-    api = evolve(open_stream(connection, connection.streams[0]), clock=clock, budget=RetryBudget())
+    api = evolve(stream_client(connection, connection.streams[0]), clock=clock, budget=RetryBudget())
     api.describe()
     world.refuse = lambda _: Fault("InternalFailure", status=500)
     with suppress(ServiceError):

@@ -118,13 +118,13 @@ class Measured:
 
 def run(load: Load, restarts: int, batches: int, minutes: float) -> Measured:
     """Restart the query so often, then let it run for so many batches, spread over what is left of so many minutes."""
-    begun_s = time.monotonic()
+    started_s = time.monotonic()
     restarted = [*_restart(load, restarts)]
     load.start()
-    left_s = max(0.0, begun_s + 60 * minutes - time.monotonic())
+    left_s = max(0.0, started_s + 60 * minutes - time.monotonic())
     went_on = [*_go_on(load, batches, left_s / batches)]
     load.close()
-    return Measured(restarted, went_on, load.records, load.rows, (time.monotonic() - begun_s) / 3600)
+    return Measured(restarted, went_on, load.records, load.rows, (time.monotonic() - started_s) / 3600)
 
 
 def _restart(load: Load, restarts: int) -> Iterator[Look]:
@@ -137,10 +137,10 @@ def _restart(load: Load, restarts: int) -> Iterator[Look]:
 
 
 def _go_on(load: Load, batches: int, period_s: float) -> Iterator[Look]:
-    begun_s = time.monotonic()
+    started_s = time.monotonic()
     first = seen = load.batches
     while load.batches - first < batches:
-        due_s = begun_s + period_s * (load.batches - first)
+        due_s = started_s + period_s * (load.batches - first)
         time.sleep(max(0.0, due_s - time.monotonic()))  # the rate is to be steady
         load.run_round()
         if load.batches - seen >= LOOK_EVERY:

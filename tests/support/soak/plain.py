@@ -69,7 +69,7 @@ def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> Non
         Producer.open("orders", **connection) as producer,
     ):
         offset = stream.read("TRIM_HORIZON").offset
-        begun: list[tuple[int, int]] = []
+        started: list[tuple[int, int]] = []
 
         def put_and_read() -> None:
             nonlocal offset
@@ -78,10 +78,10 @@ def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> Non
             batch = stream.read(offset)
             assert sorted(record.data for record in batch.records()) == sorted(PAYLOADS)
             offset = batch.offset
-            begun[:] = begun or [open_things(os.getpid())]
+            started[:] = started or [open_things(os.getpid())]
 
         assert leaks(watch(emulator, 1000, 10, put_and_read)) == []
-        wait_for(begun[0], os.getpid())
+        wait_for(started[0], os.getpid())
 
 
 def following_for_a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:

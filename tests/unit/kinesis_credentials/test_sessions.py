@@ -19,7 +19,7 @@ from kinesis_credentials import (
     SourceFailedError,
     StaticKeys,
     cached_session,
-    check,
+    ensure_credentials,
     open_session,
 )
 from kinesis_credentials.keys import Keys, MalformedKeysError
@@ -39,7 +39,7 @@ def test_static_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
     session = open_session(KEYS, "eu-west-1")
-    check(session)
+    ensure_credentials(session)
     assert read_keys(session) == ("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
     assert session.create_client("kinesis").meta.region_name == "eu-west-1"
 
@@ -58,7 +58,7 @@ def test_profile_without_credentials(aws_home: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
     with pytest.raises(NoCredentialsError) as caught:
-        check(open_session(Profile("team")))
+        ensure_credentials(open_session(Profile("team")))
     sources = [attempt.source for attempt in caught.value.attempts]
     assert "shared-credentials-file" in sources
     assert not {"env", "container-role", "iam-role"} & set(sources)
@@ -75,7 +75,7 @@ def test_default_chain(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_credentials(aws_home: Path) -> None:
     """Without credentials the error says what was tried, why each did not serve, and what to do."""
     with pytest.raises(NoCredentialsError) as caught:
-        check(open_session(DefaultChain()))
+        ensure_credentials(open_session(DefaultChain()))
     message = str(caught.value)
     assert message.startswith("No AWS credentials were found. Give keys (awsAccessKeyId and awsSecretKey)")
     assert "env: AWS_ACCESS_KEY_ID is not set" in message
@@ -88,7 +88,7 @@ def test_half_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source that is there in part stops the search, without showing the part."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     with pytest.raises(SourceFailedError, match="missing: AWS_SECRET_ACCESS_KEY") as caught:
-        check(open_session(DefaultChain()))
+        ensure_credentials(open_session(DefaultChain()))
     assert "AKIDEXAMPLE" not in str(caught.value)
 
 
@@ -101,7 +101,7 @@ def test_keys_that_cannot_be_sent(name: str, monkeypatch: pytest.MonkeyPatch) ->
     for variable in VARIABLES:
         monkeypatch.setenv(variable, "s3cr3t-invented\n" if variable == name else "clean")
     with pytest.raises(SourceFailedError, match=f"^{name} has white space.*set it again without") as caught:
-        check(open_session(DefaultChain()))
+        ensure_credentials(open_session(DefaultChain()))
     assert "s3cr3t" not in f"{caught.value!r} {caught.value}"
     assert not caught.value.retryable
 
@@ -112,15 +112,15 @@ def test_a_profile_with_keys_that_cannot_be_sent(aws_home: Path) -> None:
     with pytest.raises(
         SourceFailedError, match=r"^The secret key that shared-credentials-file gives has white"
     ):
-        check(open_session(DefaultChain()))
+        ensure_credentials(open_session(DefaultChain()))
 
 
 @pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
-def test_an_answer_with_keys_that_cannot_be_sent(name: str) -> None:
+def test_an_response_with_keys_that_cannot_be_sent(name: str) -> None:
     """A part of keys in an answer of STS or of a user's class goes by its name there, and is not shown."""
-    answer = {"AccessKeyId": "one", "SecretAccessKey": "two", "SessionToken": "three", name: "s3cr3t\n"}
+    response = {"AccessKeyId": "one", "SecretAccessKey": "two", "SessionToken": "three", name: "s3cr3t\n"}
     with pytest.raises(MalformedKeysError, match=f"^'{name}' has white space") as caught:
-        Keys.read(answer)
+        Keys.read(response)
     assert "s3cr3t" not in str(caught.value)
 
 
@@ -135,7 +135,7 @@ def test_broken_process(aws_home: Path, process: str, message: str) -> None:
     """A credential process that breaks is an error of ours, and its output is not shown."""
     (aws_home / "config").write_text(f"[default]\ncredential_process={process}\n")
     with pytest.raises(SourceFailedError, match=message) as caught:
-        check(open_session(DefaultChain()))
+        ensure_credentials(open_session(DefaultChain()))
     assert "s3cr3t" not in str(caught.value)
 
 
@@ -187,7 +187,7 @@ def test_cache_forgets_failures(aws_home: Path) -> None:
     """Keys written to the configuration after a failed check are found; other sessions stay what they are."""
     other = cached_session(KEYS)
     with pytest.raises(NoCredentialsError):
-        check(cached_session(DefaultChain()))
+        ensure_credentials(cached_session(DefaultChain()))
     assert cached_session(KEYS) is other
     (aws_home / "config").write_text("[default]\naws_access_key_id=one\naws_secret_access_key=two\n")
     assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
@@ -210,10 +210,10 @@ def test_forked_child() -> None:
 
     parent = cached_session(KEYS)
     context = multiprocessing.get_context("fork")
-    answers = context.SimpleQueue()
+    responses = context.SimpleQueue()
     with sessions._lock:
-        child = context.Process(target=lambda: answers.put(cached_session(KEYS) is parent))
+        child = context.Process(target=lambda: responses.put(cached_session(KEYS) is parent))
         child.start()
     child.join(timeout=30)
     assert child.exitcode == 0
-    assert answers.get() is False
+    assert responses.get() is False

@@ -13,19 +13,19 @@ import pytest
 from botocore.exceptions import ClientError
 
 from kinesis_emulator import ManualClock
-from kinesis_emulator.canned import PreparedKinesis, PreparedStream
-from kinesis_emulator.canned.answers import Answers
+from kinesis_emulator.canned import CannedKinesis, CannedStream
+from kinesis_emulator.canned.responses import Responses
 from kinesis_emulator.canned.shard_log import number_at
 from support.certificates import make_certificate
 
 Json = dict[str, Any]
 SHARD = "shardId-000000000001"
-STREAM = PreparedStream(shards=2, pages=3, records=40, record_bytes=100)
+STREAM = CannedStream(shards=2, pages=3, records=40, record_bytes=100)
 
 
 @pytest.fixture(scope="module")
 def client(new_client: Callable[..., Any]) -> Iterator[Any]:
-    with PreparedKinesis(STREAM) as kinesis:
+    with CannedKinesis(STREAM) as kinesis:
         made = new_client(kinesis.endpoint_url)
         yield made
         made.close()
@@ -109,11 +109,11 @@ def test_a_call_that_nothing_is_prepared_for_is_refused(client: Any) -> None:
 def test_calls_are_counted_over_https_too(new_client: Callable[..., Any], tmp_path: Path) -> None:
     """A client that trusts the certificate is served, and each of its calls takes the time asked for."""
     certificate, key = make_certificate(tmp_path)
-    with PreparedKinesis(STREAM, latency_s=0.05, tls=(certificate, key)) as kinesis:
+    with CannedKinesis(STREAM, latency_s=0.05, tls=(certificate, key)) as kinesis:
         secured = new_client(kinesis.endpoint_url, verify=str(certificate))
-        begun_s = time.monotonic()
+        started_s = time.monotonic()
         assert len(records_of(walk(secured, ShardIteratorType="TRIM_HORIZON"))) == 120
-        assert time.monotonic() - begun_s >= 4 * 0.05
+        assert time.monotonic() - started_s >= 4 * 0.05
         assert kinesis.calls() == {"GetShardIterator": 1, "GetRecords": 3}
         secured.close()
 
@@ -124,7 +124,7 @@ def test_aggregates_are_those_of_the_kpl(new_client: Callable[..., Any]) -> None
     from aws_kinesis_agg import deaggregator
 
     sys.path[:] = path
-    with PreparedKinesis(PreparedStream(records=3, record_bytes=200, user_records=120)) as kinesis:
+    with CannedKinesis(CannedStream(records=3, record_bytes=200, user_records=120)) as kinesis:
         client = new_client(kinesis.endpoint_url)
         found = client.get_shard_iterator(
             StreamName="orders", ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
@@ -139,38 +139,38 @@ def test_aggregates_are_those_of_the_kpl(new_client: Callable[..., Any]) -> None
 def test_records_arrive_at_the_rate_asked_for() -> None:
     """A live shard holds what has arrived by now, up to its last record."""
     clock = ManualClock(1_700_000_000.0)
-    answers = Answers(PreparedStream(records=100, records_per_s=10.0), clock)
-    begin = call(answers, "GetShardIterator", ShardId="shardId-000000000000", ShardIteratorType="LATEST")
+    responses = Responses(CannedStream(records=100, records_per_s=10.0), clock)
+    begin = call(responses, "GetShardIterator", ShardId="shardId-000000000000", ShardIteratorType="LATEST")
     counts = []
     for passed_s in (0, 1, 2, 100):
         clock.advance(passed_s)
-        counts.append(len(call(answers, "GetRecords", ShardIterator=begin["ShardIterator"])["Records"]))
+        counts.append(len(call(responses, "GetRecords", ShardIterator=begin["ShardIterator"])["Records"]))
     assert counts == [0, 10, 30, 100]
 
 
 def test_a_live_shard_says_how_far_behind_a_reader_is() -> None:
     """MillisBehindLatest is the age of the next record; 0 where there is none."""
     clock = ManualClock(1_700_000_000.0)
-    answers = Answers(PreparedStream(records=100, records_per_s=10.0), clock)
+    responses = Responses(CannedStream(records=100, records_per_s=10.0), clock)
     clock.advance(2)
     iterator = call(
-        answers, "GetShardIterator", ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
+        responses, "GetShardIterator", ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
     )
-    page = call(answers, "GetRecords", ShardIterator=iterator["ShardIterator"], Limit=5)
+    page = call(responses, "GetRecords", ShardIterator=iterator["ShardIterator"], Limit=5)
     assert (len(page["Records"]), page["MillisBehindLatest"]) == (5, 1500)
     assert page["Records"][-1]["SequenceNumber"] == str(number_at(4))
 
 
-def call(answers: Answers, action: str, **request: Any) -> Json:
-    body = answers.answer(action, json.dumps(request).encode())
+def call(responses: Responses, action: str, **request: Any) -> Json:
+    body = responses.response(action, json.dumps(request).encode())
     assert body is not None
-    answer: Json = json.loads(body)
-    return answer
+    response: Json = json.loads(body)
+    return response
 
 
 def test_a_page_that_kinesis_would_not_return_is_refused() -> None:
     """A benchmark measures nothing that cannot happen."""
     with pytest.raises(ValueError, match="got 10001 records"):
-        PreparedStream(records=10_001, record_bytes=1)
+        CannedStream(records=10_001, record_bytes=1)
     with pytest.raises(ValueError, match="got 1000 records and 20000000 bytes"):
-        PreparedStream(records=1000, record_bytes=20_000)
+        CannedStream(records=1000, record_bytes=20_000)

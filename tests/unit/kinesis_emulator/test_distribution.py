@@ -32,8 +32,8 @@ def summary(client: Any, name: str = "elastic") -> dict[str, Any]:
 
 def shards_of(client: Any, count: int, **keys: str) -> Counter[str]:
     records = [{"Data": b"%d" % number, **keys} for number in range(count)]
-    answer = client.put_records(StreamName="elastic", Records=records)
-    return Counter(result["ShardId"] for result in answer["Records"])
+    response = client.put_records(StreamName="elastic", Records=records)
+    return Counter(result["ShardId"] for result in response["Records"])
 
 
 def test_keys_choose_the_shard_unless_told_otherwise(client: Any, arn: str, refusal: Any) -> None:

@@ -34,9 +34,9 @@ def suffer(emulator: Emulator) -> Iterator[Suffer]:
         )
         emulator.settings.fault = lambda _: Fault(events=fault)
         start = {"Type": "TRIM_HORIZON"}
-        answer = client.subscribe_to_shard(ConsumerARN=arn, ShardId=SHARD, StartingPosition=start)
-        opened.extend([answer["EventStream"], client])
-        return (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+        response = client.subscribe_to_shard(ConsumerARN=arn, ShardId=SHARD, StartingPosition=start)
+        opened.extend([response["EventStream"], client])
+        return (event["SubscribeToShardEvent"] for event in response["EventStream"])
 
     yield subscribe
     for one in opened:

@@ -29,7 +29,7 @@ def calls(action: str, count: int) -> list[Request]:
 
 def test_a_script_lets_calls_pass_and_then_befalls_so_many() -> None:
     """A step counts the calls that fit it, and lasts as long as it says."""
-    denied, lost = Fault("AccessDeniedException"), Fault(drop_answer=True)
+    denied, lost = Fault("AccessDeniedException"), Fault(drop_response=True)
     script = FaultScript(
         Step(denied, action="GetRecords", stream="orders", after_calls=2, times=None),
         Step(lost, action="PutRecords"),
@@ -84,7 +84,7 @@ def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> No
 
 @pytest.mark.parametrize(
     ("fault", "written"),
-    [(Fault(drop_request=True, reset=True), 0), (Fault(drop_answer=True, reset=True), 1)],
+    [(Fault(drop_request=True, reset=True), 0), (Fault(drop_response=True, reset=True), 1)],
 )
 def test_a_connection_may_be_reset(emulator: Emulator, client: Any, fault: Fault, written: int) -> None:
     """A reset breaks the call before or after its work was done."""
@@ -94,16 +94,16 @@ def test_a_connection_may_be_reset(emulator: Emulator, client: Any, fault: Fault
     assert len(emulator.records("orders")) == written
 
 
-def test_an_answer_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
+def test_an_response_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
     """boto3 takes an answer that is shorter than its Content-Length for an empty one, and says nothing."""
-    emulator.settings.fault = lambda _: Fault(cut_answer=True)
-    answer = client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
-    assert answer.keys() == {"ResponseMetadata"}
-    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
+    emulator.settings.fault = lambda _: Fault(cut_response=True)
+    response = client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
+    assert response.keys() == {"ResponseMetadata"}
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 200
     assert len(emulator.records("orders")) == 1
 
 
-def test_an_answer_may_be_slow_and_still_be_whole(emulator: Emulator, client: Any) -> None:
+def test_an_response_may_be_slow_and_still_be_whole(emulator: Emulator, client: Any) -> None:
     """A pause in the middle of an answer loses nothing of it."""
     emulator.settings.fault = lambda _: Fault(stall_s=0.05)
     assert client.list_shards(StreamName="orders")["Shards"][0]["ShardId"] == SHARD
@@ -113,9 +113,9 @@ def test_some_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> 
     """Every third record of PutRecords fails with a code and is not written; the others keep their places."""
     emulator.settings.fault = lambda _: Fault(fail_every=3)
     records = [{"Data": str(i), "PartitionKey": "k"} for i in range(5)]
-    answer = client.put_records(StreamName="orders", Records=records)
-    assert answer["FailedRecordCount"] == 1
-    assert [result.get("ErrorCode") for result in answer["Records"]] == [
+    response = client.put_records(StreamName="orders", Records=records)
+    assert response["FailedRecordCount"] == 1
+    assert [result.get("ErrorCode") for result in response["Records"]] == [
         None,
         None,
         "InternalFailure",
@@ -124,14 +124,16 @@ def test_some_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> 
     ]
     assert [record.data for record in emulator.records("orders")] == [b"0", b"1", b"3", b"4"]
     written = [record.sequence_number for record in emulator.records("orders")]
-    assert [result["SequenceNumber"] for result in answer["Records"] if "ErrorCode" not in result] == written
+    assert [
+        result["SequenceNumber"] for result in response["Records"] if "ErrorCode" not in result
+    ] == written
 
 
 def test_all_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> None:
     """A request of which nothing is written is still answered with a 200."""
     emulator.settings.fault = lambda _: Fault(fail_every=1)
-    answer = client.put_records(StreamName="orders", Records=[{"Data": b"x", "PartitionKey": "k"}])
-    assert (answer["FailedRecordCount"], emulator.records("orders")) == (1, [])
+    response = client.put_records(StreamName="orders", Records=[{"Data": b"x", "PartitionKey": "k"}])
+    assert (response["FailedRecordCount"], emulator.records("orders")) == (1, [])
 
 
 def test_a_page_may_stand_still(emulator: Emulator, client: Any, iterator_of: Any) -> None:

@@ -13,7 +13,7 @@ from kinesis_emulator import Emulator, Fault, Request
 SHARD = "shardId-000000000000"
 
 
-def test_a_denied_action_answers_as_iam_does(emulator: Emulator, client: Any, refusal: Any) -> None:
+def test_a_denied_action_responses_as_iam_does(emulator: Emulator, client: Any, refusal: Any) -> None:
     """An action in `deny` is refused, naming action and stream; others go on."""
     emulator.settings.deny.add("ListShards")
     code, message = refusal(client.list_shards, StreamName="orders")
@@ -26,7 +26,7 @@ def test_a_denied_action_answers_as_iam_does(emulator: Emulator, client: Any, re
     client.describe_stream_summary(StreamName="orders")
 
 
-def test_a_fault_answers_in_place_of_the_service(emulator: Emulator, client: Any, refusal: Any) -> None:
+def test_a_fault_responses_in_place_of_the_service(emulator: Emulator, client: Any, refusal: Any) -> None:
     """The hook sees each request and chooses error code, message and status; None lets it through."""
     seen: list[Request] = []
 
@@ -46,7 +46,9 @@ def test_a_fault_answers_in_place_of_the_service(emulator: Emulator, client: Any
     assert emulator.records("orders") == []
 
 
-@pytest.mark.parametrize(("fault", "written"), [(Fault(drop_request=True), 0), (Fault(drop_answer=True), 1)])
+@pytest.mark.parametrize(
+    ("fault", "written"), [(Fault(drop_request=True), 0), (Fault(drop_response=True), 1)]
+)
 def test_a_connection_is_dropped_before_or_after_the_work(
     emulator: Emulator, client: Any, fault: Fault, written: int
 ) -> None:
@@ -57,7 +59,7 @@ def test_a_connection_is_dropped_before_or_after_the_work(
     assert len(emulator.records("orders")) == written
 
 
-def test_a_body_of_any_bytes_can_be_answered(emulator: Emulator, client: Any) -> None:
+def test_a_body_of_any_bytes_can_be_responded(emulator: Emulator, client: Any) -> None:
     """A fault's body is sent as it is: here a 200 that is not JSON, which boto3 takes for an empty answer."""
     emulator.settings.fault = lambda _: Fault(status=200, body=b"<html>")
     assert "Shards" not in client.list_shards(StreamName="orders")

@@ -60,7 +60,7 @@ def test_a_sixth_read_within_a_second_is_throttled(
     assert client.get_records(ShardIterator=iterator)["Records"] == []
 
 
-def test_a_10_mib_answer_throttles_the_shard_for_5_seconds(
+def test_a_10_mib_response_throttles_the_shard_for_5_seconds(
     limited: Emulator, client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
 ) -> None:
     """After an answer of 10 MiB, a shard's further reads are refused until 5 seconds have passed."""
@@ -90,9 +90,9 @@ def test_put_records_fails_partially_above_1000_records_a_second(
     """PutRecords answers 200 and names each record that its shard had no room for."""
     for _ in range(2):
         assert client.put_records(StreamName="orders", Records=records(450))["FailedRecordCount"] == 0
-    answer = client.put_records(StreamName="orders", Records=records(101))
-    assert answer["FailedRecordCount"] == 1
-    assert answer["Records"][-1] == {"ErrorCode": THROTTLED[0], "ErrorMessage": THROTTLED[1]}
+    response = client.put_records(StreamName="orders", Records=records(101))
+    assert response["FailedRecordCount"] == 1
+    assert response["Records"][-1] == {"ErrorCode": THROTTLED[0], "ErrorMessage": THROTTLED[1]}
     assert len(limited.records("orders")) == 1000
     clock.advance(1)
     assert client.put_records(StreamName="orders", Records=records(1))["FailedRecordCount"] == 0
@@ -112,8 +112,8 @@ def test_shards_are_throttled_each_on_its_own(limited: Emulator, client: Any) ->
         {"Data": b"x" * (MIB - 1), "PartitionKey": "k", "ExplicitHashKey": hash_key}
         for hash_key in ("0", "0", str(2**127))
     ]
-    answer = client.put_records(StreamName="two", Records=entries)
-    assert ["ErrorCode" in result for result in answer["Records"]] == [False, True, False]
+    response = client.put_records(StreamName="two", Records=entries)
+    assert ["ErrorCode" in result for result in response["Records"]] == [False, True, False]
 
 
 @pytest.mark.parametrize(

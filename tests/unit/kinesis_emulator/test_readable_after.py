@@ -19,10 +19,10 @@ def slow(emulator: Emulator) -> Emulator:
 
 
 def put(client: Any, *data: str) -> None:
-    answer = client.put_records(
+    response = client.put_records(
         StreamName="orders", Records=[{"Data": text, "PartitionKey": "k"} for text in data]
     )
-    assert answer["FailedRecordCount"] == 0
+    assert response["FailedRecordCount"] == 0
 
 
 class Reader:
@@ -81,12 +81,12 @@ def test_every_start_waits_for_what_cannot_be_read_yet(
     first = slow.put("orders", b"0").sequence_number
     clock.advance(5)
     put(client, "1")
-    begun: dict[str, dict[str, Any]] = {
+    started: dict[str, dict[str, Any]] = {
         "AT_TIMESTAMP": {"Timestamp": clock() - 0.5},
         "AT_SEQUENCE_NUMBER": {"StartingSequenceNumber": slow.records("orders")[1].sequence_number},
         "AFTER_SEQUENCE_NUMBER": {"StartingSequenceNumber": first},
     }
-    reader = Reader(client, iterator_of(kind, **begun.get(kind, {})))
+    reader = Reader(client, iterator_of(kind, **started.get(kind, {})))
     assert reader.page() == ([b"0"] if kind == "TRIM_HORIZON" else [], 1)
     clock.advance(3)
     assert reader.page() == ([b"1"], 0)
@@ -167,17 +167,17 @@ def test_a_subscription_gets_a_record_when_it_is_readable(
     """Events without the record say how far they are behind; the record comes when its time has."""
     arn = slow.register_consumer("orders", "one")
     put(client, "1")
-    answer = client.subscribe_to_shard(
+    response = client.subscribe_to_shard(
         ConsumerARN=arn, ShardId=SHARD, StartingPosition={"Type": "TRIM_HORIZON"}
     )
-    events = (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+    events = (event["SubscribeToShardEvent"] for event in response["EventStream"])
     first = next(events)
     assert (first["Records"], first["MillisBehindLatest"]) == ([], 1)
     clock.advance(3)
     second = next(events)
     assert [record["Data"] for record in second["Records"]] == [b"1"]
     assert second["MillisBehindLatest"] == 0
-    answer["EventStream"].close()
+    response["EventStream"].close()
 
 
 def test_by_default_a_record_is_readable_at_once(emulator: Emulator, client: Any, reader: Reader) -> None:

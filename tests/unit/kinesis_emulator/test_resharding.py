@@ -22,11 +22,11 @@ def open_ranges(client: Any, stream: str) -> list[tuple[int, int]]:
 def test_a_split_shard_takes_no_more_records(emulator: Emulator, client: Any) -> None:
     """After a split every record goes to a child, and the ranges cut at the given hash key."""
     client.split_shard(StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey="1000")
-    answers = [
+    responses = [
         client.put_record(StreamName="orders", Data=b"", PartitionKey="k", ExplicitHashKey=hash_key)
         for hash_key in ("0", "999", "1000", str(2**128 - 1))
     ]
-    assert [int(answer["ShardId"][-12:]) for answer in answers] == [1, 1, 2, 2]
+    assert [int(response["ShardId"][-12:]) for response in responses] == [1, 1, 2, 2]
     assert open_ranges(client, "orders") == [(0, 999), (1000, 2**128 - 1)]
     assert [record.shard_id for record in emulator.records("orders")].count(SHARD) == 0
 
@@ -140,10 +140,10 @@ def test_only_neighbours_can_be_merged(emulator: Emulator, client: Any, refusal:
 def test_the_shard_count_is_updated_evenly(emulator: Emulator, client: Any, before: int, after: int) -> None:
     """UpdateShardCount ends with shards of the same width that cover all hash keys."""
     emulator.create_stream("wide", shards=before)
-    answer = client.update_shard_count(
+    response = client.update_shard_count(
         StreamName="wide", TargetShardCount=after, ScalingType="UNIFORM_SCALING"
     )
-    assert (answer["CurrentShardCount"], answer["TargetShardCount"]) == (before, after)
+    assert (response["CurrentShardCount"], response["TargetShardCount"]) == (before, after)
     ranges = open_ranges(client, "wide")
     assert len(ranges) == after
     assert (ranges[0][0], ranges[-1][1]) == (0, 2**128 - 1)

@@ -32,7 +32,7 @@ def call(
     return response, json.loads(text) if text else None
 
 
-def test_answers_carry_request_id_and_date_of_the_clock(connection: http.client.HTTPConnection) -> None:
+def test_responses_carry_request_id_and_date_of_the_clock(connection: http.client.HTTPConnection) -> None:
     """Every answer has a request id of its own and the date of the emulator's clock."""
     first, _ = call(connection, "Kinesis_20131202.ListStreams")
     second, _ = call(connection, "Kinesis_20131202.ListStreams")
@@ -95,8 +95,8 @@ def test_bad_requests_are_refused_with_a_400(
     connection: http.client.HTTPConnection, target: str, body: bytes, content_type: str, code: str
 ) -> None:
     """What no Kinesis client sends is refused with an error of the protocol, never with a broken connection."""
-    response, answer = call(connection, target, body, content_type)
-    assert (response.status, answer["__type"]) == (400, code)
+    response, facts = call(connection, target, body, content_type)
+    assert (response.status, facts["__type"]) == (400, code)
 
 
 def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
@@ -112,7 +112,7 @@ def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
         assert client.recv(1) == b""
 
 
-def test_expect_100_continue_is_answered(emulator: Emulator) -> None:
+def test_expect_100_continue_has_response(emulator: Emulator) -> None:
     """A client that waits for `100 Continue` before it sends its body gets it."""
     with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
         client.sendall(

@@ -33,8 +33,8 @@ def call(emulator: Emulator) -> Iterator[Callable[[str | None], tuple[int, str, 
             headers["X-Amz-Date"] = signed_at
         connection.request("POST", "/", b"{}", headers)
         response = connection.getresponse()
-        answer = json.loads(response.read())
-        return response.status, answer.get("__type", ""), answer.get("message", "")
+        facts = json.loads(response.read())
+        return response.status, facts.get("__type", ""), facts.get("message", "")
 
     yield call
     connection.close()
@@ -111,7 +111,7 @@ def test_a_refused_signature_does_nothing(strict: Emulator, client: Any) -> None
     assert strict.records("orders") == []
 
 
-def test_a_client_of_the_same_clock_is_answered(new_client: Callable[..., Any]) -> None:
+def test_a_client_of_the_same_clock_has_response(new_client: Callable[..., Any]) -> None:
     """boto3 signs what an emulator with the same clock takes."""
     with Emulator(settings=Settings(signed_within_s=300)) as emulator:
         made = new_client(emulator.endpoint_url)

@@ -27,11 +27,11 @@ def subscribe(client: Any, consumer_arn: str) -> Iterator[Subscribe]:
     streams: list[Any] = []
 
     def call(kind: str = "TRIM_HORIZON", shard_id: str = SHARD, **start: Any) -> Events:
-        answer = client.subscribe_to_shard(
+        response = client.subscribe_to_shard(
             ConsumerARN=consumer_arn, ShardId=shard_id, StartingPosition={"Type": kind, **start}
         )
-        streams.append(answer["EventStream"])
-        return (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+        streams.append(response["EventStream"])
+        return (event["SubscribeToShardEvent"] for event in response["EventStream"])
 
     yield call
     for stream in streams:

@@ -35,10 +35,10 @@ def test_the_partition_key_routes_by_its_md5(two: Emulator, client: Any) -> None
 def test_the_explicit_hash_key_overrides_the_partition_key(client: Any, refusal: Any) -> None:
     """ExplicitHashKey names the place among the hash keys; above 2**128-1 it is refused."""
     for hash_key, shard_id in ((0, LEFT), (MIDDLE - 1, LEFT), (MIDDLE, RIGHT), (2**128 - 1, RIGHT)):
-        answer = client.put_record(
+        response = client.put_record(
             StreamName="two", Data=b"", PartitionKey="k", ExplicitHashKey=str(hash_key)
         )
-        assert answer["ShardId"] == shard_id
+        assert response["ShardId"] == shard_id
     code, message = refusal(
         client.put_record, StreamName="two", Data=b"", PartitionKey="k", ExplicitHashKey=str(2**128)
     )
@@ -51,14 +51,14 @@ def test_what_is_put_comes_back(
 ) -> None:
     """Number, key, bytes and arrival time of a record are those of its acknowledgement."""
     clock.advance(0.123)
-    answers = [
+    responses = [
         client.put_record(StreamName="orders", Data=data, PartitionKey='quo"te')
         for data in (b"", bytes(range(256)), "ü\u2028".encode())
     ]
     records = client.get_records(ShardIterator=iterator_of())["Records"]
     assert [record["Data"] for record in records] == [b"", bytes(range(256)), "ü\u2028".encode()]
     assert [record["SequenceNumber"] for record in records] == [
-        answer["SequenceNumber"] for answer in answers
+        response["SequenceNumber"] for response in responses
     ]
     assert {record["PartitionKey"] for record in records} == {'quo"te'}
     assert records[0]["ApproximateArrivalTimestamp"].timestamp() == 1_700_000_000.123
@@ -93,8 +93,8 @@ def test_sequence_number_for_ordering_has_to_be_one_of_the_stream(client: Any, r
 def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any) -> None:
     """Records, acknowledgements and descriptions of an encrypted stream carry KMS; others carry nothing."""
     emulator.create_stream("secret", encryption="KMS")
-    answer = client.put_record(StreamName="secret", Data=b"", PartitionKey="k")
-    assert answer["EncryptionType"] == "KMS"
+    response = client.put_record(StreamName="secret", Data=b"", PartitionKey="k")
+    assert response["EncryptionType"] == "KMS"
     iterator = client.get_shard_iterator(StreamName="secret", ShardId=LEFT, ShardIteratorType="TRIM_HORIZON")
     (record,) = client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
     assert record["EncryptionType"] == "KMS"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.aws import open_stream
-from kinesis_core.aws.dry_run_client import knows_dry_run
+from kinesis_core.aws import stream_client
+from kinesis_core.aws.boto_dry_runs import knows_dry_run
 from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.preflight import check_stream
 from support.canned import Canned
@@ -30,10 +30,10 @@ def test_once_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for key_id in ("AKIAFIRST", "AKIASECOND"):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
         canned = Canned()
-        client = open_stream(options.connection, options.stream).client
+        client = stream_client(options.connection, options.stream).client
         canned.serve(client)
-        canned.answer(SUMMARY)
-        canned.answer({"Shards": []})
+        canned.response(SUMMARY)
+        canned.response({"Shards": []})
         canned.refuse("InvalidArgumentException")
         for _ in range(2):
             check_stream(options)

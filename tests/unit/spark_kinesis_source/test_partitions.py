@@ -6,11 +6,11 @@ import pickle
 
 import pytest
 
-from kinesis_core.model import After, Chain, ShardEnd, ShardRange
+from kinesis_core.model import After, RangeGroup, ShardEnd, ShardRange
 from spark_kinesis_source.partitions import split
 
 
-def make_chains(count: int) -> list[Chain]:
+def make_chains(count: int) -> list[RangeGroup]:
     return [
         (ShardRange("orders", f"shardId-{place:012}", After(place), ShardEnd()),) for place in range(count)
     ]
@@ -32,14 +32,14 @@ def make_chains(count: int) -> list[Chain]:
 )
 def test_sizes(count: int, shards_per_task: int | None, max_partitions: int | None, sizes: list[int]) -> None:
     """Tasks get nearly equal numbers of chains: 16 at most unless the user says how many, or how many tasks there are."""
-    chains = make_chains(count)
-    parts = split(chains, shards_per_task, max_partitions)
-    assert [len(part.chains) for part in parts] == sizes
-    dealt = [chain for part in parts for chain in part.chains]
-    assert sorted(dealt, key=lambda chain: chain[0].shard_id) == chains
+    groups = make_chains(count)
+    parts = split(groups, shards_per_task, max_partitions)
+    assert [len(part.groups) for part in parts] == sizes
+    dealt = [group for part in parts for group in part.groups]
+    assert sorted(dealt, key=lambda group: group[0].shard_id) == groups
 
 
 def test_pickling() -> None:
     """A partition pickles with its ranges."""
     (part,) = split(make_chains(3), None, None)
-    assert pickle.loads(pickle.dumps(part)).chains == part.chains  # noqa: S301 - our own bytes
+    assert pickle.loads(pickle.dumps(part)).groups == part.groups  # noqa: S301 - our own bytes

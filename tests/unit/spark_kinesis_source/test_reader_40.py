@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model import After, Chain, Estimate, Offset, Position, StreamOffset
+from kinesis_core.model import After, Estimate, Offset, RangeGroup, ShardOffset, StreamOffset
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.reader_40 import StreamReader40
 
@@ -16,7 +16,7 @@ OPTIONS = {"streamName": "orders", "region": "eu-west-1"}
 
 
 def at(number: int) -> Offset:
-    position = Position(After(number), first=number, estimate=Estimate(10, 0))
+    position = ShardOffset(After(number), first=number, estimate=Estimate(10, 0))
     return Offset({"orders": StreamOffset(1, {"shardId-000000000000": position})})
 
 
@@ -38,7 +38,7 @@ class ScriptedPlanner:
         assert isinstance(cut, After)
         return at(cut.number + 10)
 
-    def chains(self, start: Offset, end: Offset) -> list[Chain]:  # noqa: ARG002 - the planner's signature
+    def range_groups(self, start: Offset, end: Offset) -> list[RangeGroup]:  # noqa: ARG002 - the planner's signature
         return []
 
     def lag_ms(self) -> dict[str, dict[str, int]]:

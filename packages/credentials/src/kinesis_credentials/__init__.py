@@ -14,11 +14,11 @@ from kinesis_credentials.errors import (
     SourceUnavailableError,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import say
+from kinesis_credentials.failures import safe_message
 from kinesis_credentials.regions import find_arn_region, resolve_region
 from kinesis_credentials.sessions import (
     cached_session,
-    check,
+    ensure_credentials,
     forget_sessions,
     get_credentials,
     open_session,
@@ -52,7 +52,7 @@ __all__ = [
     "SourceUnavailableError",
     "StaticKeys",
     "cached_session",
-    "check",
+    "ensure_credentials",
     "find_arn_region",
     "find_endpoint_region",
     "forget_sessions",
@@ -60,5 +60,5 @@ __all__ = [
     "open_session",
     "renew_expired",
     "resolve_region",
-    "say",
+    "safe_message",
 ]

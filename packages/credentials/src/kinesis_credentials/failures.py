@@ -31,7 +31,7 @@ has expired already a RuntimeError."""
 
 def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -> SourceFailedError:
     """Return the error of ours for one of `LOOKUP_ERRORS`, which *source* raised after *attempts*."""
-    code, request_id = describe_answer(error)
+    code, request_id = describe_response(error)
     reason = _explain(error)
     kind = SourceUnavailableError if is_passing(error, source) else SourceFailedError
     tried = (*attempts, Attempt(source, reason)) if attempts else ()
@@ -42,13 +42,13 @@ def is_passing(error: Exception, source: str = "") -> bool:
     """Return whether the same source may serve later."""
     if isinstance(error, boto.ClientError):
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        return status >= 500 or describe_answer(error)[0] in _PASSING_CODES
+        return status >= 500 or describe_response(error)[0] in _PASSING_CODES
     if isinstance(error, (boto.CredentialRetrievalError, boto.MetadataRetrievalError)):
         return source in _METADATA_SERVICES
     return isinstance(error, (boto.HTTPClientError, boto.ConnectionError, ConnectionError, TimeoutError))
 
 
-def describe_answer(error: Exception) -> tuple[str, str]:
+def describe_response(error: Exception) -> tuple[str, str]:
     """Return AWS's error code and request id; without an answer the exception's name, and ""."""
     if not isinstance(error, boto.ClientError):
         return type(error).__name__, ""
@@ -56,9 +56,9 @@ def describe_answer(error: Exception) -> tuple[str, str]:
     return code.rpartition("#")[2], str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
 
 
-def explain_answer(error: boto.ClientError) -> str:
+def explain_response(error: boto.ClientError) -> str:
     """Return what AWS said, with code, status and request id."""
-    code, request_id = describe_answer(error)
+    code, request_id = describe_response(error)
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     said = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
     return f"{code} (status {status}, request id {request_id or 'none'}): {said}"
@@ -68,9 +68,9 @@ def _explain(error: Exception) -> str:
     if isinstance(error, boto.ClientError):
         action = error.operation_name
         trust = "; the role's trust policy is to allow the IAM action sts:" + action
-        return f"{action} failed: {explain_answer(error)}{trust if action.startswith('AssumeRole') else ''}"
+        return f"{action} failed: {explain_response(error)}{trust if action.startswith('AssumeRole') else ''}"
     if isinstance(error, (boto.BotoCoreError, OSError)):
-        return say(error).rstrip(".")
+        return safe_message(error).rstrip(".")
     if isinstance(error, ValueError):
         # Its text is left out, because it may hold the keys.
         return "a credential process or service gave an answer that is not JSON"
@@ -79,7 +79,7 @@ def _explain(error: Exception) -> str:
     return str(error).rstrip(".")
 
 
-def say(error: Exception) -> str:
+def safe_message(error: Exception) -> str:
     """
     Return the text of *error*; of one that botocore has no class for only what it wraps is named.
 
@@ -91,7 +91,7 @@ def say(error: Exception) -> str:
     return str(error)
 
 
-def hide(text: str, secret: str) -> str:
+def redact(text: str, secret: str) -> str:
     """Return *text* with asterisks for *secret*, and for each piece of it: an error may quote the password of a pair."""
     shown, place = "", 0
     least = min(_LEAST_HIDDEN, len(secret))

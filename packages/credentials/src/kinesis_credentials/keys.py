@@ -27,7 +27,7 @@ class Keys:
     expires: datetime | None = None
 
     @staticmethod
-    def read(answer: Mapping[str, Any]) -> Keys:
+    def read(response: Mapping[str, Any]) -> Keys:
         """
         Return the keys in *answer*, by the names that STS and `credential_process` have for them.
 
@@ -35,10 +35,10 @@ class Keys:
             MalformedKeysError: Something is missing, of another type, or cannot be sent.
         """
         return Keys(
-            _read_text(answer, "AccessKeyId"),
-            _read_text(answer, "SecretAccessKey"),
-            _read_text(answer, "SessionToken") if answer.get("SessionToken") is not None else None,
-            _read_expiration(answer.get("Expiration")),
+            _read_text(response, "AccessKeyId"),
+            _read_text(response, "SecretAccessKey"),
+            _read_text(response, "SessionToken") if response.get("SessionToken") is not None else None,
+            _read_expiration(response.get("Expiration")),
         )
 
     def freeze(self) -> ReadOnlyCredentials:
@@ -53,8 +53,8 @@ def is_signable(part: str) -> bool:
     return part.isascii() and part.isprintable() and " " not in part
 
 
-def _read_text(answer: Mapping[str, Any], name: str) -> str:
-    value = answer.get(name)
+def _read_text(response: Mapping[str, Any], name: str) -> str:
+    value = response.get(name)
     if not isinstance(value, str) or not value:
         raise MalformedKeysError(f"'{name}' is missing" if value is None else f"'{name}' is no text")
     if not is_signable(value):

@@ -21,7 +21,7 @@ from kinesis_credentials.errors import (
     for_role,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import describe_answer, explain_answer, is_passing, say
+from kinesis_credentials.failures import describe_response, explain_response, is_passing, safe_message
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import AssumeRole
 
@@ -60,16 +60,17 @@ class Role:
         except ClientError as error:
             raise self._refuse(error) from error
         except BotoCoreError as error:
-            code, _ = describe_answer(error)
+            code, _ = describe_response(error)
             kind = SourceUnavailableError if is_passing(error) else SourceFailedError
             raise kind(
-                f"STS could not be asked to let {self.name} be assumed: {say(error)}".rstrip("."), code
+                f"STS could not be asked to let {self.name} be assumed: {safe_message(error)}".rstrip("."),
+                code,
             ) from error
 
         except MalformedKeysError as error:
             raise SourceUnavailableError(
                 f"STS AssumeRole for {self.name} gave an answer in which {error}. Is stsEndpointUrl that of STS?",
-                "MalformedAnswer",
+                "MalformedResponse",
             ) from None
 
     def _make_client(self) -> Any:
@@ -90,13 +91,13 @@ class Role:
         return client
 
     def _refuse(self, error: ClientError) -> CredentialsError:
-        code, request_id = describe_answer(error)
+        code, request_id = describe_response(error)
         if is_passing(error):
             return SourceUnavailableError(
-                f"STS AssumeRole for {self.name} failed: {explain_answer(error)}.", code, request_id
+                f"STS AssumeRole for {self.name} failed: {explain_response(error)}.", code, request_id
             )
         return RoleRefusedError(
-            f"STS AssumeRole failed: {explain_answer(error)}. {self._advise(code)}",
+            f"STS AssumeRole failed: {explain_response(error)}. {self._advise(code)}",
             code,
             request_id,
             self.base_credentials.attempts,

@@ -117,7 +117,7 @@ def get_credentials(session: Session) -> RenewableCredentials:
     return credentials
 
 
-def check(session: Session) -> None:
+def ensure_credentials(session: Session) -> None:
     """
     Ask for credentials now, so that a missing one is an error here and not in the middle of a query.
 

@@ -20,7 +20,7 @@ from kinesis_credentials.errors import (
     ProviderClassError,
     SourceUnavailableError,
 )
-from kinesis_credentials.failures import LOOKUP_ERRORS, describe_answer, hide, is_passing
+from kinesis_credentials.failures import LOOKUP_ERRORS, describe_response, is_passing, redact
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys
 
@@ -60,7 +60,7 @@ class InstanceMetadata:
         try:
             found = self._make_fetcher().retrieve_iam_role_credentials()
         except LOOKUP_ERRORS as error:
-            raise self._fail(str(error).rstrip("."), describe_answer(error)[0]) from error
+            raise self._fail(str(error).rstrip("."), describe_response(error)[0]) from error
         if not found:
             raise self._fail(explain_no_metadata(), "NoInstanceProfile")
         try:
@@ -73,7 +73,7 @@ class InstanceMetadata:
                 }
             )
         except MalformedKeysError as error:
-            raise self._fail(f"in its answer {error}", "MalformedAnswer") from None
+            raise self._fail(f"in its answer {error}", "MalformedResponse") from None
 
     def _make_fetcher(self) -> InstanceMetadataFetcher:
         get = self.session.get_config_variable
@@ -118,14 +118,14 @@ class UserClass:
         try:
             if self._provider is None:
                 self._provider = self._make()
-            answer = self._provider.get_credentials()
-            if hasattr(answer, "get_frozen_credentials"):
-                answer = self._freeze(answer)
+            response = self._provider.get_credentials()
+            if hasattr(response, "get_frozen_credentials"):
+                response = self._freeze(response)
         except CredentialsError:
             raise
         except Exception as error:  # noqa: BLE001 # whatever a user's class raises, its text may hold a secret
             raise self._fail(error) from None
-        return self._read(answer)
+        return self._read(response)
 
     def _make(self) -> Any:
         cls = self._import()
@@ -157,12 +157,12 @@ class UserClass:
             "Expiration": self.now() + LIVE_FOR,
         }
 
-    def _read(self, answer: object) -> Keys:
-        if not isinstance(answer, Mapping):
-            what = f"an object of the type {type(answer).__name__}"
+    def _read(self, response: object) -> Keys:
+        if not isinstance(response, Mapping):
+            what = f"an object of the type {type(response).__name__}"
         else:
             try:
-                return Keys.read(answer)
+                return Keys.read(response)
             except MalformedKeysError as error:
                 what = f"a mapping in which {error}"
         raise ProviderClassError(
@@ -173,13 +173,13 @@ class UserClass:
         kind = SourceUnavailableError if _is_passing(error) else ProviderClassError
         return kind(
             f"The credential provider class {self.name} failed: {self._describe(error)}.",
-            describe_answer(error)[0],
+            describe_response(error)[0],
         )
 
     def _describe(self, error: Exception) -> str:
         """Return what went wrong, without the parameter or pieces of it: that is a secret."""
         said = f"{type(error).__name__}: {error}".rstrip(".")
-        return hide(said, self.spec.param) if self.spec.param else said
+        return redact(said, self.spec.param) if self.spec.param else said
 
 
 _CONTRACT = (

@@ -20,7 +20,7 @@ Every error of the core, one class per situation that a caller can act on.
         ├── DryRunSucceededError        the call would have succeeded
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
-        └── MalformedAnswerError        retryable
+        └── MalformedResponseError        retryable
 
 `ServiceError.retryable` says whether the same call may succeed later. All of them pickle, and their
 message carries everything: Spark drops `__cause__` on the way from an executor to the user.
@@ -170,7 +170,7 @@ class UnavailableError(ServiceError):
     retryable = True
 
 
-class MalformedAnswerError(ServiceError):
+class MalformedResponseError(ServiceError):
     """A successful status came with a body that is not a Kinesis answer."""
 
     retryable = True

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, field, frozen
 
-from kinesis_core.aws import Connection, StreamApi, open_stream
+from kinesis_core.aws import Connection, StreamApi, stream_client
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.model import (
-    Chain,
     EndingPosition,
     Offset,
     Page,
+    RangeGroup,
     Shard,
     ShardRange,
     StartingPosition,
@@ -34,10 +34,10 @@ from kinesis_core.planning import Planner, PlanSettings
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
     FanOutSettings,
-    PolledRanges,
+    PollingRangeReader,
     ReadSettings,
     UserRecord,
-    read_chains,
+    read_concurrently,
     user_records,
 )
 from kinesis_credentials import CredentialSpec
@@ -62,8 +62,8 @@ class Batch:
 
     offset: dict[str, Any]
     _name: str
-    _chains: Sequence[Chain]
-    _read: Callable[[Sequence[Chain], bool], Pages] = field(repr=False)
+    _chains: Sequence[RangeGroup]
+    _read: Callable[[Sequence[RangeGroup], bool], Pages] = field(repr=False)
 
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
         """Yield the (user) records: those of one shard in order, a parent's before its children's."""
@@ -133,7 +133,7 @@ class Stream:
             name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
         )
         (ref,) = connection.streams
-        api = open_stream(connection, ref)
+        api = stream_client(connection, ref)
         found = api.describe()
         made = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
@@ -177,8 +177,8 @@ class Stream:
         ending = _parsed(end, ending_position(), "end")
         planner = self._planner()
         try:
-            begun = self._begin(planner, start)
-            return self._batch(planner, begun, planner.end_offset(begun, ending))
+            started = self._begin(planner, start)
+            return self._batch(planner, started, planner.end_offset(started, ending))
         finally:
             planner.close()
 
@@ -191,13 +191,13 @@ class Stream:
         `offset` when it is done, and give the last one as *start*.
         """
         planner = self._planner()
-        begun = self._begin(planner, start)
+        started = self._begin(planner, start)
         try:
             while True:
-                ended = planner.next_offset(begun)
-                if ended is not begun:
-                    yield self._batch(planner, begun, ended)
-                begun = ended
+                ended = planner.next_offset(started)
+                if ended is not started:
+                    yield self._batch(planner, started, ended)
+                started = ended
         finally:
             planner.close()
 
@@ -210,15 +210,15 @@ class Stream:
         return planner.initial_offset(_parsed(start, starting_position(), "start"))
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
-        chains = planner.chains(start, end)
-        return Batch(end.to_json(), self.name, chains, self._pages)
+        groups = planner.range_groups(start, end)
+        return Batch(end.to_json(), self.name, groups, self._pages)
 
-    def _pages(self, chains: Sequence[Chain], with_data: bool) -> Pages:
+    def _pages(self, groups: Sequence[RangeGroup], with_data: bool) -> Pages:
         rng = random.Random()  # noqa: S311 # jitter, not a secret
-        polled = PolledRanges(lambda _: self._api, self._read_settings, rng, with_data)
+        polling = PollingRangeReader(lambda _: self._api, self._read_settings, rng, with_data)
         if self._consumer is None:
-            return read_chains(chains, polled, self._read_settings.threads, self._clock)
-        return self._consumer.read(chains, polled, self._clock)
+            return read_concurrently(groups, polling, self._read_settings.threads, self._clock)
+        return self._consumer.read(groups, polling, self._clock)
 
 
 Start = str | StartingPosition | Mapping[str, Any]

@@ -53,7 +53,7 @@ class Emulator:
         self._store = Store() if data is None else self._restore(Path(data))
         self._service = Service(OPERATIONS, self.settings, clock, self._store)
         try:
-            self._server = HttpServer(port, self._service.answer, clock, self.settings.region)
+            self._server = HttpServer(port, self._service.response, clock, self.settings.region)
         except OSError:
             self._store.close()
             raise

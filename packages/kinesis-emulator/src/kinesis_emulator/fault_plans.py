@@ -18,9 +18,9 @@ ANY_CALL: tuple[Fault, ...] = (
     Fault(status=503, body=_HTML, content_type="text/html"),
     Fault(status=200, body=b"<html>", content_type="text/html"),
     Fault(drop_request=True, reset=True),
-    Fault(drop_answer=True, reset=True),
-    Fault(drop_answer=True),
-    Fault(cut_answer=True),
+    Fault(drop_response=True, reset=True),
+    Fault(drop_response=True),
+    Fault(cut_response=True),
 )
 """What `RandomFaults` does to any call unless told otherwise; each is worth a retry."""
 OF_ACTIONS: dict[str, tuple[Fault, ...]] = {

@@ -40,7 +40,7 @@ class Fault:
     What happens to a call instead of, or beside, its work.
 
     A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
-    the connection before the work, `drop_answer` after it; with `reset`, by TCP's RST. `cut_answer` closes it in the
+    the connection before the work, `drop_response` after it; with `reset`, by TCP's RST. `cut_response` closes it in the
     middle of the answer, `stall_s` waits there. `delay_s` waits first.
 
     `fail_every` is for PutRecords: with 3, the third, sixth, ... record fails. `empty_page` is for GetRecords: no
@@ -55,9 +55,9 @@ class Fault:
     body: bytes | None = None
     delay_s: float = 0.0
     drop_request: bool = False
-    drop_answer: bool = False
+    drop_response: bool = False
     reset: bool = False
-    cut_answer: bool = False
+    cut_response: bool = False
     stall_s: float = 0.0
     content_type: str | None = None
     fail_every: int = 0

@@ -15,7 +15,7 @@ _MAGIC = b"\0\0\0\0\0\0\0\1"
 
 
 @dataclass(frozen=True)
-class Position:
+class ShardOffset:
     """A place in a shard's log, and the arrival time up to which the log has been looked at."""
 
     place: int
@@ -30,7 +30,7 @@ class ShardIterator:
     shard_id: str
     opened_s: int
     """Tells the shard from one of the same name in a recreated stream."""
-    position: Position
+    position: ShardOffset
     created_ms: int
 
 
@@ -54,7 +54,7 @@ def decode_iterator(text: str) -> ShardIterator:
     if not isinstance(fields, list):
         raise invalid_argument("Invalid ShardIterator.")
     arn, shard_id, opened_s, place, scanned_ms, created_ms = fields
-    return ShardIterator(arn, shard_id, opened_s, Position(place, scanned_ms), created_ms)
+    return ShardIterator(arn, shard_id, opened_s, ShardOffset(place, scanned_ms), created_ms)
 
 
 def check_iterator_age(iterator: ShardIterator, now_ms: int, life_s: float) -> None:

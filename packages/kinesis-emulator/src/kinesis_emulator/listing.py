@@ -40,10 +40,10 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
         listed = visible_shards(service, stream, now_ms)
         shards = [shard for shard in listed if _is_wanted(shard, state, stream, now_ms)]
         page = shards[: limit or _DEFAULT_PAGE]
-        answer: dict[str, Any] = {"Shards": [describe_shard(shard) for shard in page]}
+        response: dict[str, Any] = {"Shards": [describe_shard(shard) for shard in page]}
     if len(shards) > len(page):
-        answer["NextToken"] = encode_token({**state, "after": page[-1].shard_id}, now_ms)
-    return answer
+        response["NextToken"] = encode_token({**state, "after": page[-1].shard_id}, now_ms)
+    return response
 
 
 def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]:

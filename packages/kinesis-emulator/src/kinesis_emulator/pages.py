@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kinesis_emulator.iterators import Position
+from kinesis_emulator.iterators import ShardOffset
 from kinesis_emulator.service import Settings
 from kinesis_emulator.shards import Shard
 from kinesis_emulator.store import Stream
@@ -19,7 +19,7 @@ class Page:
 
     start: int
     stop: int
-    following: Position | None
+    following: ShardOffset | None
     behind_ms: int
 
 
@@ -32,7 +32,7 @@ class PageSize:
 
 
 def next_page(
-    stream: Stream, shard: Shard, position: Position, size: PageSize, settings: Settings, now_ms: int
+    stream: Stream, shard: Shard, position: ShardOffset, size: PageSize, settings: Settings, now_ms: int
 ) -> Page:
     """Return the page behind *position*; the caller holds the stream's lock. Drops what left retention."""
     shard.trim(stream.horizon_ms(now_ms), keep=settings.keep_trimmed)
@@ -49,13 +49,13 @@ def next_page(
     if stop == end < shard.records.end:
         # The next record is there, but cannot be read yet: that is as far as anybody gets, and not the tip.
         reached_ms = min(scan_to_ms, shard.records.peak_ms(stop))
-        return Page(start, stop, Position(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+        return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
     tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
     if stop == end and scan_to_ms >= tip_ms:
         is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")
-        return Page(start, stop, None if is_last else Position(end, tip_ms), behind_ms=0)
+        return Page(start, stop, None if is_last else ShardOffset(end, tip_ms), behind_ms=0)
     reached_ms = shard.records.peak_ms(stop - 1) if stop < seen or settings.scan_ms is None else scan_to_ms
-    return Page(start, stop, Position(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+    return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
 
 
 def _cut(shard: Shard, start: int, stop: int, size: PageSize) -> int:

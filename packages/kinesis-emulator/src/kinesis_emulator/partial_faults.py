@@ -19,12 +19,12 @@ def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str
     records = request.params.get("Records") or []
     fails = [i % fail_every == 0 for i in range(1, len(records) + 1)]
     taken = [record for record, is_lost in zip(records, fails, strict=True) if not is_lost]
-    answer: dict[str, Any] = {"FailedRecordCount": 0, "Records": []}
+    response: dict[str, Any] = {"FailedRecordCount": 0, "Records": []}
     if taken:
-        answer = carry_out(replace(request, params={**request.params, "Records": taken}))
-    results = iter(answer["Records"])
+        response = carry_out(replace(request, params={**request.params, "Records": taken}))
+    results = iter(response["Records"])
     merged = [dict(_FAILED) if is_lost else next(results) for is_lost in fails]
-    return {**answer, "FailedRecordCount": answer["FailedRecordCount"] + sum(fails), "Records": merged}
+    return {**response, "FailedRecordCount": response["FailedRecordCount"] + sum(fails), "Records": merged}
 
 
 def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> bytes:
@@ -43,12 +43,12 @@ def list_some(
     carry_out: CarryOut, request: Request, hidden: Collection[str], hide_every: int
 ) -> dict[str, Any]:
     """Return the answer of ListShards or DescribeStream without the *hidden* shards and every *hide_every*-th one."""
-    answer: dict[str, Any] = carry_out(request)
-    holder = answer.get("StreamDescription", answer)
+    response: dict[str, Any] = carry_out(request)
+    holder = response.get("StreamDescription", response)
     listed = enumerate(holder["Shards"], 1)
     holder["Shards"] = [
         shard
         for i, shard in listed
         if shard["ShardId"] not in hidden and not (hide_every and i % hide_every == 0)
     ]
-    return answer
+    return response

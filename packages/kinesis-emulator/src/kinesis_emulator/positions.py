@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kinesis_emulator import numbers
 from kinesis_emulator.errors import AwsError, invalid_argument
-from kinesis_emulator.iterators import Position
+from kinesis_emulator.iterators import ShardOffset
 from kinesis_emulator.listing import future_timestamp
 from kinesis_emulator.shards import Shard
 from kinesis_emulator.store import Stream
@@ -36,7 +36,7 @@ def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
     return shard
 
 
-def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> Position:
+def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> ShardOffset:
     """Return the place where reading begins; an InvalidArgumentException when *start* makes no sense here."""
     if (start.number is not None) != (start.kind in _NUMBERED) and start.kind != "AT_TIMESTAMP":
         given = "no StartingSequenceNumber" if start.number is None else "also a StartingSequenceNumber"
@@ -46,16 +46,16 @@ def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> P
         )
     match start.kind:
         case "TRIM_HORIZON":
-            return Position(shard.trimmed, shard.opened_ms)
+            return ShardOffset(shard.trimmed, shard.opened_ms)
         case "LATEST":
-            return Position(shard.records.end, now_ms)
+            return ShardOffset(shard.records.end, now_ms)
         case "AT_TIMESTAMP":
             return _position_at_time(shard, start.time_ms, now_ms)
         case _:
             return _position_at_number(stream, shard, start)
 
 
-def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> Position:
+def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> ShardOffset:
     if time_ms is None:
         raise invalid_argument(
             "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
@@ -63,10 +63,12 @@ def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> Positio
         )
     if time_ms > now_ms:
         raise future_timestamp(time_ms, now_ms)
-    return Position(max(shard.trimmed, shard.records.place_at_time(time_ms)), max(time_ms, shard.opened_ms))
+    return ShardOffset(
+        max(shard.trimmed, shard.records.place_at_time(time_ms)), max(time_ms, shard.opened_ms)
+    )
 
 
-def _position_at_number(stream: Stream, shard: Shard, start: Start) -> Position:
+def _position_at_number(stream: Stream, shard: Shard, start: Start) -> ShardOffset:
     number = _decode(stream, shard, start)
     last_place = shard.records.end
     place = min(number.index, last_place)
@@ -75,7 +77,7 @@ def _position_at_number(stream: Stream, shard: Shard, start: Start) -> Position:
         place -= shard.number_at(place - 1) >= int(start.number or "")
     before = place - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or place == last_place else place
     scanned_ms = shard.records.peak_ms(before) if before >= 0 else shard.opened_ms
-    return Position(place, max(scanned_ms, number.arrived_s * 1000))
+    return ShardOffset(place, max(scanned_ms, number.arrived_s * 1000))
 
 
 def _decode(stream: Stream, shard: Shard, start: Start) -> numbers.SequenceNumber:

@@ -81,11 +81,11 @@ def list_consumers(service: Service, request: Request) -> dict[str, Any]:
     with stream.lock:
         consumers = [consumer for consumer in stream.consumers.known(now_ms) if consumer.name > after]
     page = consumers[:limit]
-    answer: dict[str, Any] = {"Consumers": [_facts(consumer, now_ms) for consumer in page]}
+    response: dict[str, Any] = {"Consumers": [_facts(consumer, now_ms) for consumer in page]}
     if len(consumers) > limit:
         state = {"stream_arn": stream.arn, "stream_created_ms": stream.created_ms, "after": page[-1].name}
-        answer["NextToken"] = encode_token(state, now_ms)
-    return answer
+        response["NextToken"] = encode_token(state, now_ms)
+    return response
 
 
 def _listed_before(service: Service, request: Request, stream: Stream, now_ms: int) -> str:

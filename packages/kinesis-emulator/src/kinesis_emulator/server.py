@@ -21,7 +21,7 @@ from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import CutConnectionError, Fault
 from kinesis_emulator.frames import CONTENT_TYPE as EVENTS
 from kinesis_emulator.requests import Request
-from kinesis_emulator.service import Answer, EventStream, error_answer
+from kinesis_emulator.service import EventStream, Response, error_response
 
 HOST = "127.0.0.1"
 _TARGET_PREFIX = "Kinesis_20131202."
@@ -29,7 +29,7 @@ _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "S
 _SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
 _JSON = "application/x-amz-json-1.1"
 
-Respond = Callable[[Request], Answer]
+Respond = Callable[[Request], Response]
 
 
 class HttpServer(socketserver.ThreadingTCPServer):
@@ -117,21 +117,21 @@ class _Connection(socketserver.StreamRequestHandler):
         body = self.rfile.read(int(size))
         if len(body) < int(size):
             return False
-        answer = self._answer(line, headers, body)
-        if answer.body is None:
-            if answer.fault is not None and answer.fault.reset:
+        response = self._response(line, headers, body)
+        if response.body is None:
+            if response.fault is not None and response.fault.reset:
                 self._reset()
             return False
         keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
-        if isinstance(answer.body, bytes):
-            return self._send(answer, keep_alive=keep_alive) and keep_alive
-        return self._send_events(answer.body, keep_alive=keep_alive) and keep_alive
+        if isinstance(response.body, bytes):
+            return self._send(response, keep_alive=keep_alive) and keep_alive
+        return self._send_events(response.body, keep_alive=keep_alive) and keep_alive
 
-    def _answer(self, line: str, headers: dict[str, str], body: bytes) -> Answer:
+    def _response(self, line: str, headers: dict[str, str], body: bytes) -> Response:
         try:
             request = _parse(line, headers, body, self.server.default_region)
         except AwsError as error:
-            return error_answer(error)
+            return error_response(error)
         return self.server.respond(request)
 
     def _reset(self) -> None:
@@ -139,17 +139,17 @@ class _Connection(socketserver.StreamRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
-    def _send(self, answer: Answer, *, keep_alive: bool) -> bool:
+    def _send(self, response: Response, *, keep_alive: bool) -> bool:
         """Send one body; False when it was cut on the way."""
-        body = answer.body if isinstance(answer.body, bytes) else b""
-        fault = answer.fault or Fault()
+        body = response.body if isinstance(response.body, bytes) else b""
+        fault = response.fault or Fault()
         length = f"Content-Length: {len(body)}"
-        head = self._head(answer.status, fault.content_type or _JSON, length, keep_alive=keep_alive)
-        if fault.cut_answer or fault.stall_s:
+        head = self._head(response.status, fault.content_type or _JSON, length, keep_alive=keep_alive)
+        if fault.cut_response or fault.stall_s:
             half = len(body) // 2
             self.connection.sendall(head + body[:half])
             time.sleep(fault.stall_s)
-            if fault.cut_answer:
+            if fault.cut_response:
                 return False
             head, body = b"", body[half:]
         if len(body) < 65536:
@@ -236,5 +236,5 @@ def _parse(line: str, headers: dict[str, str], body: bytes, default_region: str)
     return Request(target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at)
 
 
-def _refused(message: str) -> Answer:
-    return error_answer(AwsError("SerializationException", message))
+def _refused(message: str) -> Response:
+    return error_response(AwsError("SerializationException", message))

@@ -93,7 +93,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """
     Status and body of an answer: bytes of JSON, or events.
 
@@ -169,37 +169,39 @@ class Service:
                 raise AwsError("LimitExceededException", f"Rate exceeded for {resource}.")
             window.add(rate, now_s)
 
-    def answer(self, request: Request) -> Answer:
+    def response(self, request: Request) -> Response:
         """Carry out *request* and return its answer, errors included."""
         self.calls.add(request.action, request.stream_name, request.shard_id)
         try:
             if self.settings.signed_within_s is not None:
                 check_signature_date(request.signed_at, self.clock(), self.settings.signed_within_s)
             fault = self.settings.fault(request) if self.settings.fault else None
-            answer = _answer(self._result(request)) if fault is None else self._suffer(fault, request)
+            response = _response(self._result(request)) if fault is None else self._suffer(fault, request)
             self.store.tidy_journal()
-            return answer
+            return response
         except AwsError as error:
-            return error_answer(error)
+            return error_response(error)
         except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would
             _log.exception("%s failed inside the emulator", request.action)
-            return error_answer(AwsError("InternalFailure", "The emulator failed; see its log.", status=500))
+            return error_response(
+                AwsError("InternalFailure", "The emulator failed; see its log.", status=500)
+            )
 
-    def _suffer(self, fault: Fault, request: Request) -> Answer:
+    def _suffer(self, fault: Fault, request: Request) -> Response:
         if fault.delay_s:
             time.sleep(fault.delay_s)
         if fault.drop_request:
-            return Answer(0, None, fault)
+            return Response(0, None, fault)
         if fault.body is not None:
-            return Answer(fault.status, fault.body, fault)
+            return Response(fault.status, fault.body, fault)
         if fault.code is not None:
             raise AwsError(fault.code, fault.message, fault.status)
         result = self._do_partly(fault, request)
-        if fault.drop_answer:
-            return Answer(0, None, fault)
+        if fault.drop_response:
+            return Response(0, None, fault)
         if result is not None and not isinstance(result, dict | bytes):
             result.fault = fault.events
-        return replace(_answer(result), fault=fault)
+        return replace(_response(result), fault=fault)
 
     def _do_partly(self, fault: Fault, request: Request) -> Result:
         if fault.fail_every and request.action == "PutRecords":
@@ -225,12 +227,12 @@ class Service:
         return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
 
 
-def _answer(result: Result) -> Answer:
-    return Answer(200, _json(result) if result is None or isinstance(result, dict) else result)
+def _response(result: Result) -> Response:
+    return Response(200, _json(result) if result is None or isinstance(result, dict) else result)
 
 
-def error_answer(error: AwsError) -> Answer:
-    return Answer(error.status, _json({"__type": error.code, "message": error.message}))
+def error_response(error: AwsError) -> Response:
+    return Response(error.status, _json({"__type": error.code, "message": error.message}))
 
 
 def _json(value: dict[str, Any] | None) -> bytes:

@@ -118,14 +118,14 @@ def list_streams(service: Service, request: Request) -> dict[str, Any]:
     ]
     page, has_more = streams[:limit], len(streams) > limit
     summaries = [_summary(stream) for stream in page]
-    answer: dict[str, Any] = {
+    response: dict[str, Any] = {
         "StreamNames": [stream.name for stream in page],
         "StreamSummaries": summaries,
         "HasMoreStreams": has_more,
     }
     if has_more:
-        answer["NextToken"] = page[-1].name
-    return answer
+        response["NextToken"] = page[-1].name
+    return response
 
 
 def _summary(stream: Stream) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from kinesis_emulator.consumers import Consumer, Seat
 from kinesis_emulator.errors import AwsError, consumer_not_found, seat_taken, stream_not_found
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.frames import event_frame, exception_frame
-from kinesis_emulator.iterators import Position
+from kinesis_emulator.iterators import ShardOffset
 from kinesis_emulator.listing import describe_child
 from kinesis_emulator.pages import Page, PageSize, encode_page, next_page
 from kinesis_emulator.service import Service
@@ -34,7 +34,7 @@ class Subscription:
         shard: Shard,
         consumer: Consumer,
         seat: Seat,
-        position: Position,
+        position: ShardOffset,
     ) -> None:
         self.fault: EventFault | None = None
         self._service = service

@@ -49,9 +49,9 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-        answer = {"ShardId": shard.shard_id, "SequenceNumber": append(service, stream, shard, entry)}
+        response = {"ShardId": shard.shard_id, "SequenceNumber": append(service, stream, shard, entry)}
         _tidy(service, stream)
-    return _with_encryption(stream, answer)
+    return _with_encryption(stream, response)
 
 
 def put_records(service: Service, request: Request) -> dict[str, Any]:
@@ -234,5 +234,5 @@ def append(
     return number
 
 
-def _with_encryption(stream: Stream, answer: dict[str, Any]) -> dict[str, Any]:
-    return answer if stream.encryption == "NONE" else {**answer, "EncryptionType": stream.encryption}
+def _with_encryption(stream: Stream, response: dict[str, Any]) -> dict[str, Any]:
+    return response if stream.encryption == "NONE" else {**response, "EncryptionType": stream.encryption}

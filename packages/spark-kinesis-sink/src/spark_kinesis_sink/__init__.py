@@ -4,4 +4,10 @@ from spark_kinesis_sink.columns import ColumnError
 from spark_kinesis_sink.data_source import AwsKinesisSink, KinesisSink, register
 from spark_kinesis_sink.options import SinkOptions
 
-__all__ = ["AwsKinesisSink", "ColumnError", "KinesisSink", "SinkOptions", "register"]
+__all__ = [
+    "AwsKinesisSink",
+    "ColumnError",
+    "KinesisSink",
+    "SinkOptions",
+    "register",
+]

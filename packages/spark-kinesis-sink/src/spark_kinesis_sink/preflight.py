@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kinesis_core.aws import check_writing, find_session, open_dry_runs, open_stream
+from kinesis_core.aws import check_writing, dry_run_client, find_session, stream_client
 from kinesis_core.logs import get_logger
 from spark_kinesis_sink.options import SinkOptions
 
@@ -29,10 +29,10 @@ def check_stream(options: SinkOptions) -> None:
 
 @lru_cache(maxsize=64)
 def _check(options: SinkOptions, _session: object) -> None:
-    for note in options.notes:
+    for note in options.ignored:
         log.info("option.ignored", note=note)
     if options.stream is not None:
-        open_stream(options.connection, options.stream).describe()
-        dry_runs = open_dry_runs(options.connection, options.stream)
+        stream_client(options.connection, options.stream).describe()
+        dry_runs = dry_run_client(options.connection, options.stream)
         if dry_runs is not None:
             check_writing(dry_runs)

@@ -31,9 +31,9 @@ class KinesisBatchReader(DataSourceReader):
         with closing(open_planner(options)) as planner:
             start = planner.initial_offset(options.batch_starting_position)
             end = planner.end_offset(start, options.ending_position)
-            chains = planner.chains(start, end)
+            groups = planner.range_groups(start, end)
         # Spark puts InputPartition(None) in the place of an empty list.
-        return [*split(chains, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
+        return [*split(groups, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
         return self._task.read(partition)

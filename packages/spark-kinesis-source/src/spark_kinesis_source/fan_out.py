@@ -25,12 +25,12 @@ class Consumers:
         Raises:
             ServiceError: One cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
         """
-        from kinesis_core.aws import open_consumers
+        from kinesis_core.aws import consumer_client
 
-        self._apis = {ref.label: open_consumers(connection, ref) for ref in connection.streams}
-        self._removes = options.removes
+        self._apis = {ref.label: consumer_client(connection, ref) for ref in connection.streams}
+        self._deregister_on_stop = options.deregister_on_stop
         self._found: dict[str, Consumer] = {}
-        if self._removes:
+        if self._deregister_on_stop:
             _stop_in_order()
         try:
             self._find(connection, options)
@@ -39,7 +39,7 @@ class Consumers:
             raise
 
     def _find(self, connection: Connection, options: FanOutOptions) -> None:
-        from kinesis_core.aws import open_subscriptions
+        from kinesis_core.aws import subscription_client
         from kinesis_core.reading.fan_out import check_permission, find_consumer
 
         settings = options.settings
@@ -50,11 +50,11 @@ class Consumers:
                 name,
                 settings.timeout_s,
                 SystemClock(),
-                registers=options.registers,
-                keeps=not options.removes,
+                register_if_missing=options.register_if_missing,
+                keep=not options.deregister_on_stop,
             )
             self._found[ref.label] = consumer
-            check_permission(open_subscriptions(connection, ref, consumer.arn, settings.over_http2))
+            check_permission(subscription_client(connection, ref, consumer.arn, settings.over_http2))
 
     @property
     def arns(self) -> dict[str, str]:
@@ -65,7 +65,7 @@ class Consumers:
         """Deregister them, unless they are to be kept."""
         from kinesis_core.reading.fan_out import remove_consumer
 
-        if self._removes:
+        if self._deregister_on_stop:
             for label, consumer in self._found.items():
                 remove_consumer(self._apis[label], consumer)
 

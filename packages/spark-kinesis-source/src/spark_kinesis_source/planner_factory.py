@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from attrs import evolve
 
-from kinesis_core.aws import Connection, StreamApi, check_reading, open_dry_runs, open_stream
+from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
 from kinesis_core.leases import LeasePublisher, open_table
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from spark_kinesis_source.options import SourceOptions
@@ -27,8 +27,8 @@ def check_streams(connection: Connection) -> None:
     """
     hasty = _hasten(connection)
     for ref in connection.streams:
-        open_stream(hasty, ref).describe()
-        dry_runs = open_dry_runs(hasty, ref)
+        stream_client(hasty, ref).describe()
+        dry_runs = dry_run_client(hasty, ref)
         if dry_runs is not None:
             check_reading(dry_runs)
 
@@ -40,7 +40,7 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
     Unless it *is_planned_once*, a long gap is crossed over several plans, and holds up no other shard.
     """
     check_streams(options.connection)
-    for note in options.notes:
+    for note in options.ignored:
         log.info("option.ignored", extra={"context": {"note": note}})
     apis = _open_streams(options.connection)
     settings = PlanSettings(
@@ -85,7 +85,7 @@ def _hasten(connection: Connection) -> Connection:
 
 
 def _open_streams(connection: Connection) -> dict[str, StreamApi]:
-    return {ref.label: open_stream(connection, ref) for ref in connection.streams}
+    return {ref.label: stream_client(connection, ref) for ref in connection.streams}
 
 
 def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:

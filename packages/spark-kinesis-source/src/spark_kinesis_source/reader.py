@@ -82,9 +82,9 @@ class StreamReader(DataSourceStreamReader):
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
-        chains = self.planner.chains(Offset.from_json(start), Offset.from_json(end))
+        groups = self.planner.range_groups(Offset.from_json(start), Offset.from_json(end))
         arns = None if self._consumers is None else self._consumers.arns
-        return [*split(chains, self.options.shards_per_task, self.options.max_partitions, arns)]
+        return [*split(groups, self.options.shards_per_task, self.options.max_partitions, arns)]
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
         return self._task.read(partition)

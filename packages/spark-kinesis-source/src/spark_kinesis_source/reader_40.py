@@ -40,8 +40,8 @@ class StreamReader40(StreamReader):
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
-        begun, ended = Offset.from_json(start), Offset.from_json(end)
-        if self._planned is not None and ended == self._planned[1] and begun not in self._planned:
+        started, ended = Offset.from_json(start), Offset.from_json(end)
+        if self._planned is not None and ended == self._planned[1] and started not in self._planned:
             raise OffsetError(
                 "Spark begins this batch elsewhere than it was planned from, so its records cannot be told for "
                 "certain. Start the query again; if it fails again, use Spark 4.2 or later, which names the start. "

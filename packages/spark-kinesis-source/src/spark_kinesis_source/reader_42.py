@@ -30,10 +30,10 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
 
     @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        begun = Offset.from_json(start)
+        started = Offset.from_json(start)
         plans = self.plans
-        self.publish(begun)
-        return plans.next_offset(begun, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
+        self.publish(started)
+        return plans.next_offset(started, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
 
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:

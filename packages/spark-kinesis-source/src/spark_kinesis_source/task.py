@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from pyspark import TaskContext
 
-from kinesis_core.aws import Connection, StreamApi, StreamRef, open_stream
+from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings, read_chains
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kinesis_core.aws import SubscribeApi
-    from kinesis_core.reading.fan_out import FanOutRanges
+    from kinesis_core.reading.fan_out import FanOutRangeReader
 
 
 @frozen
@@ -32,7 +32,7 @@ class ReadTask:
     fan_out: FanOutSettings | None
     columns: tuple[str, ...]
     deaggregate: bool
-    freezes_heap: bool
+    freeze_worker_heap: bool
 
     @staticmethod
     def of(options: SourceOptions, columns: tuple[str, ...]) -> ReadTask:
@@ -52,15 +52,15 @@ class ReadTask:
         # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
         from kinesis_core.reading.arrow import BatchBuilder
 
-        if self.freezes_heap:
+        if self.freeze_worker_heap:
             freeze_heap()
         names = {ref.label: ref.name for ref in self.connection.streams}
         builder = BatchBuilder(self.columns, self.deaggregate)
         with plain_errors():
-            polled = PolledRanges(self._open, self.settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
-            fanned_out = self._fan_out(partition.consumers, polled)
-            for read, page in read_chains(
-                partition.chains, fanned_out or polled, self.settings.threads, SystemClock()
+            polling = PollingRangeReader(self._open, self.settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
+            fanned_out = self._fan_out(partition.consumers, polling)
+            for read, page in read_concurrently(
+                partition.groups, fanned_out or polling, self.settings.threads, SystemClock()
             ):
                 yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
 
@@ -68,12 +68,12 @@ class ReadTask:
                 fanned_out.log_polled()
 
     def _open(self, stream: str) -> StreamApi:
-        return open_stream(self.connection, self._ref(stream))
+        return stream_client(self.connection, self._ref(stream))
 
     def _ref(self, stream: str) -> StreamRef:
         return next(ref for ref in self.connection.streams if ref.label == stream)
 
-    def _fan_out(self, consumers: Mapping[str, str], polled: PolledRanges) -> FanOutRanges | None:
+    def _fan_out(self, consumers: Mapping[str, str], polling: PollingRangeReader) -> FanOutRangeReader | None:
         """
         Return how to read through *consumers*; None when there are none, or this task is to poll.
 
@@ -81,17 +81,17 @@ class ReadTask:
         would take the shard from a first one that may still be reading.
         """
         settings = self.fan_out
-        if settings is None or not consumers or (settings.falls_back and _attempt() > 0):
+        if settings is None or not consumers or (settings.fallback_to_polling and _attempt() > 0):
             return None
-        from kinesis_core.aws import open_subscriptions
-        from kinesis_core.reading.fan_out import FanOutRanges
+        from kinesis_core.aws import subscription_client
+        from kinesis_core.reading.fan_out import FanOutRangeReader
 
         def subscriptions(stream: str) -> SubscribeApi:
-            return open_subscriptions(
+            return subscription_client(
                 self.connection, self._ref(stream), consumers[stream], settings.over_http2
             )
 
-        return FanOutRanges(subscriptions, polled, settings, polled.rng)
+        return FanOutRangeReader(subscriptions, polling, settings, polling.rng)
 
 
 def _attempt() -> int:

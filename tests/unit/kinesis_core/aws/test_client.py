@@ -11,13 +11,13 @@ import botocore.exceptions as boto
 import pytest
 from attrs import evolve
 
-from kinesis_core.aws import Connection, RetryBudget, RetryPolicy, StreamRef, open_stream
+from kinesis_core.aws import Connection, RetryBudget, RetryPolicy, StreamRef, stream_client
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
     IteratorExpiredError,
-    MalformedAnswerError,
+    MalformedResponseError,
     ServiceError,
     StreamNotFoundError,
     ThrottledError,
@@ -72,7 +72,7 @@ def make_api(canned: Canned, clock: FakeClock, arn: str | None = None) -> BotoSt
     connection = Connection(
         (ref,), "eu-west-1", f"http://127.0.0.1:9/{id(canned)}", StaticKeys("AKIAEXAMPLE", SECRET)
     )
-    opened = open_stream(connection, ref)
+    opened = stream_client(connection, ref)
     canned.serve(opened.client)
     return evolve(opened, policy=AT_ONCE, clock=clock, rng=random.Random(0), budget=RetryBudget())
 
@@ -100,7 +100,7 @@ def test_calls_name_the_stream_as_the_user_did(action: str, canned: Canned, cloc
     """A stream given by ARN goes by it on every call; one given by name where the call takes a name."""
     ask, good = CALLS[action]
     for arn, expected in ((ARN, {"StreamARN": ARN}), (None, {"StreamName": "orders"})):
-        canned.answer(good)
+        canned.response(good)
         ask(make_api(canned, clock, arn))
         asked, params = canned.asked.pop()
         named = {key: value for key, value in params.items() if key in {"StreamARN", "StreamName"}}
@@ -124,7 +124,7 @@ def test_each_cut_has_its_iterator(
     cut: Cut, params: dict[str, Any], api: BotoStreamApi, canned: Canned
 ) -> None:
     """Every cut that something can lie behind becomes the iterator type that reads from it."""
-    canned.answer(ITERATOR)
+    canned.response(ITERATOR)
     assert api.get_iterator("shardId-1", cut) == "iterator"
     assert canned.asked == [("GetShardIterator", {"StreamName": "orders", "ShardId": "shardId-1", **params})]
 
@@ -132,7 +132,7 @@ def test_each_cut_has_its_iterator(
 @pytest.mark.parametrize("epoch_ms", [1790000000001, 1790000000345, 1790000000999, 1])
 def test_timestamps_are_sent_to_the_millisecond(epoch_ms: int, api: BotoStreamApi, canned: Canned) -> None:
     """A time reaches Kinesis with its milliseconds, unrounded."""
-    canned.answer(ITERATOR)
+    canned.response(ITERATOR)
     api.get_iterator("shardId-1", AtTimestamp(epoch_ms))
     assert round(canned.asked[0][1]["Timestamp"] * 1000, 3) == epoch_ms
 
@@ -147,7 +147,7 @@ def test_nothing_lies_behind_the_end_of_a_shard(api: BotoStreamApi, canned: Cann
 def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> None:
     """Further pages are asked for by NextToken and nothing beside it, and all of them make one list."""
     for n in range(3):
-        canned.answer({"Shards": [shard_json(f"shardId-{n}")], **({"NextToken": f"t{n}"} if n < 2 else {})})
+        canned.response({"Shards": [shard_json(f"shardId-{n}")], **({"NextToken": f"t{n}"} if n < 2 else {})})
     shards = make_api(canned, clock, ARN).list_shards()
     assert [shard.shard_id for shard in shards] == ["shardId-0", "shardId-1", "shardId-2"]
     assert [params for _, params in canned.asked] == [
@@ -159,19 +159,19 @@ def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> 
 
 def test_open_shards_are_asked_for_alone(api: BotoStreamApi, canned: Canned) -> None:
     """Where closed ones do not matter, Kinesis leaves them out."""
-    canned.answer({"Shards": []})
+    canned.response({"Shards": []})
     api.list_shards(only_open=True)
     assert canned.asked[0][1]["ShardFilter"] == {"Type": "AT_LATEST"}
 
 
-# Answers
+# Responses
 
 
 def test_a_shard_as_listed(api: BotoStreamApi, canned: Canned) -> None:
     """Lineage, hash keys and numbers of a shard arrive as they are; those of open and first shards are absent."""
     numbers = {"StartingSequenceNumber": "5", "EndingSequenceNumber": "0"}
     merged = {"ParentShardId": "a", "AdjacentParentShardId": "b", "SequenceNumberRange": numbers}
-    canned.answer({"Shards": [shard_json("c", **merged), shard_json("d")]})
+    canned.response({"Shards": [shard_json("c", **merged), shard_json("d")]})
     assert api.list_shards() == [
         Shard("c", "a", "b", 0, 2**128 - 1, 5, 0),
         Shard("d", None, None, 0, 2**128 - 1, 5, None),
@@ -180,7 +180,7 @@ def test_a_shard_as_listed(api: BotoStreamApi, canned: Canned) -> None:
 
 def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
     """The summary has the creation time in milliseconds, which tells a recreated stream apart."""
-    canned.answer(SUMMARY)
+    canned.response(SUMMARY)
     summary = api.describe()
     assert (summary.name, summary.arn, summary.status) == ("orders", ARN, "ACTIVE")
     assert (summary.created_ms, summary.retention_hours) == (1780000000123, 48)
@@ -190,7 +190,7 @@ def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
 def test_who_chooses_the_shards(strategy: str | None, api: BotoStreamApi, canned: Canned) -> None:
     """Kinesis does with AUTO alone, whatever botocore knows of it; provisioned streams have no strategy."""
     reported = {} if strategy is None else {"RecordDistributionStrategy": strategy}
-    canned.answer({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
+    canned.response({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
     assert api.describe().is_auto_distributed == (strategy == "AUTO")
 
 
@@ -198,16 +198,16 @@ def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:
     """GetRecords' body does not go through botocore's parser, and payloads are left out on request."""
     record = {"SequenceNumber": "5", "Data": "eA==", "PartitionKey": "k"}
     for with_data, data in ((True, b"x"), (False, b"")):
-        canned.answer({**PAGE, "Records": [record]})
+        canned.response({**PAGE, "Records": [record]})
         page = api.get_records("iterator", 10, with_data)
         assert [(r.number, r.data) for r in page.records] == [(5, data)]
     assert canned.asked[0] == ("GetRecords", {"ShardIterator": "iterator", "Limit": 10})
 
 
-def test_answers_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> None:
+def test_responses_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> None:
     """The Date header of an answer bounds the service's clock, whatever ours says."""
     date = "Sat, 21 Nov 2026 01:13:43 GMT"
-    canned.answer(SUMMARY, date=date)
+    canned.response(SUMMARY, date=date)
     api.describe()
     assert api.now_ms() == parsedate_to_datetime(date).timestamp() * 1000
 
@@ -284,7 +284,7 @@ def test_a_broken_way_is_tried_again(
     """A connection that fails or breaks is tried again, and then named with what to check."""
     ask, good = CALLS[action]
     canned.fail(broken)
-    canned.answer(good)
+    canned.response(good)
     ask(api)
     for _ in range(RETRIES + 1):
         canned.fail(broken)
@@ -308,7 +308,7 @@ def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, c
     ask, good = CALLS[action]
     for _ in range(100):
         canned.refuse("LimitExceededException")
-    canned.answer(good)
+    canned.response(good)
     ask(api)
     assert len(canned.asked) == 101
 
@@ -330,7 +330,7 @@ def test_each_retry_is_a_line(
     caplog.set_level("INFO", "kinesis_core")
     ask, good = CALLS[action]
     canned.refuse("InternalFailure", status=500)
-    canned.answer(good)
+    canned.response(good)
     ask(api)
     [line] = caplog.messages
     shard = " shard=shardId-1" if action == "GetShardIterator" else ""
@@ -358,12 +358,12 @@ def test_nonsense_with_a_good_status_is_tried_again(
 ) -> None:
     """A body that is no answer is never taken for one: the call is made again, and then fails as malformed."""
     ask, good = CALLS[action]
-    canned.answer(body)
-    canned.answer(good)
+    canned.response(body)
+    canned.response(good)
     ask(api)
     for _ in range(RETRIES + 1):
-        canned.answer(body)
-    with pytest.raises(MalformedAnswerError, match=action):
+        canned.response(body)
+    with pytest.raises(MalformedResponseError, match=action):
         ask(api)
     assert len(canned.asked) == 2 + RETRIES + 1
 
@@ -380,8 +380,8 @@ def test_nonsense_with_a_good_status_is_tried_again(
 def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
     """A shard without what every shard has is a malformed answer, and never left out."""
     for _ in range(RETRIES + 1):
-        canned.answer({"Shards": [shard]})
-    with pytest.raises(MalformedAnswerError, match="ListShards"):
+        canned.response({"Shards": [shard]})
+    with pytest.raises(MalformedResponseError, match="ListShards"):
         api.list_shards()
 
 
@@ -394,7 +394,7 @@ def test_wrong_parameters_are_an_invalid_request(api: BotoStreamApi) -> None:
 def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canned) -> None:
     """Where our clock was set forward, the refusal's Date header says how far, and the call is made once more."""
     canned.refuse("InvalidArgumentException", "timestampInMillis is in the future")
-    canned.answer(ITERATOR)
+    canned.response(ITERATOR)
     assert api.get_iterator("shardId-000000000000", AtTimestamp(4_000_000_000_000)) == "iterator"
     (_, refused), (_, accepted) = canned.asked
     assert refused["Timestamp"] == 4_000_000_000
@@ -408,12 +408,12 @@ def test_a_small_step_of_our_clock_costs_one_refusal(
     """Where a time server set our clock forward a little, what the answers before it told counts no more."""
     for _ in range(70):
         clock.sleep(0.21)
-        canned.answer(PAGE, date=formatdate(clock.now, usegmt=True))
+        canned.response(PAGE, date=formatdate(clock.now, usegmt=True))
         api.get_records("iterator", 1)
     service_s = clock.now
     clock.now += step_s
-    canned.answer({"__type": "InvalidArgumentException"}, 400, formatdate(service_s, usegmt=True))
-    canned.answer(ITERATOR)
+    canned.response({"__type": "InvalidArgumentException"}, 400, formatdate(service_s, usegmt=True))
+    canned.response(ITERATOR)
     assert api.get_iterator("shardId-000000000000", AtTimestamp(api.now_ms())) == "iterator"
     (_, refused), (_, accepted) = canned.asked[-2:]
     assert service_s - 1 <= accepted["Timestamp"] <= service_s < refused["Timestamp"]

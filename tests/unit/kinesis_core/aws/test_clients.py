@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import HTTPClientError, NoCredentialsError
 
-from kinesis_core.aws import Connection, RetryPolicy, StreamRef, open_stream, open_subscriptions, translate
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client, subscription_client, translate
 from kinesis_core.errors import UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
@@ -25,12 +25,12 @@ def connection(port: int = 9, **more: Any) -> Connection:
 
 def test_opening_a_stream_again_costs_nothing() -> None:
     """The same stream by the same options is the same door; other streams share the client and its connections."""
-    opened = open_stream(connection(), ORDERS)
-    assert open_stream(pickle.loads(pickle.dumps(connection())), StreamRef("orders")) is opened  # noqa: S301 # our own
-    other = open_stream(connection(), StreamRef("returns"))
+    opened = stream_client(connection(), ORDERS)
+    assert stream_client(pickle.loads(pickle.dumps(connection())), StreamRef("orders")) is opened  # noqa: S301 # our own
+    other = stream_client(connection(), StreamRef("returns"))
     assert other is not opened
     assert other.client is opened.client
-    assert open_stream(connection(port=10), ORDERS).client is not opened.client
+    assert stream_client(connection(port=10), ORDERS).client is not opened.client
 
 
 def test_clients_by_what_they_are_made_of() -> None:
@@ -44,14 +44,14 @@ def test_clients_by_what_they_are_made_of() -> None:
     proxied = connection(proxy_url="http://127.0.0.1:8")
     assert id(cached_session(KEYS, proxied.region, proxied.proxy_url)) not in sessions
     ireland = StreamRef("orders", "arn:aws:kinesis:eu-west-1:123456789012:stream/orders")
-    assert open_stream(first, ireland).client is not open_stream(first, ORDERS).client
-    assert open_stream(first, ireland).client.meta.region_name == "eu-west-1"
-    assert open_stream(connection(stream_region="eu-west-1"), ORDERS).client.meta.region_name == "eu-west-1"
+    assert stream_client(first, ireland).client is not stream_client(first, ORDERS).client
+    assert stream_client(first, ireland).client.meta.region_name == "eu-west-1"
+    assert stream_client(connection(stream_region="eu-west-1"), ORDERS).client.meta.region_name == "eu-west-1"
 
 
 def test_the_client_leaves_retries_to_us() -> None:
     """botocore makes one attempt, so that each retry is ours: counted, logged, with the user's waits."""
-    config = open_stream(connection(), ORDERS).client.meta.config
+    config = stream_client(connection(), ORDERS).client.meta.config
     assert config.retries["total_max_attempts"] == 1
     assert config.max_pool_connections >= 32
 
@@ -61,7 +61,7 @@ def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    api = open_stream(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
+    api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
     with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
         api.describe()
 
@@ -74,7 +74,7 @@ def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     forget_sessions()
     with pytest.raises(CredentialsError):
-        open_stream(connection(port=11, credentials=DefaultChain()), ORDERS)
+        stream_client(connection(port=11, credentials=DefaultChain()), ORDERS)
     forget_sessions()
 
 
@@ -96,8 +96,8 @@ def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch)
     for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
         by_chain = connection(credentials=DefaultChain())
-        opened.append(open_stream(by_chain, ORDERS))
-        clients = (opened[-1].client, open_subscriptions(by_chain, ORDERS, "arn", over_http2=True).client)
+        opened.append(stream_client(by_chain, ORDERS))
+        clients = (opened[-1].client, subscription_client(by_chain, ORDERS, "arn", over_http2=True).client)
         for client in clients:
             assert client._request_signer._credentials.access_key == key_id
         assert opened[-1].calls.credentials.access_key == key_id
@@ -109,16 +109,16 @@ def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_forked_child_has_connections_of_its_own() -> None:
     """A child forked from a process with an open stream shares neither its client nor its connections."""
-    opened = open_stream(connection(), ORDERS)
+    opened = stream_client(connection(), ORDERS)
     context = multiprocessing.get_context("fork")
-    answers = context.SimpleQueue()
+    responses = context.SimpleQueue()
     child = context.Process(
-        target=lambda: answers.put(open_stream(connection(), ORDERS).client is opened.client)
+        target=lambda: responses.put(stream_client(connection(), ORDERS).client is opened.client)
     )
     child.start()
     child.join(timeout=30)
     assert child.exitcode == 0
-    assert answers.get() is False
+    assert responses.get() is False
 
 
 def test_credentials_that_vanish_are_no_passing_trouble() -> None:

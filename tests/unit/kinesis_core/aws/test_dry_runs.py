@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field
 
-from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, open_dry_runs
-from kinesis_core.aws.dry_run_client import BotoDryRuns, knows_dry_run
+from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
+from kinesis_core.aws.boto_dry_runs import BotoDryRuns, knows_dry_run
 from kinesis_core.aws.dry_runs import DryRunApi
 from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
 from kinesis_credentials import StaticKeys
@@ -33,7 +33,7 @@ def canned() -> Canned:
 def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> BotoDryRuns:
     ref = StreamRef("orders", arn)
     url = f"http://127.0.0.1:9/{id(canned)}"
-    api = open_dry_runs(Connection((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
+    api = dry_run_client(Connection((ref,), "eu-west-1", url, StaticKeys("AKIA", "do-not-tell")), ref)
     if api is None:
         pytest.skip("this botocore does not know DryRun")
     canned.serve(api.client)
@@ -41,36 +41,36 @@ def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> 
     return evolve(api, is_aws=is_aws)
 
 
-def answer_reading(canned: Canned) -> Iterator[None]:
+def response_reading(canned: Canned) -> Iterator[None]:
     """Give the answers of a service that knows dry runs and allows everything, one at a time."""
-    canned.answer(LISTED)
+    canned.response(LISTED)
     yield
     canned.refuse("DryRunOperationException")
     yield
-    canned.answer({"ShardIterator": "tip"})
+    canned.response({"ShardIterator": "tip"})
     yield
     canned.refuse("DryRunOperationException")
     yield
 
 
-def answer_writing(canned: Canned) -> Iterator[None]:
-    canned.answer(LISTED)
+def response_writing(canned: Canned) -> Iterator[None]:
+    canned.response(LISTED)
     yield
     canned.refuse("InvalidArgumentException")
     yield
 
 
 CHECKS = {
-    "reading": (check_reading, answer_reading, READING),
-    "writing": (check_writing, answer_writing, WRITING),
+    "reading": (check_reading, response_reading, READING),
+    "writing": (check_writing, response_writing, WRITING),
 }
 STEPS = [(name, step) for name, (_, _, actions) in CHECKS.items() for step in range(len(actions))]
 
 
 def check_with(canned: Canned, name: str, step: int, code: str, status: int = 400) -> list[str]:
     """Check with all answers good but that at *step*; return the actions that were called."""
-    check, answers, _ = CHECKS[name]
-    given = answers(canned)
+    check, responses, _ = CHECKS[name]
+    given = responses(canned)
     for _ in range(step):
         next(given)
     canned.refuse(code, status=status)
@@ -84,15 +84,15 @@ def check_with(canned: Canned, name: str, step: int, code: str, status: int = 40
 @pytest.mark.parametrize("name", CHECKS)
 def test_everything_allowed(canned: Canned, name: str) -> None:
     """Where all is allowed a check makes its calls, once each, and raises nothing."""
-    check, answers, actions = CHECKS[name]
-    list(answers(canned))
+    check, responses, actions = CHECKS[name]
+    list(responses(canned))
     check(make_api(canned))
     assert [action for action, _ in canned.asked] == actions
 
 
 def test_requests_of_reading(canned: Canned) -> None:
     """GetRecords is asked as a dry run, for one record, with an iterator behind the last one: it would read nothing."""
-    list(answer_reading(canned))
+    list(response_reading(canned))
     check_reading(make_api(canned, ARN))
     iterator = {"StreamARN": ARN, "ShardId": SHARD, "ShardIteratorType": "LATEST"}
     assert [request for _, request in canned.asked] == [
@@ -105,7 +105,7 @@ def test_requests_of_reading(canned: Canned) -> None:
 
 def test_request_of_writing(canned: Canned) -> None:
     """PutRecords is asked as a dry run with a record that no stream takes which goes by keys: none, and a hash key beyond all."""
-    list(answer_writing(canned))
+    list(response_writing(canned))
     check_writing(make_api(canned))
     assert canned.asked[-1] == (
         "PutRecords",
@@ -119,7 +119,7 @@ def test_request_of_writing(canned: Canned) -> None:
 
 def test_writing_outside_of_aws(canned: Canned) -> None:
     """PutRecords is asked of another server only when that has shown that it knows dry runs: some write whatever they get."""
-    canned.answer(LISTED)
+    canned.response(LISTED)
     canned.refuse("DryRunOperationException")
     canned.refuse("InvalidArgumentException")
     check_writing(make_api(canned, is_aws=False))
@@ -127,15 +127,15 @@ def test_writing_outside_of_aws(canned: Canned) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"]
+    "response", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"]
 )
-def test_writing_to_an_older_server(canned: Canned, answer: Any) -> None:
+def test_writing_to_an_older_server(canned: Canned, response: Any) -> None:
     """A server that carries a dry run out, or refuses it, is asked to write nothing, and the start goes on."""
-    canned.answer(LISTED)
-    if isinstance(answer, str):
-        canned.refuse(answer)
+    canned.response(LISTED)
+    if isinstance(response, str):
+        canned.refuse(response)
     else:
-        canned.answer(answer)
+        canned.response(response)
     check_writing(make_api(canned, is_aws=False))
     assert [action for action, _ in canned.asked] == ["ListShards", "GetShardIterator"]
 
@@ -188,23 +188,23 @@ def test_other_refusals(canned: Canned, name: str, step: int, code: str, status:
 
 def test_reading_from_an_older_server(canned: Canned) -> None:
     """A server that carries a dry run of GetShardIterator out is not asked for records: it would read them."""
-    canned.answer(LISTED)
-    canned.answer({"ShardIterator": "carried out"})
+    canned.response(LISTED)
+    canned.response({"ShardIterator": "carried out"})
     check_reading(make_api(canned))
     assert [action for action, _ in canned.asked] == READING[:2]
 
 
-@pytest.mark.parametrize("answer", [b"<html>", {"FailedRecordCount": 0}])
-def test_answers_that_are_none(canned: Canned, answer: Any) -> None:
+@pytest.mark.parametrize("response", [b"<html>", {"FailedRecordCount": 0}])
+def test_responses_that_are_none(canned: Canned, response: Any) -> None:
     """An answer without a shard's id ends the check, and no start."""
-    canned.answer(answer)
+    canned.response(response)
     check_reading(make_api(canned))
     assert len(canned.asked) == 1
 
 
 def test_stream_without_shards(canned: Canned) -> None:
     """A stream that is being made has no shard to ask for: nothing else is asked of it."""
-    canned.answer({"Shards": []})
+    canned.response({"Shards": []})
     check_reading(make_api(canned))
     assert len(canned.asked) == 1
 
@@ -235,9 +235,9 @@ def test_it_can_be_left_out() -> None:
     """Where only the executors' credentials allow the calls; the error of the check says so."""
     ref = StreamRef("orders")
     connection = Connection((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
-    if open_dry_runs(connection, ref) is None:
+    if dry_run_client(connection, ref) is None:
         pytest.skip("this botocore does not know DryRun")
-    assert open_dry_runs(evolve(connection, check_permissions=False), ref) is None
+    assert dry_run_client(evolve(connection, check_permissions=False), ref) is None
 
 
 def test_success_is_an_error_of_its_own(canned: Canned) -> None:

@@ -15,7 +15,7 @@ from botocore.session import Session
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.canned import Canned, header
@@ -63,7 +63,7 @@ class World:
 
     def __attrs_post_init__(self) -> None:
         self.canned.serve(self.client)
-        hand_bodies_through(self.client)
+        install_raw_bodies(self.client)
         self.client.meta.events.register("before-call.kinesis", self._note)
 
     def _note(self, model: Any, **_: Any) -> None:
@@ -71,7 +71,7 @@ class World:
 
     def open(self, client: Any = None) -> BotoStreamApi:
         client = client or self.client
-        calls = DirectCalls(client, KEYS)
+        calls = FastPath(client, KEYS)
         return BotoStreamApi(client, "orders", ARN, RetryPolicy(0), FakeClock(), random.Random(0), calls)
 
 
@@ -87,12 +87,12 @@ def test_the_first_call_goes_through_the_client_and_the_others_past_it(action: s
     """Only the first call of an action on a stream goes through the client; its answer and the others' are the same."""
     ask, good = CALLS[action]
     api = world.open()
-    answers = []
+    responses = []
     for _ in range(4):
-        world.canned.answer(good)
-        answers.append(ask(api))
+        world.canned.response(good)
+        responses.append(ask(api))
     assert world.whole == [action]
-    assert answers == answers[:1] * 4
+    assert responses == responses[:1] * 4
     assert [asked[0] for asked in world.canned.asked] == [action] * 4
     assert world.canned.asked == world.canned.asked[:1] * 4
 
@@ -103,7 +103,7 @@ def test_requests_of_both_ways_differ_by_time_and_id_alone(action: str, world: W
     ask, good = CALLS[action]
     api = world.open()
     for _ in range(2):
-        world.canned.answer(good)
+        world.canned.response(good)
         ask(api)
     first, second = world.canned.requests
     assert (first.method, first.url, first.body) == (second.method, second.url, second.body)
@@ -118,7 +118,7 @@ def test_streams_and_actions_have_requests_of_their_own(world: World) -> None:
     """The endpoint may depend on action and stream, so none goes by another's first request."""
     for api in (world.open(), world.open()):
         for ask, good in CALLS.values():
-            world.canned.answer(good)
+            world.canned.response(good)
             ask(api)
     assert world.whole == [*CALLS, *CALLS]
 
@@ -128,7 +128,7 @@ def test_other_keys_begin_with_the_client_again(world: World) -> None:
     api = world.open()
     for keys in (FIRST, FIRST, SECOND, SECOND):
         KEYS.now = keys
-        world.canned.answer(PAGE)
+        world.canned.response(PAGE)
         api.get_records("iterator", 10)
     assert world.whole == ["GetRecords"] * 2
     tokens = [header(request, "X-Amz-Security-Token") for request in world.canned.requests]
@@ -140,7 +140,7 @@ def test_a_client_that_lacks_what_we_use_makes_every_call(world: World) -> None:
     """Where botocore has no HTTP session in the known place, every call goes through the client."""
     api = world.open(SimpleNamespace(meta=world.client.meta, get_records=world.client.get_records))
     for _ in range(3):
-        world.canned.answer(PAGE)
+        world.canned.response(PAGE)
         api.get_records("iterator", 10)
     assert world.whole == ["GetRecords"] * 3
 
@@ -179,12 +179,12 @@ def test_refusals_of_both_ways_are_the_same(
         with pytest.raises(ServiceError) as caught:
             ask(api)
         errors.append(caught.value)
-        world.canned.answer(good)
+        world.canned.response(good)
         ask(api)
     first, second = errors
     assert (type(first), str(first), first.code) == (type(second), str(second), second.code)
     assert (first.request_id, first.retryable) == (second.request_id, second.retryable)
-    assert world.canned.answers == []
+    assert world.canned.responses == []
 
 
 @every_call
@@ -192,14 +192,14 @@ def test_a_call_that_was_refused_works_again_through_the_client(action: str, wor
     """A call that is refused past the client, and not through it, has an answer; the next goes past it again."""
     ask, good = CALLS[action]
     api = world.open()
-    world.canned.answer(good)
+    world.canned.response(good)
     ask(api)
     world.canned.refuse("InvalidSignatureException", status=403)
     for _ in range(2):
-        world.canned.answer(good)
+        world.canned.response(good)
         ask(api)
     assert world.whole == [action] * 2
-    assert world.canned.answers == []
+    assert world.canned.responses == []
 
 
 @every_call
@@ -212,10 +212,10 @@ def test_a_broken_way_is_the_same_both_ways(action: str, world: World) -> None:
         with pytest.raises(ServiceError) as caught:
             ask(api)
         errors.append(str(caught.value))
-        world.canned.answer(good)
+        world.canned.response(good)
         ask(api)
     assert errors[0] == errors[1]
-    assert world.canned.answers == []
+    assert world.canned.responses == []
 
 
 def test_a_request_that_was_made_again_is_not_gone_by(world: World) -> None:
@@ -228,7 +228,7 @@ def test_a_request_that_was_made_again_is_not_gone_by(world: World) -> None:
     world.canned.refuse("ExpiredTokenException")
     api = world.open()
     for _ in range(3):
-        world.canned.answer(PAGE)
+        world.canned.response(PAGE)
         api.get_records("iterator", 10)
     assert world.whole == ["GetRecords"] * 2
     assert {header(request, "amz-sdk-request") for request in world.canned.requests[2:]} == {

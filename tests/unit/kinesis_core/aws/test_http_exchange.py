@@ -62,9 +62,9 @@ class Session:
         connection.sock = kind(fileno=connection.sock.detach())
         self.pool._put_conn(connection)
 
-    def serve(self, answer: bytes, then: Callable[[socket.socket], object]) -> None:
+    def serve(self, response: bytes, then: Callable[[socket.socket], object]) -> None:
         self.received.append(self.far_end.recv(1000))
-        self.far_end.sendall(answer)
+        self.far_end.sendall(response)
         then(self.far_end)
 
 
@@ -77,9 +77,9 @@ def session() -> Iterator[Session]:
     made._manager.clear()
 
 
-def exchange(session: Session, answer: bytes, then: Callable[[socket.socket], object] = id) -> Any:
+def exchange(session: Session, response: bytes, then: Callable[[socket.socket], object] = id) -> Any:
     """Return what comes of a request that somebody takes, gives *answer* to, and *then* does something else."""
-    server = threading.Thread(target=session.serve, args=(answer, then))
+    server = threading.Thread(target=session.serve, args=(response, then))
     server.start()
     try:
         return OpenConnections(session).exchange(REQUEST)
@@ -90,8 +90,8 @@ def exchange(session: Session, answer: bytes, then: Callable[[socket.socket], ob
 def test_a_request_goes_over_the_wire_as_http(session: Session) -> None:
     """Line, headers and body leave together, and the connection is good for the next one."""
     for _ in range(2):
-        answer = exchange(session, GOOD)
-        assert (answer.status, answer.headers, answer.body) == (200, {"content-length": "2"}, b"{}")
+        response = exchange(session, GOOD)
+        assert (response.status, response.headers, response.body) == (200, {"content-length": "2"}, b"{}")
         assert session.is_open
     assert session.received == 2 * [
         b"POST / HTTP/1.1\r\nHost: kinesis.example.com\r\nAccept-Encoding: identity\r\n"
@@ -113,16 +113,16 @@ def test_first_lines(url: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [GOOD.replace(b"Content", b"Connection: Upgrade, Close\r\nContent"), GOOD + b"HTTP/1"]
+    "response", [GOOD.replace(b"Content", b"Connection: Upgrade, Close\r\nContent"), GOOD + b"HTTP/1"]
 )
-def test_a_connection_is_closed_behind_its_last_answer(session: Session, answer: bytes) -> None:
+def test_a_connection_is_closed_behind_its_last_response(session: Session, response: bytes) -> None:
     """The server says that it is the last one, or something came that is no part of it."""
-    assert exchange(session, answer).body == b"{}"
+    assert exchange(session, response).body == b"{}"
     assert not session.is_open
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         GOOD[:-1],
         GOOD.replace(b" 2\r", b" 100000000000\r"),
@@ -132,10 +132,10 @@ def test_a_connection_is_closed_behind_its_last_answer(session: Session, answer:
         b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000,
     ],
 )
-def test_what_is_no_answer_closes_the_connection(session: Session, answer: bytes) -> None:
+def test_what_is_no_response_closes_the_connection(session: Session, response: bytes) -> None:
     """It is cut short, larger than any, or no HTTP; nobody reads what may follow."""
     with pytest.raises(ConnectionClosedError):
-        exchange(session, answer, socket.socket.close)
+        exchange(session, response, socket.socket.close)
     assert not session.is_open
 
 
@@ -197,9 +197,9 @@ def test_an_early_refusal_is_read(session: Session, error: type[OSError]) -> Non
             raise error
 
     session.wrap(Broken)
-    answer = OpenConnections(session).exchange(REQUEST)
-    assert answer is not None
-    assert answer.status == 413
+    response = OpenConnections(session).exchange(REQUEST)
+    assert response is not None
+    assert response.status == 413
 
 
 def close_the_pool(session: Session) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.aws.wire import decode_event, decode_page
-from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record
 
 NUMBER = "49660000000000000000000000000000000000000000000000000001"
@@ -22,8 +22,8 @@ RECORD = {
 
 
 def body(*records: dict[str, Any], **members: Any) -> bytes:
-    answer = {"Records": list(records), "NextShardIterator": "next", "MillisBehindLatest": 7} | members
-    return json.dumps({name: value for name, value in answer.items() if value is not ...}).encode()
+    response = {"Records": list(records), "NextShardIterator": "next", "MillisBehindLatest": 7} | members
+    return json.dumps({name: value for name, value in response.items() if value is not ...}).encode()
 
 
 def test_decodes_what_get_records_returns() -> None:
@@ -124,18 +124,20 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED)
-def test_anything_else_is_a_retryable_error(answer: bytes) -> None:
+@pytest.mark.parametrize("response", MALFORMED.values(), ids=MALFORMED)
+def test_anything_else_is_a_retryable_error(response: bytes) -> None:
     """A body that is not a complete answer is an error that may pass, never a page and never a shard's end."""
-    with pytest.raises(MalformedAnswerError, match="GetRecords returned a body that is not a page") as caught:
-        decode_page(answer)
+    with pytest.raises(
+        MalformedResponseError, match="GetRecords returned a body that is not a page"
+    ) as caught:
+        decode_page(response)
     assert caught.value.retryable
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301  # our own bytes
 
 
 def test_the_error_shows_no_payload() -> None:
     """What a producer sent does not end in logs by way of an error."""
-    with pytest.raises(MalformedAnswerError) as caught:
+    with pytest.raises(MalformedResponseError) as caught:
         decode_page(body(RECORD | {"Data": "c2VjcmV0!", "PartitionKey": "secret"}))
     assert "c2Vj" not in str(caught.value)
     assert "secret" not in str(caught.value)

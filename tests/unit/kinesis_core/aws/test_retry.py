@@ -14,7 +14,7 @@ from kinesis_core.aws.retry import BUDGET
 from kinesis_core.errors import (
     AccessDeniedError,
     IteratorExpiredError,
-    MalformedAnswerError,
+    MalformedResponseError,
     ServiceError,
     ThrottledError,
     UnavailableError,
@@ -52,13 +52,13 @@ class Caller:
 
     def run_for_good(self, error: ServiceError, throttles: Throttles = Throttles.WAITED_OUT) -> float:
         """Make a call that never succeeds, and return after how many seconds it gave up."""
-        begun_s = self.clock.now
+        started_s = self.clock.now
         with pytest.raises(type(error)):
             self.run(*[error] * 10_000, throttles=throttles)
-        return self.clock.now - begun_s
+        return self.clock.now - started_s
 
 
-@pytest.mark.parametrize("kind", [UnavailableError, MalformedAnswerError])
+@pytest.mark.parametrize("kind", [UnavailableError, MalformedResponseError])
 def test_the_first_call_ends_with_its_retries(kind: type[ServiceError]) -> None:
     """Before anything was answered, as with a wrong endpoint, a call is made once more than the retries say."""
     assert Caller().run(*[kind("no")] * 5) == 6
@@ -113,9 +113,9 @@ def test_a_long_pause_is_no_outage() -> None:
     assert caller.run_for_good(DOWN) >= 60
 
 
-def test_an_answer_of_another_call_is_a_sign_of_life() -> None:
+def test_an_response_of_another_call_is_a_sign_of_life() -> None:
     """While others on the stream are answered, be it with a throttle, a call goes on, for two minutes."""
-    for sign in (RetryBudget.succeeded, RetryBudget.answered):
+    for sign in (RetryBudget.succeeded, RetryBudget.responded):
         caller = Caller()
 
         class Clock(FakeClock):

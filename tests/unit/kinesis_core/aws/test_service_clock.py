@@ -15,13 +15,13 @@ def heard(service_s: float) -> str:
     return formatdate(service_s, usegmt=True)
 
 
-def test_before_any_answer_the_service_is_taken_to_be_behind() -> None:
+def test_before_any_response_the_service_is_taken_to_be_behind() -> None:
     """Nothing being known, the service's clock is assumed 2 s behind ours."""
     assert ServiceClock(FakeClock(NOW_S)).now_ms() == NOW_S * 1000 - 2000
 
 
 @pytest.mark.parametrize("skew_s", [-600.0, -1.7, 0.0, 0.4, 600.0])
-def test_answers_narrow_it_down(skew_s: float) -> None:
+def test_responses_narrow_it_down(skew_s: float) -> None:
     """Some seconds of answers tell the service's clock to a fraction of a second, however wrong ours is."""
     clock = FakeClock(NOW_S)
     service = ServiceClock(clock)
@@ -55,7 +55,7 @@ def test_a_small_step_forward_is_noticed_with_a_refusal(step_s: float) -> None:
     assert service_s * 1000 - 1000 <= service.now_ms() <= service_s * 1000
 
 
-def test_a_clock_that_is_set_forward_is_noticed_with_the_next_answer() -> None:
+def test_a_clock_that_is_set_forward_is_noticed_with_the_next_response() -> None:
     """What was learned before our own clock was set forward is forgotten, not believed for 64 answers more."""
     clock = FakeClock(NOW_S)
     service = ServiceClock(clock)

@@ -47,7 +47,7 @@ def sent_by_botocore(
     )
     canned = Canned()
     canned.serve(client)
-    canned.answer({"Records": [], "MillisBehindLatest": 0})
+    canned.response({"Records": [], "MillisBehindLatest": 0})
     client.get_records(ShardIterator="first")
     return canned.requests[0]
 

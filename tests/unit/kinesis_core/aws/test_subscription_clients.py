@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.aws import Connection, StreamRef, open_stream, open_subscriptions
+from kinesis_core.aws import Connection, StreamRef, stream_client, subscription_client
 from kinesis_core.aws.subscription_clients import check_http2
 from kinesis_core.errors import OptionError
 from kinesis_credentials import StaticKeys
@@ -15,9 +15,9 @@ CONNECTION = Connection((ORDERS,), "eu-west-1", None, StaticKeys("AKIAEXAMPLE", 
 
 def test_http2_is_for_those_who_ask_for_it() -> None:
     """The client that polls sends its own subscriptions by HTTP/1.1; HTTP/2 has another one, opened once."""
-    plain = open_subscriptions(CONNECTION, ORDERS, "arn")
-    over_http2 = [open_subscriptions(CONNECTION, ORDERS, "arn", over_http2=True) for _ in range(2)]
-    assert plain.client is open_stream(CONNECTION, ORDERS).client
+    plain = subscription_client(CONNECTION, ORDERS, "arn")
+    over_http2 = [subscription_client(CONNECTION, ORDERS, "arn", over_http2=True) for _ in range(2)]
+    assert plain.client is stream_client(CONNECTION, ORDERS).client
     assert plain.client is not over_http2[0].client
     assert over_http2[0].client is over_http2[1].client
 

@@ -6,8 +6,8 @@ import pytest
 
 from kinesis_core.leases.lease import (
     ALL_USER_RECORDS,
-    Checkpoint,
     Lease,
+    LeaseCheckpoint,
     checkpoint_of,
     identify_stream,
     leases_of,
@@ -17,9 +17,9 @@ from kinesis_core.model import (
     At,
     AtTimestamp,
     Cut,
-    Position,
     Shard,
     ShardEnd,
+    ShardOffset,
     StreamOffset,
     TrimHorizon,
     by_id,
@@ -36,18 +36,18 @@ LISTING = by_id([PARENT, LEFT, RIGHT, MERGED])
 @pytest.mark.parametrize(
     ("cut", "first", "checkpoint"),
     [
-        (After(NUMBER), None, Checkpoint(str(NUMBER), ALL_USER_RECORDS)),
-        (After(NUMBER), NUMBER - 9, Checkpoint(str(NUMBER), ALL_USER_RECORDS)),
-        (At(NUMBER), NUMBER - 9, Checkpoint(str(NUMBER - 9), ALL_USER_RECORDS)),
+        (After(NUMBER), None, LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
+        (After(NUMBER), NUMBER - 9, LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
+        (At(NUMBER), NUMBER - 9, LeaseCheckpoint(str(NUMBER - 9), ALL_USER_RECORDS)),
         (At(NUMBER), None, None),
-        (TrimHorizon(), None, Checkpoint("TRIM_HORIZON")),
-        (AtTimestamp(1), None, Checkpoint("AT_TIMESTAMP")),
-        (ShardEnd(), None, Checkpoint("SHARD_END")),
+        (TrimHorizon(), None, LeaseCheckpoint("TRIM_HORIZON")),
+        (AtTimestamp(1), None, LeaseCheckpoint("AT_TIMESTAMP")),
+        (ShardEnd(), None, LeaseCheckpoint("SHARD_END")),
     ],
 )
-def test_checkpoints(cut: Cut, first: int | None, checkpoint: Checkpoint | None) -> None:
+def test_checkpoints(cut: Cut, first: int | None, checkpoint: LeaseCheckpoint | None) -> None:
     """A checkpoint names the last record that was certainly read, never one that was not."""
-    assert checkpoint_of(Position(cut, first=first)) == checkpoint
+    assert checkpoint_of(ShardOffset(cut, first=first)) == checkpoint
 
 
 def test_lineage() -> None:
@@ -55,9 +55,9 @@ def test_lineage() -> None:
     stream = StreamOffset(
         1,
         {
-            PARENT.shard_id: Position(ShardEnd()),
-            LEFT.shard_id: Position(ShardEnd()),
-            RIGHT.shard_id: Position(After(5)),
+            PARENT.shard_id: ShardOffset(ShardEnd()),
+            LEFT.shard_id: ShardOffset(ShardEnd()),
+            RIGHT.shard_id: ShardOffset(After(5)),
         },
     )
     parent, left, right, merged = leases_of(stream, LISTING)
@@ -65,30 +65,30 @@ def test_lineage() -> None:
     assert (left.parents, left.children) == ((PARENT.shard_id,), (MERGED.shard_id,))
     assert (right.children, right.hash_range) == ((), (2**127, 2**128 - 1))
     assert merged.parents == (LEFT.shard_id, RIGHT.shard_id)
-    assert merged.checkpoint == Checkpoint("TRIM_HORIZON")
+    assert merged.checkpoint == LeaseCheckpoint("TRIM_HORIZON")
 
 
 def test_shards_that_are_gone() -> None:
     """A shard that Kinesis no longer lists has a lease without lineage, and its hash keys are not made up."""
-    [lease] = leases_of(StreamOffset(1, {"shardId-000000000009": Position(ShardEnd())}), {})
-    assert lease == Lease("shardId-000000000009", Checkpoint("SHARD_END"))
+    [lease] = leases_of(StreamOffset(1, {"shardId-000000000009": ShardOffset(ShardEnd())}), {})
+    assert lease == Lease("shardId-000000000009", LeaseCheckpoint("SHARD_END"))
 
 
 def test_ancestors_that_the_offset_no_longer_names() -> None:
     """Listed ancestors of a shard that is read are published as finished, with their children, also at LATEST."""
-    leases = list(leases_of(StreamOffset(1, {MERGED.shard_id: Position(After(NUMBER + 2))}), LISTING))
+    leases = list(leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER + 2))}), LISTING))
     assert [lease.checkpoint.number for lease in leases] == ["SHARD_END"] * 3 + [str(NUMBER + 2)]
     assert leases[0].children == (LEFT.shard_id, RIGHT.shard_id)
 
 
 def test_unread_shards() -> None:
     """A shard of which no read record is known has no lease: any would lose or invent something."""
-    assert list(leases_of(StreamOffset(1, {MERGED.shard_id: Position(At(NUMBER))}), by_id([MERGED]))) == []
+    assert list(leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(At(NUMBER))}), by_id([MERGED]))) == []
 
 
 def test_attributes_of_one_stream() -> None:
     """The item has the names and types of the KCL's: numbers of records and hash keys as text, parents as a set."""
-    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: Position(After(NUMBER))}), by_id([MERGED]))
+    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER))}), by_id([MERGED]))
     assert lease.key == MERGED.shard_id
     assert lease.attributes() == {
         "checkpoint": {"S": str(NUMBER)},
@@ -104,7 +104,7 @@ def test_attributes_of_several_streams() -> None:
     """Where a table has several streams, the key begins with account, name and creation time, and the item says them."""
     stream_id = identify_stream("arn:aws:kinesis:eu-west-1:123456789012:stream/orders", 1_780_000_000_999)
     assert stream_id == "123456789012:orders:1780000000"
-    [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: Position(After(7))}), LISTING, stream_id)
+    [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: ShardOffset(After(7))}), LISTING, stream_id)
     assert lease.key == "123456789012:orders:1780000000:shardId-000000000000"
     assert lease.attributes()["streamName"] == {"S": stream_id}
     assert lease.attributes()["shardId"] == {"S": PARENT.shard_id}

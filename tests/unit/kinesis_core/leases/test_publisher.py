@@ -20,10 +20,10 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.leases import LeasePublisher
-from kinesis_core.leases.lease import Checkpoint, Lease
+from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.publisher import PAUSE_S
 from kinesis_core.leases.table import CREATION_S
-from kinesis_core.model import After, At, Cut, Offset, Position, ShardEnd, StreamOffset
+from kinesis_core.model import After, At, Cut, Offset, ShardEnd, ShardOffset, StreamOffset
 from support.fake_stream import FakeClock, FakeStream
 
 CREATED_MS = 1_780_000_000_000
@@ -92,7 +92,7 @@ def publisher(table: FakeTable, stream: FakeStream, clock: FakeClock) -> Iterato
 
 def offset(**cuts: Cut) -> Offset:
     """Return positions in the stream orders, by the last letter of the shard's id."""
-    shards = {f"shardId-00000000000{name[1:]}": Position(cut, first=1) for name, cut in cuts.items()}
+    shards = {f"shardId-00000000000{name[1:]}": ShardOffset(cut, first=1) for name, cut in cuts.items()}
     return Offset({"orders": StreamOffset(CREATED_MS, shards)})
 
 
@@ -111,7 +111,7 @@ def test_never_beyond_what_was_read(publisher: LeasePublisher, table: FakeTable)
     publisher.publish(offset(s0=At(30)))
     assert table.take() == {"shardId-000000000000": "1"}
     publisher.publish(
-        Offset({"orders": StreamOffset(CREATED_MS, {"shardId-000000000000": Position(At(30))})})
+        Offset({"orders": StreamOffset(CREATED_MS, {"shardId-000000000000": ShardOffset(At(30))})})
     )
     assert table.take() == {}
 
@@ -125,7 +125,7 @@ def test_resharding(publisher: LeasePublisher, table: FakeTable, stream: FakeStr
     publisher.publish(offset(s0=ShardEnd()))
     assert stream.calls["ListShards"] == listed + 1
     parent = next(lease for lease in table.written if lease.key == "shardId-000000000000")
-    assert parent.checkpoint == Checkpoint("SHARD_END")
+    assert parent.checkpoint == LeaseCheckpoint("SHARD_END")
     assert len(parent.children) == 2
     children = [lease for lease in table.written if lease.key in parent.children]
     assert [child.checkpoint.number for child in children] == ["TRIM_HORIZON"] * 2
@@ -149,7 +149,7 @@ def test_several_streams(table: FakeTable) -> None:
         name: FakeStream(FakeClock(), random.Random(0), name=name).create(1) for name in ("orders", "returns")
     }
     publisher = LeasePublisher(table, streams)  # type: ignore[arg-type] # writes to nowhere
-    shards = {"shardId-000000000000": Position(After(10))}
+    shards = {"shardId-000000000000": ShardOffset(After(10))}
     publisher.publish(Offset({name: StreamOffset(CREATED_MS, shards) for name in streams}))
     publisher.close()
     account = streams["orders"].describe().arn.split(":")[4]

@@ -20,11 +20,11 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.leases.lease import Checkpoint, Lease
+from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
 from support.fake_stream import FakeClock
 
-LEASE = Lease("shardId-000000000000", Checkpoint("4966", 7), parents=("shardId-000000000009",))
+LEASE = Lease("shardId-000000000000", LeaseCheckpoint("4966", 7), parents=("shardId-000000000009",))
 
 
 def refusal(code: str, status: int = 400) -> ClientError:
@@ -42,7 +42,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
 
 @define
 class FakeDynamoDb:
-    """Answers describe_table with what it is told, one after the other; the last again and again."""
+    """Responses describe_table with what it is told, one after the other; the last again and again."""
 
     tables: list[Any]
     calls: list[tuple[str, dict[str, Any]]] = field(factory=list)

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model import After, At, AtTimestamp, Offset, Position, ShardEnd, StreamOffset, TrimHorizon
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Offset,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "offsets"
 BASE = 49660000000000000000000000000000000000000000000000000000
@@ -16,13 +25,13 @@ OFFSET = Offset(
         "orders": StreamOffset(
             1780000000000,
             {
-                "shardId-000000000006": Position(TrimHorizon()),
-                "shardId-000000000005": Position(AtTimestamp(1790000000000)),
-                "shardId-000000000004": Position(At(BASE + 41), 1790000012377, BASE + 40),
-                "shardId-000000000003": Position(After(BASE + 31)),
-                "shardId-000000000002": Position(After(BASE + 22), 1790000012345, BASE + 20),
-                "shardId-000000000001": Position(ShardEnd(), None, BASE + 10),
-                "shardId-000000000000": Position(ShardEnd()),
+                "shardId-000000000006": ShardOffset(TrimHorizon()),
+                "shardId-000000000005": ShardOffset(AtTimestamp(1790000000000)),
+                "shardId-000000000004": ShardOffset(At(BASE + 41), 1790000012377, BASE + 40),
+                "shardId-000000000003": ShardOffset(After(BASE + 31)),
+                "shardId-000000000002": ShardOffset(After(BASE + 22), 1790000012345, BASE + 20),
+                "shardId-000000000001": ShardOffset(ShardEnd(), None, BASE + 10),
+                "shardId-000000000000": ShardOffset(ShardEnd()),
             },
         ),
         "arn:aws:kinesis:eu-west-1:000000000000:stream/returns": StreamOffset(1780000000001),
@@ -35,8 +44,8 @@ HALF_READ = Offset(
         "orders": StreamOffset(
             1780000000000,
             {
-                "shardId-000000000000": Position(At(BASE + 40, skip=3), 1790000012377),
-                "shardId-000000000001": Position(After(BASE + 52), 1790000012345, BASE + 50, first_skip=2),
+                "shardId-000000000000": ShardOffset(At(BASE + 40, skip=3), 1790000012377),
+                "shardId-000000000001": ShardOffset(After(BASE + 52), 1790000012345, BASE + 50, first_skip=2),
             },
         )
     }
@@ -149,5 +158,5 @@ def test_a_damaged_frame_is_refused(streams: Any) -> None:
 
 def test_a_position_is_carried_over_without_the_batch_it_ended() -> None:
     """The same place as the end of a later batch keeps cut and arrival time, and no first record."""
-    assert Position(After(5), 17, first=3, first_skip=1).carried_over() == Position(After(5), 17)
-    assert Position(At(5, skip=2), 17).carried_over() == Position(At(5, skip=2), 17)
+    assert ShardOffset(After(5), 17, first=3, first_skip=1).carried_over() == ShardOffset(After(5), 17)
+    assert ShardOffset(At(5, skip=2), 17).carried_over() == ShardOffset(At(5, skip=2), 17)

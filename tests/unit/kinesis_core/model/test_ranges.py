@@ -9,24 +9,24 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Chain,
     Offset,
     Page,
-    Position,
+    RangeGroup,
     Record,
     Shard,
     ShardEnd,
+    ShardOffset,
     ShardRange,
     StreamOffset,
     TrimHorizon,
-    chains,
+    group_ranges,
     ranges_between,
 )
 
 A, B, C = "shardId-a", "shardId-b", "shardId-c"
 
 
-def offset(**shards: Position) -> Offset:
+def offset(**shards: ShardOffset) -> Offset:
     return Offset({"orders": StreamOffset(1, {f"shardId-{name}": at for name, at in shards.items()})})
 
 
@@ -43,31 +43,31 @@ def listing_of(**parents: tuple[str, ...]) -> dict[str, Shard]:
     return {name: shard(name, *mine) for name, mine in parents.items()}
 
 
-def members(grouped: list[Chain]) -> list[list[str]]:
-    return [[r.shard_id for r in chain] for chain in grouped]
+def members(grouped: list[RangeGroup]) -> list[list[str]]:
+    return [[r.shard_id for r in group] for group in grouped]
 
 
 @pytest.mark.parametrize(
-    "begun",
+    "started",
     [
-        Position(TrimHorizon()),
-        Position(AtTimestamp(5)),
-        Position(After(9), 1, first=3),
-        Position(At(10), 1),
+        ShardOffset(TrimHorizon()),
+        ShardOffset(AtTimestamp(5)),
+        ShardOffset(After(9), 1, first=3),
+        ShardOffset(At(10), 1),
         None,
     ],
 )
-def test_a_batch_lies_between_two_real_records(begun: Position | None) -> None:
+def test_a_batch_lies_between_two_real_records(started: ShardOffset | None) -> None:
     """A range begins at the first record that its end names, wherever the offset before it was."""
-    start = offset() if begun is None else offset(a=begun)
-    end = offset(a=Position(After(20), 2, first=10))
+    start = offset() if started is None else offset(a=started)
+    end = offset(a=ShardOffset(After(20), 2, first=10))
     assert ranges_between(start, end) == read_by((A, At(10), After(20)))
 
 
 def test_a_range_may_begin_inside_an_aggregate() -> None:
     """A range leaves out as many user records of its first record as its end says."""
-    end = offset(a=Position(After(20), 2, first=10, first_skip=3))
-    (found,) = ranges_between(offset(a=Position(At(10, 3))), end)
+    end = offset(a=ShardOffset(After(20), 2, first=10, first_skip=3))
+    (found,) = ranges_between(offset(a=ShardOffset(At(10, 3))), end)
     assert found == ShardRange("orders", A, At(10, 3), After(20))
     assert found.skip(Page([Record("10"), Record("20")], 0)) == 3
     assert found.skip(Page([Record("20")], 0)) == 0
@@ -75,22 +75,22 @@ def test_a_range_may_begin_inside_an_aggregate() -> None:
 
 def test_a_range_may_end_before_a_record_or_with_its_shard() -> None:
     """Ends before a record and at a shard's end are kept as they are."""
-    end = offset(a=Position(At(20), 2, first=10), b=Position(ShardEnd(), first=7))
+    end = offset(a=ShardOffset(At(20), 2, first=10), b=ShardOffset(ShardEnd(), first=7))
     assert ranges_between(offset(), end) == read_by((A, At(10), At(20)), (B, At(7), ShardEnd()))
 
 
 @pytest.mark.parametrize(
     "same",
     [
-        Position(TrimHorizon()),
-        Position(AtTimestamp(5)),
-        Position(After(9), 1, first=3),
-        Position(At(9), 1, first=3),
-        Position(ShardEnd(), first=3),
-        Position(ShardEnd()),
+        ShardOffset(TrimHorizon()),
+        ShardOffset(AtTimestamp(5)),
+        ShardOffset(After(9), 1, first=3),
+        ShardOffset(At(9), 1, first=3),
+        ShardOffset(ShardEnd(), first=3),
+        ShardOffset(ShardEnd()),
     ],
 )
-def test_no_range_where_nothing_moved(same: Position) -> None:
+def test_no_range_where_nothing_moved(same: ShardOffset) -> None:
     """Equal positions, and the same place carried over, have nothing between them."""
     assert ranges_between(offset(a=same), offset(a=same)) == []
     assert ranges_between(offset(a=same), offset(a=same.carried_over())) == []
@@ -98,23 +98,27 @@ def test_no_range_where_nothing_moved(same: Position) -> None:
 
 def test_a_shard_that_ended_without_a_record_has_no_range() -> None:
     """A shard's end that names no first record holds nothing."""
-    for begun in (Position(After(9), 1, first=3), Position(AtTimestamp(5))):
-        assert ranges_between(offset(a=begun), offset(a=Position(ShardEnd()))) == []
+    for started in (ShardOffset(After(9), 1, first=3), ShardOffset(AtTimestamp(5))):
+        assert ranges_between(offset(a=started), offset(a=ShardOffset(ShardEnd()))) == []
 
 
 def test_an_end_before_its_first_record_has_no_range() -> None:
     """A batch that ends before the first record behind its start is empty."""
-    assert ranges_between(offset(), offset(a=Position(At(10), first=10))) == []
+    assert ranges_between(offset(), offset(a=ShardOffset(At(10), first=10))) == []
 
 
 def test_a_shard_that_left_the_offset_has_no_range() -> None:
     """A shard that only the older offset names has been finished long ago."""
-    assert ranges_between(offset(a=Position(ShardEnd())), offset()) == []
+    assert ranges_between(offset(a=ShardOffset(ShardEnd())), offset()) == []
 
 
-@pytest.mark.parametrize("moved", [Position(After(30)), Position(AtTimestamp(5)), Position(At(30)), None])
-@pytest.mark.parametrize("end", [Position(After(20), 1), Position(At(20), 1)])
-def test_a_replayed_first_batch_ignores_where_latest_is_by_now(moved: Position | None, end: Position) -> None:
+@pytest.mark.parametrize(
+    "moved", [ShardOffset(After(30)), ShardOffset(AtTimestamp(5)), ShardOffset(At(30)), None]
+)
+@pytest.mark.parametrize("end", [ShardOffset(After(20), 1), ShardOffset(At(20), 1)])
+def test_a_replayed_first_batch_ignores_where_latest_is_by_now(
+    moved: ShardOffset | None, end: ShardOffset
+) -> None:
     """
     A shard that had no record in batch 0 has none when it is replayed.
 
@@ -126,8 +130,8 @@ def test_a_replayed_first_batch_ignores_where_latest_is_by_now(moved: Position |
 
 def test_streams_are_told_apart() -> None:
     """The same shard id in two streams makes two ranges, by the stream's name."""
-    one = StreamOffset(1, {A: Position(After(2), first=1)})
-    two = StreamOffset(1, {A: Position(After(4), first=3)})
+    one = StreamOffset(1, {A: ShardOffset(After(2), first=1)})
+    two = StreamOffset(1, {A: ShardOffset(After(4), first=3)})
     end = Offset({"returns": two, "orders": one})
     assert ranges_between(Offset({}), end) == [
         ShardRange("orders", A, At(1), After(2)),
@@ -139,21 +143,21 @@ def test_related_shards_follow_each_other() -> None:
     """A parent, its children and their child make one chain, parents first; strangers stay alone."""
     listing = listing_of(z=(), m=("z",), k=("z",), a=("k", "m"), other=())
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "k", "m", "other", "z")]
-    assert members(chains(ranges, {"orders": listing})) == [["z", "k", "m", "a"], ["other"]]
+    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "k", "m", "a"], ["other"]]
 
 
 def test_relatives_are_known_over_a_generation_without_a_range() -> None:
     """A grandparent and a grandchild follow each other even where the shard between them has no record."""
     listing = listing_of(z=(), m=("z",), a=("m",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
-    assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
+    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
 
 
 def test_a_parent_that_is_not_listed_any_more() -> None:
     """A parent with a range in the batch comes before its child, also where only the child is listed."""
     listing = listing_of(a=("z",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
-    assert members(chains(ranges, {"orders": listing})) == [["z", "a"]]
+    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
 
 
 class CountingListing(dict[str, Shard]):
@@ -184,8 +188,8 @@ def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
             listing[f"l{i}"], listing[f"r{i}"] = shard(f"l{i}", f"m{i}"), shard(f"r{i}", f"m{i}")
             listing[f"m{i + 1}"] = shard(f"m{i + 1}", f"l{i}", f"r{i}")
         ranges = [ShardRange("orders", s, At(1), After(2)) for s in sorted(listing)[::every]]
-        grouped = chains(ranges, {"orders": listing})
-        assert sum(len(chain) for chain in grouped) == len(ranges)
+        grouped = group_ranges(ranges, {"orders": listing})
+        assert sum(len(group) for group in grouped) == len(ranges)
         return listing.looks
 
     assert looks(2000) <= 11 * looks(200)
@@ -195,7 +199,7 @@ def test_siblings_are_read_side_by_side() -> None:
     """Two children of a parent that has no range in the batch need not wait for each other."""
     listing = listing_of(p=(), a=("p",), b=("p",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "b")]
-    assert members(chains(ranges, {"orders": listing})) == [["a"], ["b"]]
+    assert members(group_ranges(ranges, {"orders": listing})) == [["a"], ["b"]]
 
 
 def test_chains_do_not_depend_on_the_order_of_ranges() -> None:
@@ -203,11 +207,11 @@ def test_chains_do_not_depend_on_the_order_of_ranges() -> None:
     listing = listing_of(p=(), q=(), c=("p", "q"), d=("c",))
     for order in permutations("pqcd"):
         ranges = [ShardRange("orders", s, At(1), After(2)) for s in order]
-        assert members(chains(ranges, {"orders": listing})) == [["p", "q", "c", "d"]]
+        assert members(group_ranges(ranges, {"orders": listing})) == [["p", "q", "c", "d"]]
 
 
 def test_shards_of_different_streams_are_strangers() -> None:
     """The lineage of one stream says nothing about another's shards of the same names."""
     listing = listing_of(p=(), c=("p",))
     ranges = [ShardRange("orders", "p", At(1), After(2)), ShardRange("returns", "c", At(1), After(2))]
-    assert members(chains(ranges, {"orders": listing, "returns": listing})) == [["p"], ["c"]]
+    assert members(group_ranges(ranges, {"orders": listing, "returns": listing})) == [["p"], ["c"]]

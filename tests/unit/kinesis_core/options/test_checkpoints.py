@@ -16,8 +16,8 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Checkpoint,
     Cut,
+    ForeignCheckpoint,
     Latest,
     PerStream,
     ShardEnd,
@@ -55,7 +55,7 @@ def pasted(folder: str, *names: str) -> str:
 
 def test_an_offset_of_awslabs() -> None:
     """The file of the offset log alone is where its batch began, in the middle of an aggregate where it says so."""
-    assert parse(pasted("awslabs", "offsets-7")) == Checkpoint(
+    assert parse(pasted("awslabs", "offsets-7")) == ForeignCheckpoint(
         {S1: After(BEGAN), S2: BATCH_BEGAN, S3: AtTimestamp(1789990000000), S4: TrimHorizon()}, "orders"
     )
 
@@ -63,7 +63,7 @@ def test_an_offset_of_awslabs() -> None:
 @pytest.mark.parametrize("order", [*permutations(["offsets-7", S1, S2, S3])])
 def test_a_checkpoint_of_awslabs(order: tuple[str, ...]) -> None:
     """With the shards' files it is where the batch ended, in whatever order they were pasted."""
-    assert parse(pasted("awslabs", *order)) == Checkpoint(
+    assert parse(pasted("awslabs", *order)) == ForeignCheckpoint(
         {S1: At(ENDED, skip=5), S2: ShardEnd(), S3: AtTimestamp(PLANNED_MS - 5000), S4: TrimHorizon()},
         "orders",
     )
@@ -73,7 +73,7 @@ def test_a_checkpoint_of_awslabs(order: tuple[str, ...]) -> None:
 def test_a_checkpoint_of_qubole(between: str) -> None:
     """Qubole's and roncemer's say the same without sub-sequence numbers, whatever stands between the files."""
     files = [pasted("qubole", name) for name in ("offsets-7", S1, S2)]
-    assert parse(between.join(files)) == Checkpoint(
+    assert parse(between.join(files)) == ForeignCheckpoint(
         {S0: ShardEnd(), S1: After(ENDED), S2: AtTimestamp(1789990000000)}, "orders"
     )
 
@@ -81,14 +81,14 @@ def test_a_checkpoint_of_qubole(between: str) -> None:
 def test_the_files_of_the_shards_alone() -> None:
     """The shards' files stand for themselves; LATEST is then the tip, as in the connector that wrote it."""
     found = parse(pasted("awslabs", S1, S2, S3))
-    assert found == Checkpoint({S1: At(ENDED, skip=5), S2: ShardEnd(), S3: Latest()})
+    assert found == ForeignCheckpoint({S1: At(ENDED, skip=5), S2: ShardEnd(), S3: Latest()})
 
 
 def test_what_the_readmes_show() -> None:
     """JSON made by hand, in the manner of either connector's README, is a starting position."""
     text = offset(**{S0: entry("after_sequence_number", "5", subSequenceNumber="1"), S1: entry("latest")})
-    assert parse(text) == Checkpoint({S0: At(5, skip=2), S1: Latest()}, "orders")
-    assert parse(json.dumps({S0: entry("TRIM_HORIZON")})) == Checkpoint({S0: TrimHorizon()})
+    assert parse(text) == ForeignCheckpoint({S0: At(5, skip=2), S1: Latest()}, "orders")
+    assert parse(json.dumps({S0: entry("TRIM_HORIZON")})) == ForeignCheckpoint({S0: TrimHorizon()})
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_what_the_readmes_show() -> None:
 )
 def test_positions(value: dict[str, object], cut: Cut) -> None:
     """The sub-sequence number is that of the last user record that was read, unless it was the aggregate's last."""
-    assert parse(offset(**{S0: value})) == Checkpoint({S0: cut}, "orders")
+    assert parse(offset(**{S0: value})) == ForeignCheckpoint({S0: cut}, "orders")
 
 
 def test_what_the_user_adds() -> None:
     """A map of shards behind a checkpoint says what the checkpoint does not, or says it better."""
     added = json.dumps({S0: "SHARD_END", S1: {"AFTER": "9"}})
-    assert parse(pasted("qubole", "offsets-7", S1, S2) + added) == Checkpoint(
+    assert parse(pasted("qubole", "offsets-7", S1, S2) + added) == ForeignCheckpoint(
         {S0: ShardEnd(), S1: After(9), S2: AtTimestamp(1789990000000)}, "orders"
     )
 
@@ -130,8 +130,8 @@ def test_a_query_of_two_streams() -> None:
     ]
     assert parse("\n".join(lines)) == PerStream(
         {
-            "orders": Checkpoint({S0: AtTimestamp(PLANNED_MS - 5000)}, "orders"),
-            "returns": Checkpoint({S0: At(5)}, "returns"),
+            "orders": ForeignCheckpoint({S0: AtTimestamp(PLANNED_MS - 5000)}, "orders"),
+            "returns": ForeignCheckpoint({S0: At(5)}, "returns"),
         }
     )
 
@@ -139,7 +139,9 @@ def test_a_query_of_two_streams() -> None:
 def test_checkpoints_by_stream() -> None:
     """Each of several streams may be given the checkpoint of a query of its own."""
     text = json.dumps({"orders": json.loads(offset(**{S0: entry("SHARD_END")})), "returns": "LATEST"})
-    assert parse(text) == PerStream({"orders": Checkpoint({S0: ShardEnd()}, "orders"), "returns": Latest()})
+    assert parse(text) == PerStream(
+        {"orders": ForeignCheckpoint({S0: ShardEnd()}, "orders"), "returns": Latest()}
+    )
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_role_without_a_session_name(name: str) -> None:
 )
 def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
     """What belongs to an option that is not given is accepted, and the log gets one line about it."""
-    [note] = TABLE.read(given).notes
+    [note] = TABLE.read(given).ignored
     [name] = given
     assert note.startswith(f"Option '{name}' is accepted and not needed: it belongs to '")
 

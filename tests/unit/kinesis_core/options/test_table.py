@@ -6,9 +6,9 @@ import pytest
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import (
+    IgnoredOption,
     Option,
     OptionTable,
-    Unneeded,
     Unsupported,
     awslabs,
     clamped_integer,
@@ -62,7 +62,9 @@ TABLE = OptionTable(
             accepted_reason="it is always so",
         ),
     ),
-    unneeded=(Unneeded(("metadataPath", "kinesis.internal.*"), "Spark's checkpoint holds all progress"),),
+    ignored_options=(
+        IgnoredOption(("metadataPath", "kinesis.internal.*"), "Spark's checkpoint holds all progress"),
+    ),
     let_through=("path", "checkpointlocation"),
 )
 
@@ -83,10 +85,10 @@ def test_value_that_counts_as_the_nearest() -> None:
     table = OptionTable((RETRIES,))
     values = table.read({"KINESIS.clientNumRetries": "1000"})
     assert values[RETRIES] == 100
-    assert values.notes == (
+    assert values.ignored == (
         "Option 'KINESIS.clientNumRetries' set to '1000' counts as 100, the nearest value.",
     )
-    assert table.read({"clientNumRetries": "100"}).notes == ()
+    assert table.read({"clientNumRetries": "100"}).ignored == ()
     assert table.read({"clientNumRetries": "1000", "maxRetries": "100"})[RETRIES] == 100
     with pytest.raises(OptionError, match=r"'maxRetries' accepts 0 to 100 retries; got '1000'\."):
         table.read({"maxRetries": "1000"})
@@ -199,7 +201,7 @@ def test_refusals(given: dict[str, object], message: str) -> None:
 def test_notes() -> None:
     """A name that is not needed is accepted, and the log gets one line that says why."""
     values = TABLE.read({"kinesis.metadataPath": "/x", "internal.queue": "7", "consumerType": "getrecords"})
-    assert values.notes == (
+    assert values.ignored == (
         "Option 'kinesis.metadataPath' is accepted and not needed: Spark's checkpoint holds all progress.",
         "Option 'internal.queue' is accepted and not needed: Spark's checkpoint holds all progress.",
         "Option 'consumerType' is accepted and not needed: it is always so.",
@@ -208,14 +210,14 @@ def test_notes() -> None:
 
 def test_blank_unsupported() -> None:
     """A blank value asks for nothing, as in the other connectors."""
-    assert TABLE.read({"stsRoleArn": ""}).notes == ()
+    assert TABLE.read({"stsRoleArn": ""}).ignored == ()
 
 
 def test_what_spark_adds() -> None:
     """Spark's own names pass silently; only the argument of load() gets a line, as it does nothing."""
     values = TABLE.read({"checkpointLocation": "/x", "path": "orders"})
     assert values.path == "orders"
-    assert values.notes == (
+    assert values.ignored == (
         "What load() is given is not used: 'streamName' or 'streamARN' names the stream.",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import IteratorExpiredError, ThrottledError
-from kinesis_core.model import After, AtTimestamp, Position, Record, ShardEnd, TrimHorizon
+from kinesis_core.model import After, AtTimestamp, Record, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import GAP_CALLS
@@ -14,7 +14,7 @@ from support.fake_stream import Mood
 from support.one_shard import OneShard, behind
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
 
-START = Position(TrimHorizon())
+START = ShardOffset(TrimHorizon())
 KIB = 1024
 MANY = Limits(max_records=100_000)
 
@@ -87,10 +87,10 @@ def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: fl
     for _ in range(5):
         one.put(2000, every_s)
         one.calls()
-        begun, end = end, plan_end(one.view, end, MANY)
+        started, end = end, plan_end(one.view, end, MANY)
         assert one.calls().count("GetRecords") <= 3
-        left = one.records[-1].number - one.between(begun.cut, end)[-1].number
-        assert one.between(begun.cut, end)
+        left = one.records[-1].number - one.between(started.cut, end)[-1].number
+        assert one.between(started.cut, end)
         lag_ms = (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0)
         assert left >= 0
         assert lag_ms <= 250
@@ -104,9 +104,9 @@ def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
     for _ in range(50):
         one.put(2000, 0.001)
         one.calls()
-        begun, end = end, plan_end(one.view, end, MANY)
+        started, end = end, plan_end(one.view, end, MANY)
         costs.append(one.calls().count("GetRecords"))
-        assert one.between(begun.cut, end)[0].number == end.first
+        assert one.between(started.cut, end)[0].number == end.first
         assert (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0) <= 250
     assert costs.count(1) > 40
     assert max(costs) == 2, "now and then a sample tells whether it is busy still"
@@ -127,21 +127,21 @@ def test_a_busy_shard_far_behind_is_planned_in_bounded_batches(one: OneShard) ->
     one.put(2000, 0.001)
     end = plan_end(one.view, START, MANY)
     one.put(5000, 0.001)
-    begun, end = end, plan_end(one.view, end, Limits(max_records=500))
-    assert 1 <= len(one.between(begun.cut, end)) <= 500
+    started, end = end, plan_end(one.view, end, Limits(max_records=500))
+    assert 1 <= len(one.between(started.cut, end)) <= 500
 
 
 def test_a_burst_since_the_last_look_is_read_on(one: OneShard) -> None:
     """Records that all arrived at once, with no arrival time between them to look at, are read in bounded pieces."""
     one.put(500)
     one.stream.clock.sleep(1)
-    begun, read = START, 0
+    started, read = START, 0
     while True:
-        end = plan_end(one.view, begun, MANY)
-        if end is begun:
+        end = plan_end(one.view, started, MANY)
+        if end is started:
             break
-        read += len(one.between(begun.cut, end))
-        begun = end
+        read += len(one.between(started.cut, end))
+        started = end
     assert read == 500
 
 
@@ -158,13 +158,13 @@ def test_arrival_times_that_jump_do_not_mislead(one: OneShard, shift_s: float) -
     """Where arrival times run backwards, or ahead of the clock, all records still come once and in order."""
     for i, record in enumerate(one.put(400, 0.01)):
         record.arrived_s = round((record.arrived_s or 0) + (shift_s if i % 3 else -shift_s), 3)
-    begun, covered = START, list[Record]()
+    started, covered = START, list[Record]()
     for _ in range(50):
-        end = plan_end(one.view, begun, Limits(max_records=50))
-        if end is begun:
+        end = plan_end(one.view, started, Limits(max_records=50))
+        if end is started:
             break
-        covered += one.between(begun.cut, end)
-        begun = end
+        covered += one.between(started.cut, end)
+        started = end
         one.stream.clock.sleep(0.1)
     assert covered == one.records
 
@@ -195,12 +195,12 @@ def test_a_gap_behind_records_does_not_hide_them(one: OneShard) -> None:
 
 
 def drain_through_gaps(one: OneShard) -> list[list[Record]]:
-    begun, batches = START, list[list[Record]]()
+    started, batches = START, list[list[Record]]()
     for _ in range(20):
-        end = plan_end(one.view, begun, MANY)
-        if end is not begun:
-            batches.append(one.between(begun.cut, end))
-            begun = end
+        end = plan_end(one.view, started, MANY)
+        if end is not started:
+            batches.append(one.between(started.cut, end))
+            started = end
     return batches
 
 
@@ -213,7 +213,7 @@ def test_a_throttle_before_anything_is_known_is_raised(one: OneShard) -> None:
     one.stream.fail("GetRecords", one.shard_id, [throttle()])
     with pytest.raises(ThrottledError):
         plan_end(one.view, START, MANY)
-    assert one.view.pace.wait_s(one.stream.clock.now) > 0
+    assert one.view.limiter.wait_s(one.stream.clock.now) > 0
 
 
 @pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
@@ -261,7 +261,7 @@ def test_a_shard_closed_behind_a_known_end_is_known_to_be_ended(one: OneShard) -
 
 def test_a_start_in_time_keeps_its_place_until_a_record_comes(one: OneShard) -> None:
     """A start AT_TIMESTAMP stays as it is over idle plans, and one iterator serves them all."""
-    start = Position(AtTimestamp(one.stream.now_ms()))
+    start = ShardOffset(AtTimestamp(one.stream.now_ms()))
     for _ in range(5):
         one.stream.clock.sleep(60)
         assert plan_end(one.view, start, MANY) is start

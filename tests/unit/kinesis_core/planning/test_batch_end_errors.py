@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import After, At, Position, ShardEnd, TrimHorizon
+from kinesis_core.model import After, At, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 from support.fake_stream import Mood
 from support.one_shard import OneShard, behind
 from support.scripted_stream import throttle
 
-START = Position(TrimHorizon())
+START = ShardOffset(TrimHorizon())
 KIB = 1024
 MANY = Limits(max_records=100_000)
 
@@ -138,6 +138,6 @@ def test_an_end_out_of_bounds(one: OneShard, cut: type[At | After]) -> None:
     """A number before the start gives the start, one behind the last record the tip."""
     records = one.put(10, 0.1)
     first, last = records[0].number, records[-1].number
-    start = Position(After(records[4].number))
+    start = ShardOffset(After(records[4].number))
     assert plan_up_to(one.view, start, cut(first)) is start
     assert plan_up_to(one.view, START, cut(last + 1)) == behind(records[-1], records[0])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.model import Position, Record, TrimHorizon
+from kinesis_core.model import Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import WIDEST, plan_end
 from support.one_shard import OneShard
 
-START = Position(TrimHorizon())
+START = ShardOffset(TrimHorizon())
 KIB = 1024
 MANY = Limits(max_records=100_000)
 
@@ -19,7 +19,7 @@ def one() -> OneShard:
     return OneShard()
 
 
-def drain(one: OneShard, limits: Limits, start: Position = START) -> list[list[Record]]:
+def drain(one: OneShard, limits: Limits, start: ShardOffset = START) -> list[list[Record]]:
     """Return the batches of a shard until nothing is left."""
     batches: list[list[Record]] = []
     while True:
@@ -36,9 +36,9 @@ def test_a_backlog_comes_in_batches_of_at_most_so_many_records(
     one: OneShard, limit: int, every_ms: int
 ) -> None:
     """No batch holds more than it may of a shard that took in at most 1,000 records a second, evenly."""
-    begun_ms = one.stream.now_ms()
+    started_ms = one.stream.now_ms()
     for i, record in enumerate(one.put(60 + 2 * limit)):
-        record.arrived_s = (begun_ms + i * every_ms) / 1000
+        record.arrived_s = (started_ms + i * every_ms) / 1000
     one.stream.clock.sleep((60 + 2 * limit) * every_ms / 1000 + 1)
     batches = drain(one, Limits(max_records=limit))
     assert [r for batch in batches for r in batch] == one.records

@@ -6,7 +6,7 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.model import After, Cut, Estimate, Offset, Position, ShardEnd, StreamOffset
+from kinesis_core.model import After, Cut, Estimate, Offset, ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import BatchGate
 from kinesis_core.planning.batch_gate import FULL_MS, LOOK_PERIOD_S
 from support.fake_stream import FakeClock
@@ -18,16 +18,16 @@ DELAY_S = 10.0
 MINIMUM = 100
 
 
-def part(records: int, age_ms: int | None = 0, cut: Cut | None = None) -> Position:
+def part(records: int, age_ms: int | None = 0, cut: Cut | None = None) -> ShardOffset:
     """Return what a batch takes of a shard."""
-    return Position(cut or After(records), 1, first=1, estimate=Estimate(records, age_ms))
+    return ShardOffset(cut or After(records), 1, first=1, estimate=Estimate(records, age_ms))
 
 
-def offset(*shards: Position, stream: str = "orders") -> Offset:
+def offset(*shards: ShardOffset, stream: str = "orders") -> Offset:
     return Offset({stream: StreamOffset(1, dict(zip((A, C), shards, strict=False)))})
 
 
-START = offset(Position(After(0), 1), Position(After(0), 1))
+START = offset(ShardOffset(After(0), 1), ShardOffset(After(0), 1))
 
 
 @define
@@ -68,10 +68,10 @@ def gate(planner: ScriptedPlanner) -> BatchGate:
 
 def waited_s(gate: BatchGate, planner: ScriptedPlanner) -> float:
     """Return how long it takes until a batch is let through that begins at START."""
-    begun_s = planner.clock.now
+    started_s = planner.clock.now
     while gate.next_offset(START) is START:
-        assert planner.clock.now - begun_s < 100 * DELAY_S
-    return planner.clock.now - begun_s
+        assert planner.clock.now - started_s < 100 * DELAY_S
+    return planner.clock.now - started_s
 
 
 def test_the_first_batch_of_a_run_does_not_wait(planner: ScriptedPlanner) -> None:
@@ -99,7 +99,7 @@ def test_streams_are_counted_together(gate: BatchGate, planner: ScriptedPlanner)
 
 def test_a_stream_without_news_lets_nothing_through(gate: BatchGate, planner: ScriptedPlanner) -> None:
     """Its positions still tell where an earlier batch began, and are no part of this one."""
-    idle = Offset({"returns": StreamOffset(1, {A: Position(After(9), 1, first=3)})})
+    idle = Offset({"returns": StreamOffset(1, {A: ShardOffset(After(9), 1, first=3)})})
     start = Offset({**START.streams, **idle.streams})
     planner.end = Offset({**offset(part(1)).streams, **idle.streams})
     assert gate.next_offset(start) is start
@@ -131,14 +131,14 @@ def test_a_record_that_has_waited_elsewhere_waits_less(
     age_s: float, gate: BatchGate, planner: ScriptedPlanner
 ) -> None:
     """What a batch could not take, for a throttle or for its size, has the time counted that it waited already."""
-    begun_s = planner.clock.now
+    started_s = planner.clock.now
     while True:
-        age_ms = round(1000 * (planner.clock.now - begun_s + age_s))
+        age_ms = round(1000 * (planner.clock.now - started_s + age_s))
         planner.end = offset(part(1), part(1, age_ms))
         if gate.next_offset(START) is planner.end:
             break
-        assert planner.clock.now < begun_s + DELAY_S
-    assert planner.clock.now - begun_s <= DELAY_S - age_s + LOOK_PERIOD_S
+        assert planner.clock.now < started_s + DELAY_S
+    assert planner.clock.now - started_s <= DELAY_S - age_s + LOOK_PERIOD_S
 
 
 def test_a_throttled_shard_waits_no_second_time() -> None:
@@ -189,9 +189,9 @@ def test_an_unknown_number_of_records_does_not_wait(gate: BatchGate, planner: Sc
     assert gate.next_offset(START) is planner.end
 
 
-@pytest.mark.parametrize("finished", [part(1, cut=ShardEnd()), Position(ShardEnd())])
+@pytest.mark.parametrize("finished", [part(1, cut=ShardEnd()), ShardOffset(ShardEnd())])
 def test_the_end_of_a_shard_does_not_wait(
-    finished: Position, gate: BatchGate, planner: ScriptedPlanner
+    finished: ShardOffset, gate: BatchGate, planner: ScriptedPlanner
 ) -> None:
     """With or without records in it: the children are read behind it, and their records wait meanwhile."""
     planner.end = offset(part(1), finished)
@@ -200,14 +200,14 @@ def test_the_end_of_a_shard_does_not_wait(
 
 def test_shards_that_ended_long_ago_are_no_reason(gate: BatchGate, planner: ScriptedPlanner) -> None:
     """A finished shard stays in the offset for a while."""
-    start = offset(Position(After(0), 1), Position(ShardEnd()))
-    planner.end = offset(part(1), Position(ShardEnd()))
+    start = offset(ShardOffset(After(0), 1), ShardOffset(ShardEnd()))
+    planner.end = offset(part(1), ShardOffset(ShardEnd()))
     assert gate.next_offset(start) is start
 
 
 def test_a_batch_without_records_does_not_wait(gate: BatchGate, planner: ScriptedPlanner) -> None:
     """An idle query writes down now and then that nothing came."""
-    planner.end = offset(Position(After(0), 2))
+    planner.end = offset(ShardOffset(After(0), 2))
     assert gate.next_offset(START) is planner.end
 
 
@@ -215,10 +215,10 @@ def test_an_error_does_not_wait(gate: BatchGate, planner: ScriptedPlanner) -> No
     """Lost records stop the query at the next look."""
     planner.end = offset(part(1))
     assert gate.next_offset(START) is START
-    planner.error, begun_s = DataLossError("gone"), planner.clock.now
+    planner.error, started_s = DataLossError("gone"), planner.clock.now
     with pytest.raises(DataLossError):
         gate.next_offset(START)
-    assert planner.clock.now == begun_s + LOOK_PERIOD_S
+    assert planner.clock.now == started_s + LOOK_PERIOD_S
 
 
 def test_looks_are_gentle(gate: BatchGate, planner: ScriptedPlanner) -> None:

@@ -14,8 +14,8 @@ from kinesis_core.model import (
     Latest,
     Offset,
     PerShard,
-    Position,
     ShardEnd,
+    ShardOffset,
     StartingPosition,
     StreamOffset,
     TrimHorizon,
@@ -324,7 +324,7 @@ def test_a_position_from_which_nothing_comes_is_a_loss(bounded: bool) -> None:
     stream.is_stuck_when_trimmed = True
     stream.put_many(A, 5)
     stream.trim(A, 3)
-    first = Position(After(stream.shards[A].records[0].number))
+    first = ShardOffset(After(stream.shards[A].records[0].number))
     start = Offset({"orders": StreamOffset(stream.created_ms, {A: first})})
     query = query_on(stream, fails=True)
     query.start = start
@@ -482,7 +482,7 @@ def test_going_on_without_a_shard_that_is_gone(bounded: bool) -> None:
     stream, query = gone_while_down(fails=False)
     read = query.batch(bounded=bounded) + query.batch(bounded=bounded)
     assert read == everything(stream)
-    assert query.start.streams["orders"].shards.get(A, Position(ShardEnd())) == Position(ShardEnd())
+    assert query.start.streams["orders"].shards.get(A, ShardOffset(ShardEnd())) == ShardOffset(ShardEnd())
     assert A not in query.planner.lag_ms()["orders"]
 
 

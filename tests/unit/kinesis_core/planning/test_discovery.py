@@ -10,13 +10,13 @@ from kinesis_core.errors import DataLossError, StaleListingError
 from kinesis_core.model import (
     After,
     AtTimestamp,
-    Checkpoint,
     Cut,
+    ForeignCheckpoint,
     Latest,
     Offset,
     PerShard,
-    Position,
     ShardEnd,
+    ShardOffset,
     StartingPosition,
     StreamOffset,
     TrimHorizon,
@@ -66,7 +66,7 @@ def test_a_grandchild_without_its_parent() -> None:
     assert query.batch() == []
     split_with_records(stream, A)
     split_with_records(stream, B)
-    stream.leave_out(B, answers=4)
+    stream.leave_out(B, responses=4)
     stream.clock.sleep(15)
     read = drained(query)
     assert sorted(read) == everything(stream)
@@ -80,7 +80,7 @@ def test_children_without_their_parent_whose_rest_is_unread() -> None:
     query = Planned([stream], settings=PlanSettings(Limits(max_records=5)))
     read = query.batches(2)
     split_with_records(stream, A)
-    stream.leave_out(A, answers=4)
+    stream.leave_out(A, responses=4)
     stream.clock.sleep(15)
     read += drained(query, 1.0)
     assert sorted(read) == everything(stream)
@@ -95,7 +95,7 @@ def test_a_query_that_ends_waits_for_all_children(is_bounded: bool) -> None:
     assert query.batch() == []
     stream.put_many(A, 3)
     split_with_records(stream, A)
-    stream.leave_out(C, answers=3)
+    stream.leave_out(C, responses=3)
     if is_bounded:
         query.planner.fix_targets()
     read: Read = []
@@ -111,7 +111,7 @@ def test_a_batch_without_a_bound_waits_for_children_of_a_finished_shard() -> Non
     assert query.batch() == []
     stream.put_many(A, 3)
     split_with_records(stream, A)
-    stream.leave_out(B, C, answers=3)
+    stream.leave_out(B, C, responses=3)
     assert query.batch() == everything(stream, A)
     assert stream.stale_listings
     assert sorted(query.batch(bounded=False)) == everything(stream, B, C)
@@ -123,7 +123,7 @@ def test_a_query_that_begins_waits_for_a_whole_listing(left_out: tuple[str, ...]
     stream = scripted_stream(2)
     stream.put_many(A, 3)
     split_with_records(stream, A)
-    stream.leave_out(*left_out, answers=3)
+    stream.leave_out(*left_out, responses=3)
     query = Planned([stream])
     assert query.clock.now == stream.clock.now == 1_790_000_000 + sum(PAUSES_S[:3])
     assert sorted(query.batches(4)) == everything(stream)
@@ -135,7 +135,7 @@ def test_a_young_stream_lists_every_parent() -> None:
     stream.created_ms = stream.now_ms() - 22 * 3_600_000
     stream.put_many(A, 3)
     split_with_records(stream, A)
-    stream.leave_out(A, answers=2)
+    stream.leave_out(A, responses=2)
     assert sorted(Planned([stream]).batches(3)) == everything(stream)
 
 
@@ -145,7 +145,7 @@ def test_a_restarted_query_waits_for_a_whole_listing() -> None:
     query = Planned([stream])
     split_with_records(stream, A)
     split_with_records(stream, B)
-    stream.leave_out(B, answers=2)
+    stream.leave_out(B, responses=2)
     query.restart()
     read = drained(query)
     assert sorted(read) == everything(stream)
@@ -160,7 +160,7 @@ def test_a_listing_for_a_start_is_compared_with_the_offset(position: StartingPos
     stream.put_many(A, 30, 0.01)
     read = query.batch()
     split_with_records(stream, A)
-    stream.leave_out(A, answers=2)
+    stream.leave_out(A, responses=2)
     query.restart()
     query.planner.initial_offset(query.position)
     read += drained(query, 1.0)
@@ -176,7 +176,7 @@ def test_a_shard_that_only_the_offset_tells_of_is_read() -> None:
     read = query.batch()
     grandparent, _ = split_with_records(stream, A)
     split_with_records(stream, grandparent)
-    stream.leave_out(A, grandparent, answers=1)
+    stream.leave_out(A, grandparent, responses=1)
     query.restart()
     query.planner.initial_offset(query.position)
     read += drained(query, 1.0)
@@ -190,10 +190,10 @@ def test_children_of_a_shard_that_was_read_to_its_end_are_read_at_once() -> None
     ended = stream.put(A, b"x")
     child, _ = stream.split(A)
     query = Planned([stream])
-    shards = {A: Position(ShardEnd(), ended.arrived_ms)}
+    shards = {A: ShardOffset(ShardEnd(), ended.arrived_ms)}
     query.start = Offset({"orders": StreamOffset(stream.created_ms, shards)})
     record = stream.put(child, b"y")
-    stream.leave_out(A, answers=99)
+    stream.leave_out(A, responses=99)
     query.restart()
     began_s = stream.clock.now
     assert query.batch() == [(child, record.sequence_number)]
@@ -209,12 +209,12 @@ def test_a_replayed_batch_keeps_its_order() -> None:
     for child in children:
         split_with_records(stream, child)
     start, end = query.start, query.planner.next_offset(through_text(query.start), bounded=False)
-    stream.leave_out(A, B, answers=2)
+    stream.leave_out(A, B, responses=2)
     query.restart()
     read = query.read(start, end)
     assert sorted(read) == everything(stream)
     assert in_order(stream, read)
-    assert len(query.planner.chains(start, end)) == 1
+    assert len(query.planner.range_groups(start, end)) == 1
 
 
 def test_other_shards_go_on() -> None:
@@ -223,16 +223,16 @@ def test_other_shards_go_on() -> None:
     query = Planned([stream])
     assert query.batch() == []
     split_with_records(stream, A)
-    stream.leave_out(C, D, answers=6)
+    stream.leave_out(C, D, responses=6)
     stream.clock.sleep(15)
     stream.log.clear()
-    begun_s = stream.clock.now
+    started_s = stream.clock.now
     read: Read = []
     while stream.stale_listings:
         record = stream.put(B, b"x")
         read += query.batches(2)
         assert (B, record.sequence_number) in read
-        assert stream.clock.now - begun_s < sum(PAUSES_S[:6])
+        assert stream.clock.now - started_s < sum(PAUSES_S[:6])
     asked = [call.at_s for call in stream.calls_of("ListShards")]
     pauses = [later - earlier for earlier, later in pairwise(asked)]
     assert len(asked) == 6
@@ -247,13 +247,13 @@ def test_children_are_asked_for_until_they_are_there() -> None:
     query = Planned([stream])
     assert query.batch() == everything(stream, A)
     split_with_records(stream, A)
-    stream.leave_out(C, D, answers=3)
-    begun_s = stream.clock.now
+    stream.leave_out(C, D, responses=3)
+    started_s = stream.clock.now
     read: Read = []
     while len(read) < 10:
         stream.put(B, b"x")
         read += [record for record in query.batches(2) if record[0] in (C, D)]
-    assert stream.clock.now - begun_s < 5
+    assert stream.clock.now - started_s < 5
 
 
 @pytest.mark.parametrize("is_patient", [False, True])
@@ -263,21 +263,21 @@ def test_a_listing_that_stays_stale(is_patient: bool) -> None:
     query = Planned([stream])
     assert query.batch() == []
     split_with_records(stream, A)
-    stream.leave_out(C, answers=FOR_EVER)
+    stream.leave_out(C, responses=FOR_EVER)
     stream.clock.sleep(15)
     stream.log.clear()
-    begun_s = stream.clock.now
+    started_s = stream.clock.now
     hole = rf"left out shards in each of 14 answers.*no child of the closed shard {A} has .*stream=orders"
     with pytest.raises(StaleListingError, match=hole):
         query.batches(FOR_EVER, bounded=not is_patient)
     assert len(stream.calls_of("ListShards")) == 14
-    assert 120 < stream.clock.now - begun_s < 125
+    assert 120 < stream.clock.now - started_s < 125
     stream.stale_listings.clear()
     query.restart()
     assert sorted(query.batches(3)) == everything(stream)
 
 
-def test_a_stale_answer_now_and_then_is_no_error() -> None:
+def test_a_stale_response_now_and_then_is_no_error() -> None:
     """Only stale answers in a row count; a whole one begins anew."""
     stream = scripted_stream()
     query = Planned([stream])
@@ -355,8 +355,8 @@ def test_an_older_snapshot_without_what_was_finished_last() -> None:
     for child in children:
         stream.split(child)
     last = {s: stream.shards[s].records[-1] for s in (C, *children)}
-    shards = {s: Position(ShardEnd(), r.arrived_ms) for s, r in last.items() if s != C}
-    shards[C] = Position(After(last[C].number), last[C].arrived_ms)
+    shards = {s: ShardOffset(ShardEnd(), r.arrived_ms) for s, r in last.items() if s != C}
+    shards[C] = ShardOffset(After(last[C].number), last[C].arrived_ms)
     query = Planned([stream])
     del stream.shards[A]
     query.start = Offset({"orders": StreamOffset(stream.created_ms, shards)})
@@ -372,7 +372,7 @@ def test_a_clock_that_is_set_back() -> None:
     query = Planned([stream])
     assert query.batch() == []
     split_with_records(stream, A)
-    stream.leave_out(C, answers=1)
+    stream.leave_out(C, responses=1)
     assert query.batch() == []
     stream.clock.now -= 3600
     assert sorted(query.batches(3)) == everything(stream)
@@ -383,8 +383,11 @@ def test_a_shard_of_a_checkpoint_that_is_not_listed() -> None:
     stream = scripted_stream()
     records = stream.put_many(A, 5)
     split_with_records(stream, A)
-    for position in (Checkpoint({A: After(records[1].number)}), PerShard({A: After(records[1].number)})):
-        stream.leave_out(A, answers=2)
+    for position in (
+        ForeignCheckpoint({A: After(records[1].number)}),
+        PerShard({A: After(records[1].number)}),
+    ):
+        stream.leave_out(A, responses=2)
         assert sorted(Planned([stream], position).batches(3)) == everything(stream)[2:]
 
 
@@ -392,7 +395,7 @@ def test_a_shard_that_a_user_leaves_out() -> None:
     """An open shard that a user calls finished is left out without waiting for children that it cannot have."""
     stream = scripted_stream(2)
     stream.put_many(A, 5)
-    query = Planned([stream], Checkpoint({A: ShardEnd(), B: Latest()}))
+    query = Planned([stream], ForeignCheckpoint({A: ShardEnd(), B: Latest()}))
     stream.put_many(B, 5)
     assert query.batches(3) == everything(stream, B)
     assert stream.clock.now - 1_790_000_000 < 5
@@ -407,12 +410,12 @@ def test_offsets_that_name_every_closed_shard_shrink() -> None:
     shard_id = A
     for _ in range(10):
         shard_id = stream.merge(*stream.split(shard_id))
-    shards = {s: Position(ShardEnd()) for s in stream.shards if s != shard_id}
+    shards = {s: ShardOffset(ShardEnd()) for s in stream.shards if s != shard_id}
     first = stream.put(shard_id, b"x")
     query = Planned([stream], Latest())
     assert set(query.start.streams["orders"].shards) == {shard_id}
-    begun = Position(After(first.number), first.arrived_ms)
-    query.start = Offset({"orders": StreamOffset(stream.created_ms, {**shards, shard_id: begun})})
+    started = ShardOffset(After(first.number), first.arrived_ms)
+    query.start = Offset({"orders": StreamOffset(stream.created_ms, {**shards, shard_id: started})})
     stream.put(shard_id, b"x")
     assert query.batches(2) == everything(stream)[1:]
     assert set(query.start.streams["orders"].shards) == {shard_id}
@@ -439,7 +442,7 @@ def test_a_closed_shard_that_the_first_listing_leaves_out(position: StartingPosi
     stream = scripted_stream()
     stream.put_many(A, 10)
     split_with_records(stream, A)
-    stream.leave_out(A, answers=2)
+    stream.leave_out(A, responses=2)
     assert sorted(Planned([stream], position).batches(3)) == everything(stream)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import AtTimestamp, Estimate, Position, TrimHorizon
+from kinesis_core.model import AtTimestamp, Estimate, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import READ_ON_BYTES
 from kinesis_core.planning.tip import plan_tip
 from support.one_shard import OneShard
 
-START = Position(TrimHorizon())
+START = ShardOffset(TrimHorizon())
 MANY = Limits(max_records=100_000)
 
 
@@ -21,7 +21,7 @@ def one() -> OneShard:
     return OneShard()
 
 
-def estimate(end: Position) -> Estimate:
+def estimate(end: ShardOffset) -> Estimate:
     assert end.estimate is not None
     return end.estimate
 
@@ -82,7 +82,7 @@ def test_a_start_at_a_time_counts_from_there(one: OneShard) -> None:
     for _ in range(2):
         one.put(26, data=b"x")
         one.stream.clock.sleep(10)
-    end = plan_end(one.view, Position(AtTimestamp(since_ms)), MANY)
+    end = plan_end(one.view, ShardOffset(AtTimestamp(since_ms)), MANY)
     assert estimate(end).records == pytest.approx(52, abs=2)
 
 
@@ -130,9 +130,9 @@ def test_a_finished_shard_is_estimated(one: OneShard) -> None:
 
 def test_it_is_no_part_of_a_position() -> None:
     """Positions are equal whatever was estimated, and neither text nor a later batch has it."""
-    plain = Position(TrimHorizon(), first=1)
+    plain = ShardOffset(TrimHorizon(), first=1)
     estimated = evolve(plain, estimate=Estimate(5, 0))
     assert estimated == plain
     assert estimated.to_json() == plain.to_json()
-    assert Position.from_json(estimated.to_json()).estimate is None
+    assert ShardOffset.from_json(estimated.to_json()).estimate is None
     assert estimated.carried_over().estimate is None

@@ -7,11 +7,11 @@ import random
 import pytest
 from attrs import define
 
-from kinesis_core.aws import Pace
+from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import DataLossError
-from kinesis_core.model import After, At, Cut, Page, Position, TrimHorizon
+from kinesis_core.model import After, At, Cut, Page, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.tip import plan_tip
 from support.fake_stream import FakeClock
 from support.one_shard import behind
@@ -72,8 +72,8 @@ def test_the_tip_is_not_a_full_page() -> None:
     stream = NeverBehind(FakeClock())
     stream.create(1)
     put = stream.put_many(A, 12_000, every_s=0.001)
-    view = ShardView(stream, A, stream.clock, Pace(0.2, 3), random.Random(0))
-    assert plan_tip(view, Position(TrimHorizon())) == behind(put[-1], put[0])
+    view = ShardState(stream, A, stream.clock, ReadRateLimiter(0.2, 3), random.Random(0))
+    assert plan_tip(view, ShardOffset(TrimHorizon())) == behind(put[-1], put[0])
 
 
 def test_a_full_page_is_not_idleness() -> None:

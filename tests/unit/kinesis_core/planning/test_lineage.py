@@ -18,8 +18,8 @@ def shard(shard_id: str, first: int, last: int, *parents: str, is_closed: bool =
     return Shard(shard_id, one, two, first, last, 0, 9 if is_closed else None)
 
 
-def known(*begun: str, finished: tuple[str, ...] = ()) -> Known:
-    return Known({*begun, *finished}, set(finished), set(finished), {*begun, *finished})
+def known(*started: str, finished: tuple[str, ...] = ()) -> Known:
+    return Known({*started, *finished}, set(finished), set(finished), {*started, *finished})
 
 
 SPLIT_TWICE = by_id(
@@ -142,7 +142,7 @@ def test_a_shard_whose_descendants_the_offset_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finished", "begun", "listing", "needless"),
+    ("finished", "started", "listing", "needless"),
     [
         ("a", "bc", SPLIT_TWICE, "a"),
         ("a", "cde", SPLIT_TWICE, "a"),
@@ -158,6 +158,6 @@ def test_a_shard_whose_descendants_the_offset_names() -> None:
         ("a", "b", MERGED, ""),
     ],
 )
-def test_what_an_offset_need_not_name(finished: str, begun: str, listing: Listing, needless: str) -> None:
+def test_what_an_offset_need_not_name(finished: str, started: str, listing: Listing, needless: str) -> None:
     """A finished shard is not needed once all of its listed children are begun: named, or ancestors of named ones."""
-    assert find_needless(finished, {*finished, *begun}, listing) == set(needless)
+    assert find_needless(finished, {*finished, *started}, listing) == set(needless)

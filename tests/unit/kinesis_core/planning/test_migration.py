@@ -9,8 +9,8 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Checkpoint,
     Cut,
+    ForeignCheckpoint,
     Latest,
     Offset,
     PerStream,
@@ -53,15 +53,15 @@ def test_every_position() -> None:
     after, inside = After(number(stream, A, 0)), At(number(stream, B, 1), skip=2)
     then = AtTimestamp(stream.now_ms())
     cuts: Cuts = {A: after, B: inside, C: TrimHorizon(), D: then, E: ShardEnd()}
-    begun = cuts_of(Planned([stream], Checkpoint(cuts)).start)
-    assert {s: begun[s] for s in cuts} == cuts
+    started = cuts_of(Planned([stream], ForeignCheckpoint(cuts)).start)
+    assert {s: started[s] for s in cuts} == cuts
 
 
 def test_arrival_times() -> None:
     """The arrival time of the record at which a shard begins is kept, for telling later whether it left retention."""
     stream = scripted_stream(1)
     stream.put_many(A, 3, 1.0)
-    query = Planned([stream], Checkpoint({A: After(number(stream, A, 1))}))
+    query = Planned([stream], ForeignCheckpoint({A: After(number(stream, A, 1))}))
     [position] = query.start.streams["orders"].shards.values()
     assert position.arrived_ms == stream.shards[A].records[1].arrived_ms
 
@@ -69,7 +69,9 @@ def test_arrival_times() -> None:
 def test_a_shard_split_since() -> None:
     """A shard that was closed since is read to its end first, then its children from their oldest records."""
     stream = resharded()
-    query = Planned([stream], Checkpoint({A: After(number(stream, A, 1)), B: After(number(stream, B, 3))}))
+    query = Planned(
+        [stream], ForeignCheckpoint({A: After(number(stream, A, 1)), B: After(number(stream, B, 3))})
+    )
     expected = everything(stream, A)[2:] + everything(stream, C) + everything(stream, D)
     assert query.batches(4) == expected
 
@@ -77,14 +79,16 @@ def test_a_shard_split_since() -> None:
 def test_a_finished_shard_without_its_children() -> None:
     """Children of a finished shard that the checkpoint does not know yet begin with their oldest records."""
     stream = resharded()
-    query = Planned([stream], Checkpoint({A: ShardEnd(), B: After(number(stream, B, 3))}))
+    query = Planned([stream], ForeignCheckpoint({A: ShardEnd(), B: After(number(stream, B, 3))}))
     assert query.batches(3) == everything(stream, C) + everything(stream, D)
 
 
 def test_children_without_their_finished_parent() -> None:
     """The ancestors of a shard that the checkpoint names were read; a sibling that it does not name was not."""
     stream = resharded()
-    query = Planned([stream], Checkpoint({C: After(number(stream, C, 1)), A: ShardEnd(), B: ShardEnd()}))
+    query = Planned(
+        [stream], ForeignCheckpoint({C: After(number(stream, C, 1)), A: ShardEnd(), B: ShardEnd()})
+    )
     assert query.batches(3) == everything(stream, C)[2:] + everything(stream, D)
 
 
@@ -94,7 +98,7 @@ def test_grandchildren() -> None:
     grandchildren = stream.split(C)
     for shard_id in grandchildren:
         stream.put_many(shard_id, 2)
-    query = Planned([stream], Checkpoint({A: ShardEnd(), B: ShardEnd()}))
+    query = Planned([stream], ForeignCheckpoint({A: ShardEnd(), B: ShardEnd()}))
     assert sorted(query.batches(4)) == sorted(everything(stream, C, D, *grandchildren))
 
 
@@ -102,7 +106,7 @@ def test_parent_and_child_half_read() -> None:
     """A connector that reads a child beside its parent leaves both half read: each goes on, the parent first."""
     stream = resharded()
     cuts: Cuts = {A: After(number(stream, A, 2)), B: ShardEnd(), C: After(number(stream, C, 0))}
-    query = Planned([stream], Checkpoint(cuts))
+    query = Planned([stream], ForeignCheckpoint(cuts))
     assert query.batches(3) == everything(stream, A)[3:] + everything(stream, C)[1:] + everything(stream, D)
 
 
@@ -115,7 +119,7 @@ def test_a_finished_shard_that_is_gone() -> None:
     """A shard that was read to its end may have left the stream; its children begin with their oldest records."""
     stream = resharded()
     forgotten(stream, A)
-    query = Planned([stream], Checkpoint({A: ShardEnd(), B: After(number(stream, B, 3))}))
+    query = Planned([stream], ForeignCheckpoint({A: ShardEnd(), B: After(number(stream, B, 3))}))
     assert query.batches(2) == everything(stream, C, D)
 
 
@@ -124,7 +128,7 @@ def test_an_unfinished_shard_that_is_gone(cut: Cut | Latest, caplog: pytest.LogC
     """A shard that left the stream before it was read to its end is a loss, which the user may accept."""
     stream = resharded()
     forgotten(stream, A)
-    start = Checkpoint({A: cut, B: After(number(stream, B, 3))})
+    start = ForeignCheckpoint({A: cut, B: After(number(stream, B, 3))})
     with pytest.raises(DataLossError, match=f"has left the stream.*failOnDataLoss=false.*shard={A}"):
         Planned([stream], start)
     query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
@@ -136,7 +140,7 @@ def test_a_shard_that_the_checkpoint_does_not_know() -> None:
     """Of a shard without relatives in the checkpoint nobody knows whether it was read: the user is asked."""
     stream = resharded()
     with pytest.raises(OptionError, match=rf'nothing of {B}, .* Add {{"{B}": "SHARD_END"}}.*stream=orders'):
-        Planned([stream], Checkpoint({A: ShardEnd()}))
+        Planned([stream], ForeignCheckpoint({A: ShardEnd()}))
 
 
 def test_a_record_of_another_shard() -> None:
@@ -146,7 +150,7 @@ def test_a_record_of_another_shard() -> None:
         "GetShardIterator", A, [InvalidRequestError("It encodes shardId-9", "InvalidArgumentException")]
     )
     with pytest.raises(OptionError, match=rf"{A} cannot have: It encodes .*shard={A} sequence=5"):
-        Planned([stream], Checkpoint({A: After(5)}))
+        Planned([stream], ForeignCheckpoint({A: After(5)}))
 
 
 def two_streams() -> list[ScriptedStream]:
@@ -161,10 +165,10 @@ def two_streams() -> list[ScriptedStream]:
 def test_positions_by_stream(name: str) -> None:
     """Each of several streams begins at its own position, under its name or ARN."""
     orders, returns = two_streams()
-    start = PerStream({"orders": Checkpoint({A: After(number(orders, A, 1))}), name: Latest()})
-    begun = Planned([orders, returns], start).start
-    assert cuts_of(begun) == {A: After(number(orders, A, 1))}
-    assert cuts_of(begun, returns.name) == {A: After(number(returns, A, 3))}
+    start = PerStream({"orders": ForeignCheckpoint({A: After(number(orders, A, 1))}), name: Latest()})
+    started = Planned([orders, returns], start).start
+    assert cuts_of(started) == {A: After(number(orders, A, 1))}
+    assert cuts_of(started, returns.name) == {A: After(number(returns, A, 3))}
 
 
 @pytest.mark.parametrize(
@@ -175,9 +179,9 @@ def test_positions_by_stream(name: str) -> None:
             PerStream({"orders": Latest(), "sales": Latest()}),
             "does not read: sales. It reads arn:.*, orders.",
         ),
-        (Checkpoint({A: ShardEnd()}), "by shard for one stream only; got 2 streams"),
+        (ForeignCheckpoint({A: ShardEnd()}), "by shard for one stream only; got 2 streams"),
         (
-            PerStream({"orders": Checkpoint({A: ShardEnd()}, "returns"), "returns": Latest()}),
+            PerStream({"orders": ForeignCheckpoint({A: ShardEnd()}, "returns"), "returns": Latest()}),
             "'startingPosition' is the checkpoint of stream 'returns'; the query reads 'orders'",
         ),
     ],

@@ -7,7 +7,7 @@ import pytest
 from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
-from kinesis_core.model import Offset, Page, Position, StreamOffset
+from kinesis_core.model import Offset, Page, ShardOffset, StreamOffset
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.planning.probe import GAP_CALLS
 from support.fake_stream import FakeClock
@@ -17,7 +17,7 @@ from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
 
 
-def positions(offset: Offset, stream: str = "orders") -> dict[str, Position]:
+def positions(offset: Offset, stream: str = "orders") -> dict[str, ShardOffset]:
     return dict(offset.streams[stream].shards)
 
 
@@ -50,10 +50,10 @@ def test_plans_in_a_tight_loop_stay_within_the_quota() -> None:
     """Asking an idle shard without a pause makes half the 5 calls a second that all its consumers share."""
     stream = scripted_stream(1)
     query = Planned([stream])
-    begun = stream.clock.now
+    started = stream.clock.now
     for _ in range(100):
         query.batch()
-    assert len(stream.calls_of("GetRecords")) <= 2.5 * (stream.clock.now - begun) + 3
+    assert len(stream.calls_of("GetRecords")) <= 2.5 * (stream.clock.now - started) + 3
 
 
 def test_a_record_in_an_idle_stream_is_planned_at_the_next_plan() -> None:
@@ -72,12 +72,12 @@ def test_a_clock_that_is_set_back_holds_no_plan_up() -> None:
     query = Planned([stream])
     query.batches(3)
     stream.clock.now -= 3600
-    begun = stream.clock.now
+    started = stream.clock.now
     stream.calls.clear()
     record = stream.put(A, b"x")
     assert query.batch() == [(A, record.sequence_number)]
     assert stream.calls["ListShards"] == 1
-    assert stream.clock.now - begun < 1
+    assert stream.clock.now - started < 1
 
 
 # One shard does not hold up another
@@ -295,7 +295,7 @@ def test_a_replay_after_a_restart_reads_generations_in_order() -> None:
     assert len(read) == 9
     end = query.start
     query.restart()
-    assert [[r.shard_id for r in chain] for chain in query.planner.chains(start, end)] == [
+    assert [[r.shard_id for r in group] for group in query.planner.range_groups(start, end)] == [
         [A, C, grandchildren[0]]
     ]
     assert query.read(start, end) == read
@@ -339,7 +339,7 @@ def test_an_offset_of_other_streams_is_refused(names: list[str]) -> None:
     clock = scripted_stream().clock
     query = Planned([scripted_stream(1, clock=clock), scripted_stream(1, "returns", clock)])
     offset = Offset({name: StreamOffset(1) for name in names})
-    for ask in (query.planner.next_offset, lambda end: query.planner.chains(query.start, end)):
+    for ask in (query.planner.next_offset, lambda end: query.planner.range_groups(query.start, end)):
         with pytest.raises(OffsetError, match=r"checkpoint is of the streams .*'orders', 'returns'"):
             ask(offset)
 

@@ -13,7 +13,7 @@ from kinesis_core.model import (
     Latest,
     Offset,
     PerShard,
-    Position,
+    ShardOffset,
     TrimHorizon,
 )
 from support.planned import Planned, everything
@@ -22,7 +22,7 @@ from support.scripted_stream import scripted_stream
 A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
 
 
-def positions(offset: Offset) -> dict[str, Position]:
+def positions(offset: Offset) -> dict[str, ShardOffset]:
     return dict(offset.streams["orders"].shards)
 
 
@@ -33,9 +33,9 @@ def test_latest_skips_what_is_there() -> None:
     stream.clock.sleep(3600)
     last = stream.put_many(A, 100, 0.05)[-1]
     query = Planned([stream], Latest())
-    begun = positions(query.start)
-    assert begun[A] == Position(After(last.number), last.arrived_ms)
-    assert isinstance(begun[B].cut, AtTimestamp)
+    started = positions(query.start)
+    assert started[A] == ShardOffset(After(last.number), last.arrived_ms)
+    assert isinstance(started[B].cut, AtTimestamp)
     fresh = [(s, stream.put(s, b"x").sequence_number) for s in (A, B)]
     assert sorted(query.batches(2)) == fresh
 

@@ -36,11 +36,11 @@ def test_the_oldest_records_are_passed_over(position: StartingPosition) -> None:
     """A start at the oldest record leaves out those that are about to leave the stream, and no others."""
     stream = at_its_retention()
     query = Planned([stream], position)
-    begun_ms = stream.now_ms()
+    started_ms = stream.now_ms()
     end = query.planner.next_offset(query.start, bounded=False)
     stream.clock.sleep(MARGIN_S - 30)  # until the task begins
     read = query.read(query.start, end)
-    kept_ms = begun_ms - 24 * HOUR_S * 1000 + MARGIN_S * 1000
+    kept_ms = started_ms - 24 * HOUR_S * 1000 + MARGIN_S * 1000
     assert read == [
         (A, r.sequence_number) for r in stream.shards[A].records if (r.arrived_ms or 0) >= kept_ms
     ]

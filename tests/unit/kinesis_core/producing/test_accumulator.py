@@ -7,10 +7,10 @@ import pytest
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import AccessDeniedError, PutError
-from kinesis_core.model import PutAnswer, PutResult
+from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from support.fake_puts import Desk, FakePuts, Moods, UserRecord
 
@@ -26,13 +26,13 @@ def rows(count: int, size: int = 10, hash_key: str | None = None) -> Rows:
     return Rows(data, ["key"] * count, None if hash_key is None else [hash_key] * count)
 
 
-def take(desk: Desk) -> list[Parcel]:
-    return desk.outbox.take(desk.clock.now)
+def take(desk: Desk) -> list[ShardBatch]:
+    return desk.accumulator.take(desk.clock.now)
 
 
-def refuse(request: list[Parcel], code: str = THROTTLED) -> PutAnswer:
-    results = [PutResult(None, code, "Said no.") for parcel in request for _ in parcel.entries]
-    return PutAnswer(len(results), results)
+def refuse(request: list[ShardBatch], code: str = THROTTLED) -> PutResponse:
+    results = [PutResult(None, code, "Said no.") for batch in request for _ in batch.entries]
+    return PutResponse(len(results), results)
 
 
 # Gathering
@@ -43,18 +43,18 @@ def test_records_wait_for_others_to_share_a_request_with() -> None:
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(499))
     assert take(desk) == []
-    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(1.0)
+    assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(1.0)
     desk.clock.sleep(1.0)
-    assert [len(parcel.entries) for parcel in take(desk)] == [499]
+    assert [len(batch.entries) for batch in take(desk)] == [499]
 
 
 def test_records_wait_for_others_while_they_have_time() -> None:
     """However long records may wait for others, three quarters of their time are left for being written."""
     desk = Desk.open(FakePuts().create(1), ProducerSettings(record_ttl_s=0.4, record_max_buffered_time_s=60))
     desk.put(rows(10))
-    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(0.1)
+    assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(0.1)
     desk.clock.sleep(0.1)
-    assert [parcel.user_records for parcel in take(desk)] == [10]
+    assert [batch.user_records for batch in take(desk)] == [10]
 
 
 def test_large_records_of_a_shard_wait_for_each_other() -> None:
@@ -64,12 +64,12 @@ def test_large_records_of_a_shard_wait_for_each_other() -> None:
         desk.put(rows(1, 3_000_000))
         desk.flush()
     desk.put(rows(2, 2_500_000))
-    desk.outbox.hurry += 1
-    requests = desk.outbox.ledger.tally["requests"]
+    desk.accumulator.hurry += 1
+    requests = desk.accumulator.counts.tally["requests"]
     [first] = take(desk)
     assert take(desk) == []
-    assert desk.outbox.ledger.tally["requests"] == requests + 1
-    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(30)
+    assert desk.accumulator.counts.tally["requests"] == requests + 1
+    assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(30)
     desk.send([first])
     assert len(take(desk)) == 1
 
@@ -79,7 +79,7 @@ def test_a_full_request_is_sent_at_once() -> None:
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(400))
     desk.put(rows(300))
-    assert sum(len(parcel.entries) for parcel in take(desk)) == 500
+    assert sum(len(batch.entries) for batch in take(desk)) == 500
     assert take(desk) == []
 
 
@@ -87,7 +87,7 @@ def test_nothing_waits_while_a_caller_does() -> None:
     """Somebody who waits, for room or in a flush, makes small requests go out."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(1))
-    desk.outbox.hurry += 1
+    desk.accumulator.hurry += 1
     assert len(take(desk)) == 1
 
 
@@ -139,9 +139,9 @@ def test_an_aggregate_is_closed_when_its_first_user_record_is_due() -> None:
     desk.put(rows(2))
     desk.clock.sleep(0.9)
     desk.put(rows(2))
-    assert desk.outbox.wait_s(desk.clock.now) == pytest.approx(0.1)
+    assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(0.1)
     desk.clock.sleep(0.11)
-    assert [parcel.user_records for parcel in take(desk)] == [4]
+    assert [batch.user_records for batch in take(desk)] == [4]
 
 
 def test_large_records_make_small_requests() -> None:
@@ -160,16 +160,16 @@ def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
     """A plain record that comes meanwhile shares no parcel with an older one, so that each flush sees its own written."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(3))
-    generation = desk.outbox.begin_generation()
+    generation = desk.accumulator.begin_generation()
     desk.put(rows(2))
-    [lane] = desk.outbox.router.lanes
-    assert [len(parcel.entries) for parcel in lane.queue] == [3, 2]
-    [first] = list(lane.take(3, 1_000, must=True))
+    [queue] = desk.accumulator.router.queues
+    assert [len(batch.entries) for batch in queue.batches] == [3, 2]
+    [first] = list(queue.take(3, 1_000, must=True))
     desk.send([first])
-    assert desk.outbox.ledger.is_written(generation)
-    assert not desk.outbox.ledger.is_written(generation + 1)
+    assert desk.accumulator.counts.is_written(generation)
+    assert not desk.accumulator.counts.is_written(generation + 1)
     desk.flush()
-    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.accumulator.counts.held_bytes == 0
     assert len(desk.puts.stored) == 5
 
 
@@ -179,19 +179,21 @@ def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
 def test_the_buffer_bounds_what_is_held() -> None:
     """When it is full nothing more is taken in, until something is written."""
     desk = Desk.open(FakePuts().create(4), ProducerSettings(aggregation_enabled=False, buffer_bytes=10_000))
-    outbox = desk.outbox
+    accumulator = desk.accumulator
     held = []
     for number in range(200):
-        left = outbox.offer(outbox.router.group(Rows([bytes(97)], [f"{number:03}"])), desk.clock.now)
-        held.append(outbox.ledger.held_bytes)
+        left = accumulator.offer(
+            accumulator.router.group(Rows([bytes(97)], [f"{number:03}"])), desk.clock.now
+        )
+        held.append(accumulator.counts.held_bytes)
         assert bool(left) == (number >= 100)
     assert max(held) == 10_000
     request = take(desk)
-    outbox.hurry += 1
+    accumulator.hurry += 1
     request = request or take(desk)
     desk.send(request)
-    assert outbox.ledger.held_bytes < 10_000
-    assert not outbox.is_full
+    assert accumulator.counts.held_bytes < 10_000
+    assert not accumulator.is_full
 
 
 def test_open_aggregates_count_and_make_room() -> None:
@@ -201,7 +203,7 @@ def test_open_aggregates_count_and_make_room() -> None:
     held = []
     for number in range(400):
         desk.put(Rows([bytes(200)], [f"key-{number}"]))
-        held.append(desk.outbox.ledger.held_bytes)
+        held.append(desk.accumulator.counts.held_bytes)
     assert max(held) < 20_000 + 400
     assert puts.stored
 
@@ -209,12 +211,12 @@ def test_open_aggregates_count_and_make_room() -> None:
 def test_a_full_shard_holds_up_no_other() -> None:
     """Rows of a shard that takes nothing are left, those of the others in the same call are taken in."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
-    router = desk.outbox.router
+    router = desk.accumulator.router
     desk.put(rows(1_000, hash_key=LOW))
     both = Rows([b"low", b"high"], ["key"] * 2, [LOW, HIGH])
-    left = desk.outbox.offer(router.group(both), desk.clock.now)
-    assert [lane.shard_id for lane in left] == [FIRST]
-    assert router.lane(SECOND).waiting_records == 1
+    left = desk.accumulator.offer(router.group(both), desk.clock.now)
+    assert [queue.shard_id for queue in left] == [FIRST]
+    assert router.queue(SECOND).waiting_records == 1
 
 
 # Refusals
@@ -226,25 +228,25 @@ def test_only_what_was_refused_is_sent_again() -> None:
     desk.put(rows(500))
     request = take(desk)
     results = [PutResult(FIRST)] * 499 + [PutResult(None, "InternalFailure", "Said no.")]
-    desk.answers.settle(request, PutAnswer(1, results), desk.clock.now)
+    desk.responses.on_response(request, PutResponse(1, results), desk.clock.now)
     desk.clock.sleep(5)
     again = take(desk)
-    assert [entry.data[:3] for parcel in again for entry in parcel.entries] == [b"499"]
+    assert [entry.data[:3] for batch in again for entry in batch.entries] == [b"499"]
 
 
 def test_a_throttled_shard_rests_while_others_are_written() -> None:
     """Its records wait for their time; a request with the other shard's goes out at once."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
     desk.put(rows(500, hash_key=LOW))
-    desk.answers.settle(request := take(desk), refuse(request), desk.clock.now)
+    desk.responses.on_response(request := take(desk), refuse(request), desk.clock.now)
     desk.put(rows(500, hash_key=HIGH))
-    desk.outbox.hurry += 1
-    assert {parcel.shard_id for parcel in take(desk)} == {SECOND}
-    wait_s = desk.outbox.wait_s(desk.clock.now)
+    desk.accumulator.hurry += 1
+    assert {batch.shard_id for batch in take(desk)} == {SECOND}
+    wait_s = desk.accumulator.wait_s(desk.clock.now)
     assert wait_s is not None
     assert 0 < wait_s <= 0.05
     desk.clock.sleep(0.05)
-    assert {parcel.shard_id for parcel in take(desk)} == {FIRST}
+    assert {batch.shard_id for batch in take(desk)} == {FIRST}
 
 
 def test_a_throttled_shard_is_asked_for_less() -> None:
@@ -254,8 +256,8 @@ def test_a_throttled_shard_is_asked_for_less() -> None:
     sizes = []
     for _ in range(4):
         request = take(desk)
-        sizes.append(sum(len(parcel.entries) for parcel in request))
-        desk.answers.settle(request, refuse(request), desk.clock.now)
+        sizes.append(sum(len(batch.entries) for batch in request))
+        desk.responses.on_response(request, refuse(request), desk.clock.now)
         desk.clock.sleep(3)
     assert sizes == [500, 500, 250, 125]
 
@@ -270,36 +272,36 @@ def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
     taken = 0.0
     started_s = desk.clock.now
     while desk.clock.now < started_s + 3_600:
-        desk.outbox.offer(desk.outbox.router.group(rows(100)), desk.clock.now)
-        request = desk.outbox.take(desk.clock.now)
+        desk.accumulator.offer(desk.accumulator.router.group(rows(100)), desk.clock.now)
+        request = desk.accumulator.take(desk.clock.now)
         if not request:
-            desk.clock.sleep(desk.outbox.wait_s(desk.clock.now) or 0.01)
+            desk.clock.sleep(desk.accumulator.wait_s(desk.clock.now) or 0.01)
             continue
         results = []
-        for _ in range(sum(len(parcel.entries) for parcel in request)):
+        for _ in range(sum(len(batch.entries) for batch in request)):
             has_room = taken < 50 * (desk.clock.now - started_s)
             taken += has_room
             results.append(PutResult(FIRST) if has_room else PutResult(None, THROTTLED, "Rate exceeded."))
         failed = sum(result.error_code is not None for result in results)
-        desk.answers.settle(request, PutAnswer(failed, results), desk.clock.now)
+        desk.responses.on_response(request, PutResponse(failed, results), desk.clock.now)
         desk.clock.sleep(0.01)
-        assert desk.outbox.failure is None
+        assert desk.accumulator.failure is None
     assert taken > 0.9 * 3_600 * 50
 
 
-def test_lost_answers_are_counted() -> None:
+def test_lost_responses_are_counted() -> None:
     """A request whose answer never came is sent again, and its user records are counted as maybe there twice."""
-    puts = FakePuts(moods=Moods(lost_answers=100)).create(1)
+    puts = FakePuts(moods=Moods(lost_responses=100)).create(1)
     desk = Desk.open(puts)
     desk.put(rows(10))
-    desk.outbox.begin_generation()
+    desk.accumulator.begin_generation()
     desk.clock.sleep(1)
     desk.send(take(desk))
     puts.moods = Moods()
     desk.flush()
     assert puts.lost == 10
     assert set(puts.copies().values()) == {2}
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert (totals.user_records, totals.resent, totals.requests, totals.failed) == (10, 10, 2, 1)
 
 
@@ -307,8 +309,8 @@ def test_lost_answers_are_counted() -> None:
 
 
 def failure_of(desk: Desk) -> PutError:
-    assert desk.outbox.failure is not None
-    return desk.outbox.failure
+    assert desk.accumulator.failure is not None
+    return desk.accumulator.failure
 
 
 def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
@@ -317,7 +319,7 @@ def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
     desk.put(rows(3, hash_key=LOW))
     desk.clock.sleep(20)
     desk.put(rows(2, hash_key=HIGH))
-    while desk.outbox.failure is None:
+    while desk.accumulator.failure is None:
         desk.step()
     error = failure_of(desk)
     assert error.counts == {THROTTLED: 3}
@@ -337,10 +339,10 @@ def test_a_refusal_for_good_is_a_failure_at_once() -> None:
     """Without the permission nothing is tried again; the error names the IAM action."""
     desk = Desk.open(FakePuts().create(1))
     desk.put(rows(7))
-    desk.outbox.begin_generation()
+    desk.accumulator.begin_generation()
     desk.clock.sleep(1)
     denied = AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
-    desk.answers.bounce(take(desk), denied, desk.clock.now)
+    desk.responses.on_request_failed(take(desk), denied, desk.clock.now)
     assert failure_of(desk).counts == {"AccessDeniedException": 7}
     assert "kinesis:PutRecords" in str(failure_of(desk))
 
@@ -349,7 +351,9 @@ def test_a_record_refused_for_good_is_a_failure() -> None:
     """A code that does not go away by waiting fails without a second attempt, other codes are tried again."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(500))
-    desk.answers.settle(request := take(desk), refuse(request, "KMSAccessDeniedException"), desk.clock.now)
+    desk.responses.on_response(
+        request := take(desk), refuse(request, "KMSAccessDeniedException"), desk.clock.now
+    )
     assert failure_of(desk).counts == {"KMSAccessDeniedException": 500}
 
 
@@ -359,14 +363,14 @@ def test_after_a_failure_nothing_is_held_or_sent() -> None:
     desk.put(rows(500, hash_key=LOW))
     request = take(desk)
     desk.put(rows(400, hash_key=HIGH))
-    generation = desk.outbox.begin_generation()
+    generation = desk.accumulator.begin_generation()
     desk.clock.sleep(31)
     assert take(desk) == []
     assert failure_of(desk).counts == {"NotSentInTime": 400}
-    assert desk.outbox.ledger.is_written(generation)
-    desk.answers.settle(request, PutAnswer(0, ()), desk.clock.now)
-    assert desk.outbox.ledger.take_totals().user_records == 500
-    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.accumulator.counts.is_written(generation)
+    desk.responses.on_response(request, PutResponse(0, ()), desk.clock.now)
+    assert desk.accumulator.counts.take_totals().user_records == 500
+    assert desk.accumulator.counts.held_bytes == 0
 
 
 # Flushes
@@ -376,16 +380,16 @@ def test_a_flush_waits_for_what_was_put_before_it() -> None:
     """What is put later belongs to the next one, also where both share a lane."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(300))
-    generation = desk.outbox.begin_generation()
+    generation = desk.accumulator.begin_generation()
     desk.put(rows(100))
     desk.clock.sleep(1)
     first, second = take(desk)
-    assert not desk.outbox.ledger.is_written(generation)
-    desk.answers.settle([first], PutAnswer(0, ()), desk.clock.now)
-    assert desk.outbox.ledger.is_written(generation)
-    assert not desk.outbox.ledger.is_written(generation + 1)
-    desk.answers.settle([second], PutAnswer(0, ()), desk.clock.now)
-    assert desk.outbox.ledger.is_written(generation + 1)
+    assert not desk.accumulator.counts.is_written(generation)
+    desk.responses.on_response([first], PutResponse(0, ()), desk.clock.now)
+    assert desk.accumulator.counts.is_written(generation)
+    assert not desk.accumulator.counts.is_written(generation + 1)
+    desk.responses.on_response([second], PutResponse(0, ()), desk.clock.now)
+    assert desk.accumulator.counts.is_written(generation + 1)
 
 
 # Resharding
@@ -403,7 +407,7 @@ def test_an_aggregate_that_is_not_at_home_is_sent_again() -> None:
     desk.flush()
     assert Counter(record.data for record in puts.kcl_user_records()) == Counter([b"1", b"2", b"3", b"4"])
     assert {record.shard_id for record in puts.kcl_user_records()} == {SECOND, "shardId-000000000002"}
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert (totals.user_records, totals.misplaced, puts.listings) == (4, 4, 2)
 
 
@@ -415,7 +419,7 @@ def test_an_aggregate_in_another_shard_may_be_at_home() -> None:
     desk.put(Rows([b"1", b"2"], ["key"] * 2, [LOW, LOW]))
     desk.flush()
     assert puts.copies() == Counter([b"1", b"2"])
-    assert desk.outbox.ledger.take_totals().misplaced == 0
+    assert desk.accumulator.counts.take_totals().misplaced == 0
 
 
 def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
@@ -424,10 +428,10 @@ def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=200))
     desk.put(Rows([b"%d" % n + bytes(10) for n in range(40)], ["key"] * 40, [LOW, HIGH] * 20))
     desk.put(Rows([b"large" + bytes(500)], ["key"], [HIGH]))
-    groups = desk.outbox.router.group(Rows([b"late"], ["key"], [LOW]))
+    groups = desk.accumulator.router.group(Rows([b"late"], ["key"], [LOW]))
     puts.split(FIRST)
-    desk.outbox.use(ShardMap.of(puts.list_shards()))
-    assert desk.outbox.offer(groups, desk.clock.now) == {}
+    desk.accumulator.use(ShardMap.of(puts.list_shards()))
+    assert desk.accumulator.offer(groups, desk.clock.now) == {}
     desk.flush()
     assert len(puts.user_records()) == 42
     assert all(record.is_at_home for record in puts.user_records())
@@ -441,7 +445,7 @@ def test_plain_records_are_always_at_home() -> None:
     desk.put(rows(20))
     desk.flush()
     assert len(puts.stored) == 20
-    assert desk.outbox.ledger.take_totals().misplaced == 0
+    assert desk.accumulator.counts.take_totals().misplaced == 0
 
 
 def test_shards_that_cannot_be_listed_are_a_failure() -> None:
@@ -452,9 +456,11 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     desk.put(rows(2))
     desk.clock.sleep(1)
     request = take(desk)
-    landings = desk.answers.settle(request, PutAnswer(0, [PutResult(SECOND)]), desk.clock.now)
-    assert not desk.answers.knows_why(landings)
-    desk.answers.lose(landings, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException"))
+    misrouted = desk.responses.on_response(request, PutResponse(0, [PutResult(SECOND)]), desk.clock.now)
+    assert not desk.responses.knows_why(misrouted)
+    desk.responses.give_up_misrouted(
+        misrouted, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException")
+    )
     assert failure_of(desk).counts == {"AccessDeniedException": 2}
     assert "ListShards" in str(failure_of(desk))
 

@@ -12,7 +12,7 @@ from attrs import define
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import PutAnswer, PutEntry, PutResult, StreamSummary
+from kinesis_core.model import PutEntry, PutResponse, PutResult, StreamSummary
 from kinesis_core.producing.rows import NO_KEY, Rows
 from support.fake_puts import Desk, FakePuts
 from support.numbered import kcl, payloads, rows
@@ -35,7 +35,7 @@ def test_records_are_plain_and_sent_once() -> None:
     desk.flush()
     assert desk.puts.copies() == payloads(0, 2_000)
     assert aggregates(desk) == 0
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert (totals.user_records, totals.records, totals.misplaced) == (2_000, 2_000, 0)
     for _ in range(100):
         desk.put(rows(0, 10))
@@ -68,7 +68,7 @@ def test_a_hot_key_uses_all_shards() -> None:
     """Half a second's quota of one shard is no bound where four take the records."""
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     desk.put(Rows([b"x"] * 2_000, ["hot"] * 2_000))
-    assert [lane.waiting_records for lane in desk.outbox.router.lanes] == [500] * 4
+    assert [queue.waiting_records for queue in desk.accumulator.router.queues] == [500] * 4
 
 
 def test_a_stream_that_is_switched_to_distribute() -> None:
@@ -76,13 +76,13 @@ def test_a_stream_that_is_switched_to_distribute() -> None:
     desk = Desk.open(FakePuts().create(4), SMALL)
     desk.put(rows(0, 500))
     desk.flush()
-    assert (desk.outbox.ledger.take_totals().misplaced, desk.puts.descriptions) == (0, 1)
+    assert (desk.accumulator.counts.take_totals().misplaced, desk.puts.descriptions) == (0, 1)
     desk.puts.is_auto = True
     before = len(desk.puts.requests)
     desk.put(rows(500, 2_500))
     desk.flush()
     assert kcl(desk) == payloads(0, 2_500)
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert desk.puts.descriptions == 2
     assert totals.user_records == 2_000
     assert 0 < totals.misplaced < 2_000
@@ -90,7 +90,7 @@ def test_a_stream_that_is_switched_to_distribute() -> None:
     assert sum(desk.puts.requests[before + 1 :]) == totals.misplaced  # the first one had all the aggregates
     desk.put(rows(2_500, 3_000))
     desk.flush()
-    assert desk.outbox.ledger.take_totals().records == 500
+    assert desk.accumulator.counts.take_totals().records == 500
 
 
 def test_a_stream_that_is_switched_back() -> None:
@@ -115,10 +115,10 @@ def test_a_stream_that_wants_keys_again() -> None:
     desk.puts.is_auto = False
     desk.put(keyless(0, 700))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert desk.puts.copies() == kcl(desk) == payloads(0, 700)
     assert all(entry.partition_key for entry, _ in desk.puts.stored)
-    assert desk.outbox.ledger.take_totals().resent == 0
+    assert desk.accumulator.counts.take_totals().resent == 0
 
 
 def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFixture) -> None:
@@ -130,7 +130,7 @@ def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFix
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert desk.puts.copies() == payloads(0, 10)
     assert "call=DescribeStreamSummary" not in caplog.text  # a wait is no call that failed
 
@@ -139,10 +139,10 @@ def test_plain_records_on_the_way_are_where_they_belong() -> None:
     """A change of the strategy is no reason to look for them: they came to the shard that they were sent to."""
     desk = Desk.open(FakePuts(is_auto=True).create(2))
     desk.put(rows(0, 600))
-    request = desk.outbox.take(desk.clock.now)
-    results = [PutResult(parcel.shard_id) for parcel in request for _ in parcel.entries]
-    desk.outbox.distribute(is_auto=False)
-    assert desk.answers.settle(request, PutAnswer(0, results), desk.clock.now) == []
+    request = desk.accumulator.take(desk.clock.now)
+    results = [PutResult(batch.shard_id) for batch in request for _ in batch.entries]
+    desk.accumulator.distribute(is_auto=False)
+    assert desk.responses.on_response(request, PutResponse(0, results), desk.clock.now) == []
 
 
 def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
@@ -160,10 +160,10 @@ def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
     began_s = desk.clock.now
     desk.put(keyless(0, 7))
     desk.flush()
-    assert desk.outbox.failure is not None
+    assert desk.accumulator.failure is not None
     assert desk.clock.now - began_s < 10
-    assert desk.outbox.failure.counts == {"ValidationException": 7}
-    assert desk.outbox.failure.key_sha256 == ""
+    assert desk.accumulator.failure.counts == {"ValidationException": 7}
+    assert desk.accumulator.failure.key_sha256 == ""
 
 
 @pytest.mark.parametrize("is_auto", [True, False])
@@ -171,14 +171,14 @@ def test_what_waits_when_the_strategy_changes_is_packed_anew(is_auto: bool) -> N
     """Open and waiting aggregates become plain records, or the reverse; so do rows that wait for room."""
     desk = Desk.open(FakePuts(is_auto=not is_auto).create(3), SMALL)
     desk.put(rows(0, 200))
-    groups = desk.outbox.group(rows(200, 300))
+    groups = desk.accumulator.group(rows(200, 300))
     desk.puts.is_auto = is_auto
-    desk.outbox.distribute(is_auto=is_auto)
-    assert desk.outbox.offer(groups, desk.clock.now) == {}
+    desk.accumulator.distribute(is_auto=is_auto)
+    assert desk.accumulator.offer(groups, desk.clock.now) == {}
     desk.flush()
     assert desk.puts.copies() == kcl(desk) == payloads(0, 300)
     assert bool(aggregates(desk)) == (not is_auto)
-    assert desk.outbox.ledger.held_bytes == 0
+    assert desk.accumulator.counts.held_bytes == 0
 
 
 def test_nobody_says_that_the_stream_distributes() -> None:
@@ -190,7 +190,7 @@ def test_nobody_says_that_the_stream_distributes() -> None:
     began_s = desk.clock.now
     desk.put(rows(0, 2_000))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 2_000)
     assert max(desk.puts.copies().values()) == 2
     for start in range(2_000, 3_000, 100):
@@ -243,7 +243,7 @@ def test_the_question_is_put_again_while_it_is_refused() -> None:
     desk.puts.is_auto = True
     desk.put(rows(0, 500))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 500)
 
 
@@ -253,7 +253,7 @@ def test_records_without_keys_wait_while_the_question_is_refused() -> None:
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert desk.puts.copies() == payloads(0, 10)
     assert desk.puts.descriptions == 1 + 5 + 1
 
@@ -265,8 +265,8 @@ def test_the_question_has_an_end() -> None:
     began_s = desk.clock.now
     desk.put(keyless(0, 10))
     desk.flush()
-    assert desk.outbox.failure is not None
-    assert desk.outbox.failure.counts == {"ValidationException": 10}
+    assert desk.accumulator.failure is not None
+    assert desk.accumulator.failure.counts == {"ValidationException": 10}
     assert 30 <= desk.clock.now - began_s < 33
     desk.sender.cancel()
     began_s = desk.clock.now
@@ -281,7 +281,7 @@ def test_new_shards_are_listed() -> None:
     desk.put(rows(0, 500))
     desk.flush()
     desk.put(rows(500, 1_000))
-    assert len(desk.outbox.router.lanes) == 3
+    assert len(desk.accumulator.router.queues) == 3
     assert (desk.puts.listings, desk.puts.descriptions) == (2, 1)
     desk.flush()
     assert desk.puts.copies() == payloads(0, 1_000)
@@ -301,7 +301,7 @@ def test_a_new_shard_that_is_not_listed_yet() -> None:
     desk.clock.sleep(5.0)
     desk.put(rows(0, 100))
     desk.flush()
-    assert len(desk.outbox.router.shards.open_shards) == 3
+    assert len(desk.accumulator.router.shards.open_shards) == 3
 
 
 def test_a_switch_while_requests_are_on_the_way() -> None:

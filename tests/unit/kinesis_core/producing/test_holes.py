@@ -51,7 +51,7 @@ def resharded(holes: int) -> Desk:
 def test_a_hole_after_a_reshard_is_waited_for() -> None:
     """The map before it is kept until the listing is whole; every row is at home then."""
     desk = resharded(8)
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 500)
     assert desk.puts.holes < 0
 
@@ -59,10 +59,10 @@ def test_a_hole_after_a_reshard_is_waited_for() -> None:
 def test_a_hole_after_a_reshard_that_stays() -> None:
     """The rows fail when their time is up, with an error that names the stream and the hole; none is called written."""
     desk = resharded(10**6)
-    assert desk.outbox.failure is not None
-    assert desk.outbox.failure.counts.keys() == {"HashKeysNotListed"}
-    assert "no open shard of stream orders for the hash keys" in str(desk.outbox.failure)
-    assert desk.outbox.ledger.take_totals().user_records < 500
+    assert desk.accumulator.failure is not None
+    assert desk.accumulator.failure.counts.keys() == {"HashKeysNotListed"}
+    assert "no open shard of stream orders for the hash keys" in str(desk.accumulator.failure)
+    assert desk.accumulator.counts.take_totals().user_records < 500
 
 
 def test_a_hole_when_a_producer_is_taken_up_again() -> None:
@@ -72,6 +72,6 @@ def test_a_hole_when_a_producer_is_taken_up_again() -> None:
     desk.puts.holes = 5
     desk.put(rows(0, 100))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 500) + payloads(0, 100)
-    assert desk.outbox.ledger.take_totals().user_records == 600
+    assert desk.accumulator.counts.take_totals().user_records == 600

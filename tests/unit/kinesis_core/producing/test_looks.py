@@ -61,17 +61,17 @@ def test_one_look_is_enough_after_a_flush() -> None:
         write(desk, rows(number * 10, number * 10 + 10))
         desk.clock.sleep(1.5)
     assert desk.puts.listings == 2
-    assert len(desk.outbox.router.known_keys) == 100
+    assert len(desk.accumulator.router.known_keys) == 100
 
 
-def test_a_look_that_is_refused_a_moment_after_the_last_answer() -> None:
+def test_a_look_that_is_refused_a_moment_after_the_last_response() -> None:
     """No stream is deleted and made anew in that time: the rows do not wait, and the next look is after the next flush."""
     desk = flushed()
     desk.puts.listing_errors = [THROTTLED] * 3
     began_s = desk.clock.now
     desk.put(rows(100, 107))
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert (desk.puts.listings, desk.clock.now) == (2, began_s)
     desk.put(rows(107, 114))
     desk.flush()
@@ -104,7 +104,7 @@ def test_a_look_that_shows_other_shards_and_is_refused_then(refused: int) -> Non
     desk.puts.recreate(3)
     desk.puts.listing_errors = [None, *[THROTTLED] * refused]
     check_written(desk, 100, 400)
-    assert desk.outbox.ledger.take_totals().misplaced == 0
+    assert desk.accumulator.counts.take_totals().misplaced == 0
     listed = desk.puts.listings, desk.puts.listed
     desk.put(rows(400, 500))
     desk.flush()
@@ -145,7 +145,7 @@ def test_plain_records_end_no_silence() -> None:
     desk.puts.recreate(3)
     desk.put(Rows([b"100"], ["key-100"]))
     desk.flush()
-    desk.outbox.ledger.take_totals()
+    desk.accumulator.counts.take_totals()
     desk.puts.listing_errors = [THROTTLED]
     check_written(desk, 101, 400, since=100)
 
@@ -159,8 +159,8 @@ def test_other_shards_that_were_seen_are_looked_at_by_all() -> None:
     listings = desk.puts.listings
     desk.sender._reshards.is_outdated = True
     desk.put(rows(110, 120))
-    desk.outbox.seal()
-    desk.outbox.hurry += 1
+    desk.accumulator.seal()
+    desk.accumulator.hurry += 1
     desk.step()
     assert desk.puts.listings == listings + 2
 
@@ -186,9 +186,9 @@ def test_threads_wait_for_the_look_of_one() -> None:
     desk, looking = flushed(), Watched()
     desk.clock.sleep(SILENCE_S)
     desk.put(rows(100, 200))
-    desk.outbox.seal()
-    desk.outbox.hurry += 1
-    request, watch = desk.outbox.take(desk.clock.now), desk.sender._watch
+    desk.accumulator.seal()
+    desk.accumulator.hurry += 1
+    request, watch = desk.accumulator.take(desk.clock.now), desk.sender._watch
     watch._looking = looking  # type: ignore[assignment]
 
     def list_slowly() -> None:
@@ -232,8 +232,8 @@ def test_a_look_asks_for_open_shards_only() -> None:
         desk.puts.split(desk.puts.open_shards()[0])
     desk.put(rows(0, 100))
     desk.flush()
-    assert len(desk.outbox.router.shards.open_shards) == 5
-    desk.outbox.ledger.take_totals()
+    assert len(desk.accumulator.router.shards.open_shards) == 5
+    desk.accumulator.counts.take_totals()
     listed = desk.puts.listed
     for number in range(100, 200, 10):
         desk.clock.sleep(SILENCE_S)
@@ -244,9 +244,9 @@ def test_a_look_asks_for_open_shards_only() -> None:
     desk.clock.sleep(SILENCE_S)
     desk.put(rows(200, 210))
     desk.flush()
-    assert len(desk.outbox.router.shards.open_shards) == 4
-    assert desk.outbox.router.shards.ranges.keys() == desk.puts.shards.keys()
-    assert desk.outbox.ledger.take_totals().misplaced == 0
+    assert len(desk.accumulator.router.shards.open_shards) == 4
+    assert desk.accumulator.router.shards.ranges.keys() == desk.puts.shards.keys()
+    assert desk.accumulator.counts.take_totals().misplaced == 0
     assert kcl(desk) == payloads(0, 210)
 
 

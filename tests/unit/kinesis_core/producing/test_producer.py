@@ -14,7 +14,7 @@ import pytest
 
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model import PutAnswer, PutEntry
+from kinesis_core.model import PutEntry, PutResponse
 from support.fake_puts import FakePuts, Moods
 
 PATIENCE_S = 30
@@ -176,7 +176,7 @@ def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
     def work() -> None:
         for number in range(1_000):
             writing.put(b"%04d" % number + bytes(996), f"key-{number % 7}")
-            held.append(writing._sender.outbox.ledger.held_bytes)
+            held.append(writing._sender.accumulator.counts.held_bytes)
 
     thread = in_thread(work)
     gate.wait_for_requests()
@@ -192,13 +192,13 @@ def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
 
 def test_many_threads_share_a_producer() -> None:
     """Everything that any of them put is written, through refusals and lost answers, and each may flush."""
-    puts = FakePuts(random.Random(3), Moods(refused_records=10, failed_calls=10, lost_answers=10)).create(3)
+    puts = FakePuts(random.Random(3), Moods(refused_records=10, failed_calls=10, lost_responses=10)).create(3)
     lock = threading.Lock()  # the fake is not made for threads
 
     class Locked:
         describe, list_shards = puts.describe, puts.list_shards
 
-        def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+        def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
             with lock:
                 return puts.put_records(entries, with_results)
 
@@ -223,7 +223,7 @@ def test_many_threads_share_a_producer() -> None:
 
 
 class Denied(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
         raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
 
 
@@ -252,7 +252,7 @@ def test_a_failure_wakes_those_who_wait_for_room() -> None:
 
 
 class Broken(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
         raise ZeroDivisionError("broken")
 
 
@@ -324,8 +324,8 @@ def test_totals_add_up() -> None:
 class Forgetful(FakePuts):
     """A stream that takes everything and keeps nothing."""
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:  # noqa: ARG002 # the API's
-        return PutAnswer(0, ())
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
+        return PutResponse(0, ())
 
 
 def test_what_was_written_is_let_go() -> None:

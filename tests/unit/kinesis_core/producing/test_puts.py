@@ -5,14 +5,14 @@ import json
 
 import pytest
 
-from kinesis_core.aws.wire import decode_put_answer, encode_put
-from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.aws.wire import decode_put_response, encode_put
+from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import PutEntry
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 
 
-def answer(*results: dict[str, str], failed: int = 0) -> bytes:
+def response(*results: dict[str, str], failed: int = 0) -> bytes:
     return json.dumps({"FailedRecordCount": failed, "Records": results, "EncryptionType": "KMS"}).encode()
 
 
@@ -41,8 +41,10 @@ def test_the_arn_comes_before_the_name() -> None:
 
 def test_results_keep_their_order() -> None:
     """Each record's shard or error is found in its place."""
-    body = answer({"ShardId": "s", "SequenceNumber": "1"}, {"ErrorCode": "C", "ErrorMessage": "m"}, failed=1)
-    found = decode_put_answer(body, 2, with_results=False)
+    body = response(
+        {"ShardId": "s", "SequenceNumber": "1"}, {"ErrorCode": "C", "ErrorMessage": "m"}, failed=1
+    )
+    found = decode_put_response(body, 2, with_results=False)
     assert found.failed == 1
     assert [(r.shard_id, r.error_code, r.error_message) for r in found.results] == [
         ("s", None, None),
@@ -52,9 +54,9 @@ def test_results_keep_their_order() -> None:
 
 def test_results_are_passed_over_when_nobody_asks() -> None:
     """Without failures they need not be decoded."""
-    body = answer({"ShardId": "s", "SequenceNumber": "1"})
-    assert decode_put_answer(body, 1, with_results=False).results == ()
-    assert len(decode_put_answer(body, 1, with_results=True).results) == 1
+    body = response({"ShardId": "s", "SequenceNumber": "1"})
+    assert decode_put_response(body, 1, with_results=False).results == ()
+    assert len(decode_put_response(body, 1, with_results=True).results) == 1
 
 
 @pytest.mark.parametrize(
@@ -67,14 +69,14 @@ def test_results_are_passed_over_when_nobody_asks() -> None:
         b"<html></html>",
         b'{"FailedRecordCount": 0}',
         b'{"FailedRecordCount": "0", "Records": []}',
-        answer(),
-        answer({"ShardId": "s"}, {"ShardId": "s"}),
-        answer({"ErrorCode": "C"}),
-        answer({"ShardId": "s"}, failed=1),
+        response(),
+        response({"ShardId": "s"}, {"ShardId": "s"}),
+        response({"ErrorCode": "C"}),
+        response({"ShardId": "s"}, failed=1),
     ],
 )
-def test_what_is_no_answer_is_no_success(body: bytes) -> None:
+def test_what_is_no_response_is_no_success(body: bytes) -> None:
     """A success whose body is damaged, or does not fit the request, is an error that may be tried again."""
-    with pytest.raises(MalformedAnswerError) as caught:
-        decode_put_answer(body, 1, with_results=True)
+    with pytest.raises(MalformedResponseError) as caught:
+        decode_put_response(body, 1, with_results=True)
     assert caught.value.retryable

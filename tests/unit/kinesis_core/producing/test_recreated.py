@@ -22,7 +22,7 @@ def test_a_stream_made_anew_between_two_flushes(caplog: pytest.LogCaptureFixture
     desk = flushed()
     desk.puts.recreate(3)
     check_written(desk, 100, 400)
-    totals = desk.outbox.ledger.take_totals()
+    totals = desk.accumulator.counts.take_totals()
     assert (totals.user_records, totals.misplaced) == (300, 0)
     assert totals.requests == len(desk.puts.requests) - 1
     assert "stream.recreated stream=orders" in caplog.messages
@@ -35,7 +35,7 @@ def test_what_waits_while_the_stream_is_made_anew_is_sorted_anew() -> None:
     desk.clock.sleep(SILENCE_S)
     desk.puts.recreate(3)
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(100, 400)
 
 
@@ -67,18 +67,18 @@ def test_aggregates_on_the_way_are_judged_by_the_new_shards() -> None:
     """One that comes to a shard of the id that it was made for is not at home if that is another's by now."""
     desk = opened()
     desk.put(rows(100, 300))
-    desk.outbox.seal()
-    desk.outbox.hurry += 1
-    request = desk.outbox.take(desk.clock.now)
+    desk.accumulator.seal()
+    desk.accumulator.hurry += 1
+    request = desk.accumulator.take(desk.clock.now)
     desk.puts.recreate(3)
-    answer = desk.puts.put_records([entry for parcel in request for entry in parcel.entries])
+    response = desk.puts.put_records([entry for batch in request for entry in batch.entries])
     desk.sender._reshards.list_again(desk.clock.now)
-    landings = desk.answers.settle(request, answer, desk.clock.now)
-    assert len(landings) == len(request)
-    desk.sender._reshards.place(landings)
+    misrouted = desk.responses.on_response(request, response, desk.clock.now)
+    assert len(misrouted) == len(request)
+    desk.sender._reshards.settle_misrouted(misrouted)
     desk.flush()
     assert kcl(desk) == payloads(100, 300)
-    assert desk.outbox.ledger.take_totals().misplaced > 0
+    assert desk.accumulator.counts.take_totals().misplaced > 0
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -94,7 +94,7 @@ def test_a_stream_that_is_not_found_and_there_again(enabled: bool) -> None:
 
     desk.puts.before_listing = come_back
     desk.flush()
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 300)
 
 
@@ -118,5 +118,5 @@ def test_plain_records_are_not_in_doubt() -> None:
     desk.put(rows(100, 200))
     desk.flush()
     assert desk.puts.listings == 2
-    assert desk.outbox.failure is None
+    assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(100, 200)

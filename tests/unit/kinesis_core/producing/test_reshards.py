@@ -12,7 +12,7 @@ from kinesis_core import Producer, ProducerSettings, PutError
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
 from kinesis_core.model import Shard
 from kinesis_core.producing.reshards import Reshards
-from kinesis_core.producing.responses import Landing
+from kinesis_core.producing.responses import Misrouted
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 
@@ -45,21 +45,21 @@ def rows(count: int, size: int = 10) -> Rows:
     )
 
 
-def landed_elsewhere(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list[Landing]]:
+def landed_elsewhere(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list[Misrouted]]:
     """Return the landings of an aggregate whose shard was split when it came."""
     desk = Desk.open(puts.create(1))
     puts.freeze(calls_late)
     puts.split(puts.open_shards()[0])
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
-    desk.outbox.seal()
-    desk.outbox.hurry += 1
-    request = desk.outbox.take(desk.clock.now)
-    answer = puts.put_records([entry for parcel in request for entry in parcel.entries])
-    return desk, desk.answers.settle(request, answer, desk.clock.now)
+    desk.accumulator.seal()
+    desk.accumulator.hurry += 1
+    request = desk.accumulator.take(desk.clock.now)
+    response = puts.put_records([entry for batch in request for entry in batch.entries])
+    return desk, desk.responses.on_response(request, response, desk.clock.now)
 
 
 def reshards(desk: Desk, *, is_stopped: bool = False) -> Reshards:
-    return Reshards(desk.puts, desk.answers, desk.clock, threading.RLock(), lambda: is_stopped)
+    return Reshards(desk.puts, desk.responses, desk.clock, threading.RLock(), lambda: is_stopped)
 
 
 @pytest.mark.parametrize("aggregated", [True, False])
@@ -67,12 +67,12 @@ def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> N
     """Those of both shards go on waiting for the one that took their place; none is forgotten."""
     puts = FakePuts().create(2)
     desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, buffer_bytes=1))
-    outbox, lanes = desk.outbox, desk.outbox.router.group(rows(40))
-    outbox.offer(outbox.router.group(rows(40)), desk.clock.now)  # now the buffer is full
-    assert len(lanes) == 2
+    accumulator, queues = desk.accumulator, desk.accumulator.router.group(rows(40))
+    accumulator.offer(accumulator.router.group(rows(40)), desk.clock.now)  # now the buffer is full
+    assert len(queues) == 2
     puts.merge(*puts.open_shards())
-    outbox.use(outbox.router.shards.of(puts.list_shards()))
-    [left] = outbox.offer(lanes, desk.clock.now).values()
+    accumulator.use(accumulator.router.shards.of(puts.list_shards()))
+    [left] = accumulator.offer(queues, desk.clock.now).values()
     assert sorted(left.data) == sorted(rows(40).data)
 
 
@@ -87,33 +87,33 @@ def test_explicit_hash_keys_stay_with_their_rows() -> None:
 def test_a_list_that_is_late(calls_late: int) -> None:
     """It is asked for until it has the shard that the aggregate came to; nothing is sent again meanwhile."""
     puts = LateListing()
-    desk, landings = landed_elsewhere(puts, calls_late)
-    reshards(desk).place(landings)
+    desk, misrouted = landed_elsewhere(puts, calls_late)
+    reshards(desk).settle_misrouted(misrouted)
     assert puts.listings == 1 + calls_late + 1
-    assert desk.outbox.ledger.held_bytes == 0
-    assert desk.outbox.ledger.take_totals().user_records == 2
+    assert desk.accumulator.counts.held_bytes == 0
+    assert desk.accumulator.counts.take_totals().user_records == 2
 
 
 def test_a_shard_that_is_never_listed() -> None:
     """It is an error that names the shard, when the time of the records is up, and after that at once."""
-    desk, landings = landed_elsewhere(LateListing(), 1000)
-    begun_s = desk.clock.now
-    reshards(desk).place(landings)
-    assert 30 <= desk.clock.now - begun_s < 33
-    assert desk.outbox.failure is not None
-    assert desk.outbox.failure.counts == {"ShardNotListed": 2}
-    assert landings[0][1] in str(desk.outbox.failure)
+    desk, misrouted = landed_elsewhere(LateListing(), 1000)
+    started_s = desk.clock.now
+    reshards(desk).settle_misrouted(misrouted)
+    assert 30 <= desk.clock.now - started_s < 33
+    assert desk.accumulator.failure is not None
+    assert desk.accumulator.failure.counts == {"ShardNotListed": 2}
+    assert misrouted[0][1] in str(desk.accumulator.failure)
 
 
 @pytest.mark.parametrize("late_s", [10, 40])
-def test_an_answer_that_is_late(late_s: float) -> None:
+def test_an_response_that_is_late(late_s: float) -> None:
     """Records that were written are written, though their time was up when the answer came."""
     puts = LateListing()
-    desk, landings = landed_elsewhere(puts)
+    desk, misrouted = landed_elsewhere(puts)
     desk.clock.sleep(late_s)
-    reshards(desk).place(landings)
-    assert desk.outbox.failure is None
-    assert desk.outbox.ledger.take_totals().user_records == 2
+    reshards(desk).settle_misrouted(misrouted)
+    assert desk.accumulator.failure is None
+    assert desk.accumulator.counts.take_totals().user_records == 2
 
 
 @pytest.mark.parametrize(
@@ -126,20 +126,20 @@ def test_an_answer_that_is_late(late_s: float) -> None:
 def test_a_list_that_is_refused(failure: ServiceError, patient: bool) -> None:
     """Throttles are waited out while the records have time; no permission is told at once."""
     puts = LateListing()
-    desk, landings = landed_elsewhere(puts)
-    puts.failure, begun_s = failure, desk.clock.now
-    reshards(desk).place(landings)
-    assert (desk.clock.now - begun_s >= 30) == patient
-    assert desk.outbox.failure is not None
-    assert desk.outbox.failure.counts == {failure.code: 2}
+    desk, misrouted = landed_elsewhere(puts)
+    puts.failure, started_s = failure, desk.clock.now
+    reshards(desk).settle_misrouted(misrouted)
+    assert (desk.clock.now - started_s >= 30) == patient
+    assert desk.accumulator.failure is not None
+    assert desk.accumulator.failure.counts == {failure.code: 2}
 
 
 def test_nobody_waits_for_a_list_when_the_producer_stops() -> None:
     """Whoever aborts is not held up."""
-    desk, landings = landed_elsewhere(LateListing(), 1000)
-    begun_s = desk.clock.now
-    reshards(desk, is_stopped=True).place(landings)
-    assert desk.clock.now == begun_s
+    desk, misrouted = landed_elsewhere(LateListing(), 1000)
+    started_s = desk.clock.now
+    reshards(desk, is_stopped=True).settle_misrouted(misrouted)
+    assert desk.clock.now == started_s
 
 
 def test_plain_records_tell_of_a_reshard_too() -> None:
@@ -172,12 +172,12 @@ def test_keys_that_the_service_puts_elsewhere() -> None:
     wrong = dict(zip(puts.open_shards(), reversed(puts.open_shards()), strict=True))
     desk = Desk.open(puts, ProducerSettings(record_ttl_s=5))
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
-    desk.outbox.hurry += 1
-    desk.outbox.seal()
-    while desk.outbox.failure is None:
-        if request := desk.outbox.take(desk.clock.now):
-            request[0].lane.landed(request[0])
-            reshards(desk).place([(request[0], wrong[request[0].shard_id])])
+    desk.accumulator.hurry += 1
+    desk.accumulator.seal()
+    while desk.accumulator.failure is None:
+        if request := desk.accumulator.take(desk.clock.now):
+            request[0].queue.completed(request[0])
+            reshards(desk).settle_misrouted([(request[0], wrong[request[0].shard_id])])
             desk.clock.sleep(1.0)
     with pytest.raises(PutError, match="does not own their keys"):
-        raise desk.outbox.failure
+        raise desk.accumulator.failure

@@ -103,9 +103,9 @@ def test_rows_are_spread_where_kinesis_chooses() -> None:
     """All lanes get as many, one row after the other too, and whatever the keys: a hot one holds no shard up."""
     router = Router(ShardMap.of(FakePuts().create(4).list_shards()), 1.0, random_keys(random.Random(0)), True)
     assert [len(rows) for rows in router.group(Rows([b""] * 22, ["hot"] * 22)).values()] == [5, 6, 5, 6]
-    lanes = [lane for _ in range(8) for lane in router.group(Rows([b""], ["hot"]))]
-    assert len(set(lanes)) == 4
-    assert lanes[:4] == lanes[4:]
+    queues = [queue for _ in range(8) for queue in router.group(Rows([b""], ["hot"]))]
+    assert len(set(queues)) == 4
+    assert queues[:4] == queues[4:]
 
 
 def test_rows_without_a_key_get_one_where_keys_choose() -> None:
@@ -121,7 +121,7 @@ def test_rows_are_grouped_in_their_order() -> None:
     """Each shard gets its rows in the order they were put, an explicit hash key comes before the partition key."""
     router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0)))
     rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
-    groups = {lane.shard_id: list(group.data) for lane, group in router.group(rows).items()}
+    groups = {queue.shard_id: list(group.data) for queue, group in router.group(rows).items()}
     owner = router.shards.shard_of(hash_of("k"))
     expected = {FIRST: [b"0", b"3"], SECOND: [b"1"]}
     expected[owner] = sorted([*expected[owner], b"2"])
@@ -136,9 +136,9 @@ def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
     assert 0 < len(router.known_keys) <= 65_536
     puts.split(FIRST)
     gone = router.use(ShardMap.of(puts.list_shards()))
-    assert [lane.shard_id for lane in gone] == [FIRST]
+    assert [queue.shard_id for queue in gone] == [FIRST]
     assert not router.known_keys
-    assert {lane.shard_id for lane in router.group(Rows([b""] * 9, list("abcdefghi")))} == {
+    assert {queue.shard_id for queue in router.group(Rows([b""] * 9, list("abcdefghi")))} == {
         "shardId-000000000001",
         "shardId-000000000002",
     }

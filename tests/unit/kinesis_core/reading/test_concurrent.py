@@ -11,8 +11,8 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model import After, At, Chain, Page, ShardEnd, ShardRange
-from kinesis_core.reading import PolledRanges, ReadSettings, read_chains
+from kinesis_core.model import After, At, Page, RangeGroup, ShardEnd, ShardRange
+from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.concurrent import PAGES_AHEAD
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
@@ -34,11 +34,11 @@ def filled(shards: int, records: int = 30) -> ScriptedStream:
 
 
 def pages_of(
-    stream: ScriptedStream, chains: list[Chain], threads: int = 4, clock: Clock | None = None
+    stream: ScriptedStream, groups: list[RangeGroup], threads: int = 4, clock: Clock | None = None
 ) -> Iterator[tuple[ShardRange, Page]]:
     settings = ReadSettings(max_records_per_fetch=10, threads=threads)
-    polled = PolledRanges(lambda _: stream, settings, random.Random(0))
-    return read_chains(chains, polled, threads, clock or stream.clock)
+    polling = PollingRangeReader(lambda _: stream, settings, random.Random(0))
+    return read_concurrently(groups, polling, threads, clock or stream.clock)
 
 
 def by_shard(pages: Iterator[tuple[ShardRange, Page]]) -> dict[str, list[str]]:
@@ -78,8 +78,8 @@ def test_the_ranges_of_a_chain_follow_each_other() -> None:
     for child in children:
         stream.put_many(child, 30)
     family = ShardRange(stream.name, parent, whole(stream, parent).start, ShardEnd())
-    chain = (family, *(whole(stream, child) for child in children))
-    order = [r.shard_id for r, _ in pages_of(stream, [chain, *((whole(stream, s),) for s in others)])]
+    group = (family, *(whole(stream, child) for child in children))
+    order = [r.shard_id for r, _ in pages_of(stream, [group, *((whole(stream, s),) for s in others)])]
     assert [s for s in order if s not in others] == [parent] * 3 + [children[0]] * 3 + [children[1]] * 3
 
 
@@ -105,10 +105,10 @@ def test_chains_are_read_side_by_side() -> None:
     """As many chains as there are threads are under way at the same time."""
     stream = filled(4)
     gate = Gate(stream, threading.Barrier(4))
-    chains = [(whole(stream, s),) for s in stream.open_shards()]
+    groups = [(whole(stream, s),) for s in stream.open_shards()]
     settings = ReadSettings(max_records_per_fetch=10)
-    polled = PolledRanges(lambda _: gate, settings, random.Random(0))  # type: ignore[arg-type,return-value]
-    pages = read_chains(chains, polled, 4, stream.clock)
+    polling = PollingRangeReader(lambda _: gate, settings, random.Random(0))  # type: ignore[arg-type,return-value]
+    pages = read_concurrently(groups, polling, 4, stream.clock)
     assert len(by_shard(pages)) == 4
 
 
@@ -117,9 +117,9 @@ def test_an_error_of_one_chain_is_raised() -> None:
     stream = filled(2, 1000)
     bad, good = stream.open_shards()
     stream.fail("GetRecords", bad, [AccessDeniedError("not allowed", "AccessDeniedException")])
-    chains: list[Chain] = [(whole(stream, bad),), (whole(stream, good),)]
+    groups: list[RangeGroup] = [(whole(stream, bad),), (whole(stream, good),)]
     with pytest.raises(AccessDeniedError, match="not allowed"):
-        list(pages_of(stream, chains, 2))
+        list(pages_of(stream, groups, 2))
     assert len(stream.calls_of("GetRecords", good)) < 100
 
 
@@ -130,9 +130,13 @@ def test_an_unknown_stream_is_raised() -> None:
         raise LookupError(name)
 
     stream = filled(1)
-    chains = [(whole(stream, s),) for s in stream.open_shards()]
+    groups = [(whole(stream, s),) for s in stream.open_shards()]
     with pytest.raises(LookupError, match="orders"):
-        list(read_chains(chains, PolledRanges(unknown, ReadSettings(), random.Random(0)), 8, stream.clock))
+        list(
+            read_concurrently(
+                groups, PollingRangeReader(unknown, ReadSettings(), random.Random(0)), 8, stream.clock
+            )
+        )
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5])

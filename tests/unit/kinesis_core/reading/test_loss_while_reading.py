@@ -12,8 +12,8 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import DataLossError, IteratorExpiredError
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange
 from kinesis_core.model.cuts import EndCut
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
-from kinesis_core.reading.fan_out import FanOutRanges
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRangeReader
 from support.fake_stream import Mood
 from support.fake_subscriptions import Subscriptions, Trouble, cut_connection
 from support.one_shard import OneShard
@@ -46,13 +46,13 @@ class Reading:
     def pages(self, one: OneShard, shard_range: ShardRange) -> Generator[Page, None, None]:
         clock: Clock = one.stream.clock
         settings = ReadSettings(max_records_per_fetch=PAGE, fail_on_data_loss=self.fails)
-        polled = PolledRanges(lambda _: one.stream, settings, random.Random(0))
+        polling = PollingRangeReader(lambda _: one.stream, settings, random.Random(0))
         if not self.by_subscription:
-            return polled(shard_range, clock)
+            return polling.read(shard_range, clock)
         troubles = [Trouble(1, cut_connection()) for _ in range(20)]
         subscriptions = Subscriptions(one.stream, records_per_event=PAGE, troubles=troubles)
-        settings_of = FanOutSettings(falls_back=False)
-        return FanOutRanges(lambda _: subscriptions, polled, settings_of, random.Random(0))(
+        settings_of = FanOutSettings(fallback_to_polling=False)
+        return FanOutRangeReader(lambda _: subscriptions, polling, settings_of, random.Random(0)).read(
             shard_range, clock
         )
 

@@ -11,7 +11,7 @@ from kinesis_core.errors import DataLossError, IteratorExpiredError, Unavailable
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import ReadSettings
-from kinesis_core.reading.polling import RangeReader
+from kinesis_core.reading.polling import PollingReader
 from kinesis_core.reading.progress import PATIENCE
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
@@ -29,9 +29,9 @@ def one() -> OneShard:
 
 def reader_of(
     one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW, *, with_data: bool = True
-) -> RangeReader:
+) -> PollingReader:
     shard_range = ShardRange("orders", one.shard_id, start, end)
-    return RangeReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0), with_data)
+    return PollingReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0), with_data)
 
 
 def read(one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW) -> list[Record]:
@@ -102,9 +102,9 @@ def test_throttles_are_waited_out(one: OneShard) -> None:
     """Throttles of both calls, any number of them, only take time."""
     one.stream.fail("GetShardIterator", one.shard_id, [throttle()] * 3)
     one.stream.fail("GetRecords", one.shard_id, [throttle()] * 12)
-    begun = one.stream.clock.now
+    started = one.stream.clock.now
     assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
-    assert one.stream.clock.now - begun > 12
+    assert one.stream.clock.now - started > 12
 
 
 def test_many_hours_of_throttles_are_waited_out(one: OneShard) -> None:
@@ -155,7 +155,7 @@ def test_many_short_gaps_are_no_loss(one: OneShard) -> None:
     assert read(one, At(number(one, 0)), After(number(one, 299))) == one.records
 
 
-# Pace
+# ReadRateLimiter
 
 
 def test_calls_keep_their_period(one: OneShard) -> None:
@@ -172,10 +172,10 @@ def test_large_pages_keep_the_rate(with_data: bool) -> None:
     one = OneShard()
     one.put(40, 0.1, b"x" * 100_000)
     settings = ReadSettings(max_records_per_fetch=10, max_fetch_rate_bytes=500_000.0)
-    begun = one.stream.clock.now
+    started = one.stream.clock.now
     reader = reader_of(one, At(number(one, 0)), After(number(one, 39)), settings, with_data=with_data)
     assert len(list(reader.pages())) == 4
-    waited_s = one.stream.clock.now - begun
+    waited_s = one.stream.clock.now - started
     assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # nobody waits behind the last page
 
 
@@ -252,7 +252,7 @@ def test_a_shard_that_is_gone_is_an_error(one: OneShard) -> None:
 
     def read_gone(settings: ReadSettings) -> list[Page]:
         return list(
-            RangeReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0)).pages()
+            PollingReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0)).pages()
         )
 
     with pytest.raises(DataLossError, match="no longer knows the shard"):

@@ -29,7 +29,7 @@ def test_defaults() -> None:
     assert options.producer == ProducerSettings()
     assert options.stream == StreamRef("orders")
     assert options.freeze_worker_heap
-    assert options.notes == ()
+    assert options.ignored == ()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, 
     """A value that awslabs takes counts as the largest of ours, and a line in the log says so."""
     options = parse(**{name: value})
     assert getattr(options.producer, setting) == parsed
-    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+    assert options.ignored == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
 
 
 @pytest.mark.parametrize(
@@ -169,23 +169,27 @@ def test_no_stream() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name.replace("*", "anything") for unneeded in SINK_OPTIONS.unneeded for name in unneeded.names],
+    [
+        name.replace("*", "anything")
+        for ignored_options in SINK_OPTIONS.ignored_options
+        for name in ignored_options.names
+    ],
 )
 def test_not_needed(name: str) -> None:
     """A name that means nothing here is accepted, and the log gets one line that says why."""
-    [note] = parse(**{name: "1"}).notes
+    [note] = parse(**{name: "1"}).ignored
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
 
 
 def test_misspelt_flush_wait() -> None:
     """qubole's name for the flush wait is known as that connector spells it."""
-    [note] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).notes
+    [note] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).ignored
     assert "a task waits until its rows are in the stream" in note
 
 
 def test_path() -> None:
     """What save() or start() is given names no stream, and the log says so."""
-    [note] = parse(path="s3://bucket/somewhere").notes
+    [note] = parse(path="s3://bucket/somewhere").ignored
     assert note.startswith("What save() or start() is given is not used")
 
 
@@ -197,7 +201,9 @@ def test_options_of_the_source() -> None:
     names = [option.name for option in SOURCE_OPTIONS.options]
     names += [alias.name for option in SOURCE_OPTIONS.options for alias in option.aliases]
     names += [name for entry in SOURCE_OPTIONS.unsupported for name in entry.names]
-    foreign = [name for entry in SOURCE_OPTIONS.unneeded for name in entry.names if name != "kinesis.sink.*"]
+    foreign = [
+        name for entry in SOURCE_OPTIONS.ignored_options for name in entry.names if name != "kinesis.sink.*"
+    ]
     names += [name.replace("*", "x") for name in foreign]
     unknown = [name for name in names if _is_unknown(name)]
     assert unknown == []

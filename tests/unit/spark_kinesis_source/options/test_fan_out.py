@@ -32,14 +32,14 @@ def test_switching_it_on(name: str, value: str) -> None:
     """Each connector's word asks for fan-out."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: value})
     assert options.fan_out == FanOutOptions({"orders": "spark_orders"}, True, FanOutSettings())
-    assert options.notes == ()
+    assert options.ignored == ()
 
 
 @pytest.mark.parametrize("given", [{}, {"consumerType": "GetRecords"}, {"consumerMode": "polling"}])
 def test_polling(given: dict[str, str]) -> None:
     """The stream is polled unless told otherwise, and asking for that is no news."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", **given})
-    assert (options.fan_out, options.notes) == (None, ())
+    assert (options.fan_out, options.ignored) == (None, ())
 
 
 VALUES = {
@@ -66,11 +66,11 @@ def test_not_needed_when_polling(name: str) -> None:
     """An option of fan-out without fan-out is accepted, and the log gets one line that says why."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: VALUES[name]})
     assert options.fan_out is None
-    assert [note for note in options.notes if "the stream is polled" in note or "is not given" in note]
+    assert [note for note in options.ignored if "the stream is polled" in note or "is not given" in note]
 
 
 @pytest.mark.parametrize(
-    ("given", "consumers", "removes"),
+    ("given", "consumers", "deregister_on_stop"),
     [
         ({"kinesis.consumerName": "me"}, {"orders": "me"}, True),
         ({"consumerName": "me", "keepConsumer": "true"}, {"orders": "me"}, False),
@@ -89,14 +89,14 @@ def test_not_needed_when_polling(name: str) -> None:
         ),
     ],
 )
-def test_consumers(given: dict[str, str], consumers: dict[str, str], removes: bool) -> None:
+def test_consumers(given: dict[str, str], consumers: dict[str, str], deregister_on_stop: bool) -> None:
     """A consumer goes by name or ARN, for each stream; only one that goes by a name of ours is removed."""
     options = fan_out(**given)
-    assert (dict(options.consumers), options.removes) == (consumers, removes)
+    assert (dict(options.consumers), options.deregister_on_stop) == (consumers, deregister_on_stop)
 
 
 @pytest.mark.parametrize(
-    ("given", "registers"),
+    ("given", "register_if_missing"),
     [
         ({}, True),
         ({"consumerName": "me", "keepConsumer": "true"}, True),
@@ -105,9 +105,9 @@ def test_consumers(given: dict[str, str], consumers: dict[str, str], removes: bo
         ({"registeredConsumerId": ME, "registeredConsumerIdType": "ARN"}, False),
     ],
 )
-def test_registering(given: dict[str, str], registers: bool) -> None:
+def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
     """A consumer that is called registered must be; only one by a name of the query's is registered by it."""
-    assert fan_out(**given).registers is registers
+    assert fan_out(**given).register_if_missing is register_if_missing
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_registering(given: dict[str, str], registers: bool) -> None:
         ({"subscribeTimeout": "2 m"}, FanOutSettings(timeout_s=120)),
         ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
         ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
-        ({"fanOutFallback": "false"}, FanOutSettings(falls_back=False)),
+        ({"fanOutFallback": "false"}, FanOutSettings(fallback_to_polling=False)),
         ({"fanOutTransport": "http/2"}, FanOutSettings(over_http2=True)),
     ],
 )

@@ -355,21 +355,25 @@ def test_credentials_of_databricks() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name.replace("*", "anything") for unneeded in SOURCE_OPTIONS.unneeded for name in unneeded.names],
+    [
+        name.replace("*", "anything")
+        for ignored_options in SOURCE_OPTIONS.ignored_options
+        for name in ignored_options.names
+    ],
 )
 def test_not_needed(name: str) -> None:
     """A name that means nothing here is accepted, and the log gets one line that says why."""
-    [note] = parse(**{name: "1"}).notes
+    [note] = parse(**{name: "1"}).ignored
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
 
 
 def test_delay_of_nothing() -> None:
     """A delay without a number of records to wait for is accepted, and the log says that it does not count."""
-    [note] = parse(maxTriggerDelay="10s").notes
+    [note] = parse(maxTriggerDelay="10s").ignored
     assert note == (
         "Option 'maxTriggerDelay' is accepted and not needed: it belongs to 'minRecordsPerTrigger', which is not given."
     )
-    assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").notes == ()
+    assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").ignored == ()
 
 
 @pytest.mark.parametrize(
@@ -398,12 +402,12 @@ def test_not_publishing(given: dict[str, str]) -> None:
     """Without DYNAMODB nothing is published, and the log says that nothing needs to be."""
     options = parse(**given)
     assert options.lease_table is None
-    [note] = options.notes
+    [note] = options.ignored
     assert note.endswith("is accepted and not needed: Spark's checkpoint holds all progress.")
 
 
 @pytest.mark.parametrize(
-    ("given", "period_s", "notes"),
+    ("given", "period_s", "ignored"),
     [
         ({"kinesis.executor.addIdleTimeBetweenReads": "true"}, 1.0, 0),
         ({"addIdleTimeBetweenReads": "true", "kinesis.executor.idleTimeBetweenReadsInMs": "500"}, 0.5, 0),
@@ -416,11 +420,11 @@ def test_not_publishing(given: dict[str, str]) -> None:
         ({"idleTimeBetweenReadsInMs": "500"}, 0.2, 1),
     ],
 )
-def test_idle_time(given: dict[str, str], period_s: float, notes: int) -> None:
+def test_idle_time(given: dict[str, str], period_s: float, ignored: int) -> None:
     """qubole's idle time counts when its switch is on, and is said not to be needed when it is off."""
     options = parse(**given)
     assert options.min_fetch_period_s == period_s
-    assert len(options.notes) == notes
+    assert len(options.ignored) == ignored
 
 
 @pytest.mark.parametrize(
@@ -528,7 +532,7 @@ def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
         shown += "".join(traceback.format_exception(error))
     else:
         copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
-        shown = repr(options) + str(copy) + repr(options.notes) + repr(asdict(options, recurse=False))
+        shown = repr(options) + str(copy) + repr(options.ignored) + repr(asdict(options, recurse=False))
     source_lines = re.findall(r"^ +.*$", shown, re.MULTILINE)
     for line in source_lines:  # the lines of code that a traceback quotes
         shown = shown.replace(line, "")
@@ -557,7 +561,7 @@ def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object
     """A value that awslabs takes counts as the nearest of ours, and a line in the log says so."""
     options = parse(**{name: value}, consumerType="SubscribeToShard", consumerName="me")
     assert look_up(options, attribute) == parsed
-    assert options.notes == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
+    assert options.ignored == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
 
 
 @pytest.mark.parametrize(
@@ -592,5 +596,5 @@ def test_region_of_awslabs() -> None:
     assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
     assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
     assert [
-        note.startswith("Option 'kinesis.region' set to 'us-east-2' is where") for note in options.notes
+        note.startswith("Option 'kinesis.region' set to 'us-east-2' is where") for note in options.ignored
     ] == [True]

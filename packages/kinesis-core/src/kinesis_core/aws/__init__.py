@@ -3,18 +3,18 @@ The one way to AWS. Others ask an API of this room: StreamApi and PutApi for one
 enhanced fan-out. Retries, rate limits, signing and the meaning of AWS's errors are its own business. botocore is imported here only.
 """
 
+from kinesis_core.aws.boto_dry_runs import dry_run_client
 from kinesis_core.aws.calls import read_text
-from kinesis_core.aws.clients import find_session, make_client, open_stream
+from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
-from kinesis_core.aws.dry_run_client import open_dry_runs
 from kinesis_core.aws.dry_runs import check_reading, check_writing
 from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries, log_retry
-from kinesis_core.aws.service_errors import CALL_ERRORS, GARBLED, garbled, is_retryable, translate
+from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, is_retryable, malformed, translate
 from kinesis_core.aws.stream_api import PutApi, StreamApi
-from kinesis_core.aws.subscription_clients import check_http2, open_consumers, open_subscriptions
+from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
 
 __all__ = [
     "CALLS",
@@ -23,13 +23,13 @@ __all__ = [
     "Connection",
     "Consumer",
     "ConsumerApi",
-    "GARBLED",
     "KEY",
     "KEY_USES",
-    "Pace",
+    "MALFORMED",
     "Place",
     "Purpose",
     "PutApi",
+    "ReadRateLimiter",
     "Resource",
     "RetryBudget",
     "RetryPolicy",
@@ -41,15 +41,15 @@ __all__ = [
     "check_http2",
     "check_reading",
     "check_writing",
+    "consumer_client",
+    "dry_run_client",
     "find_session",
-    "garbled",
     "is_retryable",
     "log_retry",
     "make_client",
-    "open_consumers",
-    "open_dry_runs",
-    "open_stream",
-    "open_subscriptions",
+    "malformed",
     "read_text",
+    "stream_client",
+    "subscription_client",
     "translate",
 ]

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.aws.service_clock import ServiceClock
-from kinesis_core.aws.service_errors import CALL_ERRORS, GARBLED, garbled, translate
+from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, translate
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError
 
@@ -72,11 +72,11 @@ class BotoCaller:
         parse: Callable[[dict[str, Any]], T],
         **where: str,
     ) -> T:
-        answer = self._call(action, call, **where)
+        response = self._call(action, call, **where)
         try:
-            return parse(answer)
-        except GARBLED as error:
-            raise garbled(action, self._place(where), error) from error
+            return parse(response)
+        except MALFORMED as error:
+            raise malformed(action, self._place(where), error) from error
 
     def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
         return call_with_retries(
@@ -93,7 +93,7 @@ class BotoCaller:
 
     def _call(self, action: str, call: Callable[[], dict[str, Any]], **where: str) -> dict[str, Any]:
         try:
-            answer = call()
+            response = call()
         except CALL_ERRORS as error:
             refusal = translate(action, self._place(where), error)
             if isinstance(refusal, InvalidRequestError):
@@ -101,15 +101,15 @@ class BotoCaller:
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
             raise refusal from error
-        except GARBLED as error:
-            raise garbled(action, self._place(where), error) from error
-        self._note_time(answer)
-        return answer
+        except MALFORMED as error:
+            raise malformed(action, self._place(where), error) from error
+        self._note_time(response)
+        return response
 
     def _place(self, where: Mapping[str, str]) -> str:
         return " ".join(
             f"{name}={value}" for name, value in {"stream": self.arn or self.name, **where}.items()
         )
 
-    def _note_time(self, answer: Mapping[str, Any]) -> None:
-        self._service.note(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))
+    def _note_time(self, response: Mapping[str, Any]) -> None:
+        self._service.note(response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

@@ -14,9 +14,9 @@ import msgspec
 from attrs import define
 
 from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
-from kinesis_core.aws.fast_path import BODY, STRATEGY, DirectCalls
+from kinesis_core.aws.fast_path import BODY, STRATEGY, FastPath
 from kinesis_core.aws.retry import Throttles, log_retry
-from kinesis_core.aws.wire import decode_page, decode_put_answer, encode_put
+from kinesis_core.aws.wire import decode_page, decode_put_response, encode_put
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.model import (
     LAST_EPOCH_MS,
@@ -25,8 +25,8 @@ from kinesis_core.model import (
     AtTimestamp,
     Cut,
     Page,
-    PutAnswer,
     PutEntry,
+    PutResponse,
     Shard,
     ShardEnd,
     StreamSummary,
@@ -42,14 +42,14 @@ _encode = msgspec.json.encode
 class BotoStreamApi(BotoCaller):
     """Reading and writing one stream."""
 
-    calls: DirectCalls
+    calls: FastPath
 
     def describe(self, *, with_retries: bool = True) -> StreamSummary:
         ask = self._ask if with_retries else self._ask_once
         return ask(
             "DescribeStreamSummary",
             lambda: self.client.describe_stream_summary(**self._stream),
-            lambda answer: _summary(answer["StreamDescriptionSummary"], answer.get(STRATEGY)),
+            lambda response: _summary(response["StreamDescriptionSummary"], response.get(STRATEGY)),
         )
 
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
@@ -66,7 +66,10 @@ class BotoStreamApi(BotoCaller):
         return ask(
             "ListShards",
             lambda: self.client.list_shards(**request),
-            lambda answer: ([_shard(s) for s in answer["Shards"]], read_optional_text(answer, "NextToken")),
+            lambda response: (
+                [_shard(s) for s in response["Shards"]],
+                read_optional_text(response, "NextToken"),
+            ),
         )
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
@@ -84,7 +87,7 @@ class BotoStreamApi(BotoCaller):
         return self._ask(
             "GetShardIterator",
             lambda: self.calls.call("GetShardIterator", self._stream, body),
-            lambda answer: read_text(json.loads(answer[BODY]), "ShardIterator"),
+            lambda response: read_text(json.loads(response[BODY]), "ShardIterator"),
             Throttles.RAISED,
             shard=shard_id,
         )
@@ -95,15 +98,15 @@ class BotoStreamApi(BotoCaller):
         where = {"shard": shard_id} if shard_id else {}
 
         def call() -> Page:
-            answer = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
-            return decode_page(answer[BODY], with_data)
+            response = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
+            return decode_page(response[BODY], with_data)
 
         return self._repeat("GetRecords", call, Throttles.RAISED, **where)
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
         body = encode_put(entries, self.name, self.arn)
-        answer = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
-        taken = decode_put_answer(answer[BODY], len(entries), with_results)
+        response = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
+        taken = decode_put_response(response[BODY], len(entries), with_results)
         self.budget.succeeded()
         return taken
 

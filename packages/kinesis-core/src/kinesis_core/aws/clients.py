@@ -16,10 +16,10 @@ from botocore.session import Session
 
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast_path import DirectCalls, hand_bodies_through, hand_strategy_through
+from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.clock import SystemClock
-from kinesis_credentials import cached_session, check, get_credentials, renew_expired
+from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
@@ -30,7 +30,7 @@ CONNECTIONS = 32
 _lock = threading.Lock()
 
 
-def open_stream(connection: Connection, stream: StreamRef) -> BotoStreamApi:
+def stream_client(connection: Connection, stream: StreamRef) -> BotoStreamApi:
     """
     Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
 
@@ -55,15 +55,15 @@ def find_session(connection: Connection) -> Session:
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(connection, connection.region_of(stream), session)
-    calls = DirectCalls(client, credentials)
+    calls = FastPath(client, credentials)
     return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
 def _client(connection: Connection, region: str, session: Session) -> tuple[Any, Credentials]:
     client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
-    hand_bodies_through(client)
-    hand_strategy_through(client)
+    install_raw_bodies(client)
+    install_distribution_strategy(client)
     return client, credentials
 
 
@@ -91,7 +91,7 @@ def _make_client(
     session: Session, service: str, endpoint_url: str | None, read_timeout_s: float, region: str
 ) -> tuple[Any, Credentials]:
     """Return a new client and what it signs with."""
-    check(session)
+    ensure_credentials(session)
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=read_timeout_s,

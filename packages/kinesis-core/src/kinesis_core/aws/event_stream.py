@@ -18,7 +18,7 @@ from typing import Any
 from attrs import frozen
 from botocore.eventstream import EventStreamHeaderParser, ParserError
 
-from kinesis_core.errors import MalformedAnswerError
+from kinesis_core.errors import MalformedResponseError
 
 _LENGTH_BYTES, _PRELUDE_BYTES, _CRC_BYTES = 4, 12, 4
 _SHORTEST, _LONGEST = _PRELUDE_BYTES + _CRC_BYTES, 32 * 1024 * 1024
@@ -39,7 +39,7 @@ def read_frames(pieces: Iterable[bytes]) -> Iterator[Frame]:
     Yield the frames that *pieces* make up together. What is left of one at the end is dropped.
 
     Raises:
-        MalformedAnswerError: A length or a checksum is wrong.
+        MalformedResponseError: A length or a checksum is wrong.
     """
     for data in _cut(pieces):
         yield _open(data)
@@ -83,8 +83,8 @@ def _open(data: memoryview) -> Frame:
     return Frame(headers, data[behind_headers:end])
 
 
-def _malformed(reason: str) -> MalformedAnswerError:
-    return MalformedAnswerError(
+def _malformed(reason: str) -> MalformedResponseError:
+    return MalformedResponseError(
         f"SubscribeToShard sent what is not an event stream: {reason}. The subscription is made again.",
-        code="MalformedAnswer",
+        code="MalformedResponse",
     )

@@ -24,9 +24,9 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
-from kinesis_core.aws.http_exchange import HttpAnswer, OpenConnections
+from kinesis_core.aws.http_exchange import HttpResponse, OpenConnections
 from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.service_errors import is_verdict
+from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.signing import RequestTemplate, find_template
 
 BODY = "KinesisCoreBody"
@@ -50,7 +50,7 @@ class _WholeCall:
     requests: list[AWSRequest] = field(factory=list)
 
 
-def hand_bodies_through(client: BaseClient) -> None:
+def install_raw_bodies(client: BaseClient) -> None:
     """Let the three calls of *client* take their bodies ready-made and hand those of good answers over unparsed."""
     events = client.meta.events
     for action in _PLACEHOLDERS:
@@ -62,7 +62,7 @@ def hand_bodies_through(client: BaseClient) -> None:
     )  # those for all actions come last, behind the signing
 
 
-def hand_strategy_through(client: BaseClient) -> None:
+def install_distribution_strategy(client: BaseClient) -> None:
     """Let DescribeStreamSummary of *client* say who distributes records, as `STRATEGY`, also where botocore does not know it."""
     client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_strategy)
 
@@ -98,11 +98,11 @@ def _utc_now() -> datetime:
 
 
 @define
-class DirectCalls:
+class FastPath:
     """
     The calls on one stream through *client*, which signs with *credentials*. Safe in threads.
 
-    `hand_bodies_through` was called with the client.
+    `install_raw_bodies` was called with the client.
     """
 
     client: Any
@@ -121,9 +121,9 @@ class DirectCalls:
         keys = self.credentials.get_frozen_credentials()
         template = self._templates.get(action)
         if template is not None and template.keys == keys:
-            answer = self._call_directly(action, stream, template.make(body, self._utc_now()))
-            if answer is not None:
-                return answer
+            response = self._call_directly(action, stream, template.make(body, self._utc_now()))
+            if response is not None:
+                return response
         return self._call_whole(action, stream, body, keys)
 
     def _call_whole(
@@ -132,12 +132,12 @@ class DirectCalls:
         self._templates.pop(action, None)
         call = _WholeCall(body)
         request = {**stream, **_PLACEHOLDERS[action], _CALL: call}
-        answer: dict[str, Any] = getattr(self.client, xform_name(action))(**request)
+        response: dict[str, Any] = getattr(self.client, xform_name(action))(**request)
         if len(call.requests) == 1 and self._connections.session is not None:
             template = find_template(call.requests[0].prepare(), keys)
             if template is not None:
                 self._templates[action] = template
-        return answer
+        return response
 
     @_connections.default
     def _find_connections(self) -> OpenConnections:
@@ -148,33 +148,33 @@ class DirectCalls:
         self, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
     ) -> dict[str, Any] | None:
         """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
-        answer = self._exchange(action, request)
-        if answer.status < 300:
-            return {BODY: answer.body, "ResponseMetadata": {"HTTPHeaders": answer.headers}}
-        refusal = self._parse_refusal(action, answer)
+        response = self._exchange(action, request)
+        if response.status < 300:
+            return {BODY: response.body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
+        refusal = self._parse_refusal(action, response)
         # No other refusal did anything, so that the call may be made again.
         code = refusal.response.get("Error", {}).get("Code", "")
-        if answer.status >= 500 or is_verdict(code):
+        if response.status >= 500 or is_final(code):
             raise refusal
         log_retry(action, code, 1, 0.0, stream="".join(stream.values()))
         return None
 
-    def _exchange(self, action: str, request: AWSPreparedRequest) -> HttpAnswer:
-        answers = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
-        response = first_non_none_response(answers)
-        if response is not None:  # somebody answers in the service's place
-            return HttpAnswer(response.status_code, response.headers, response.content)
-        answer = self._connections.exchange(request)
-        if answer is None:
-            response = self._connections.session.send(request)
-            answer = HttpAnswer(response.status_code, response.headers, response.content)
-            size = str(len(answer.body))
-            if answer.headers.get("content-length", size) != size:  # which the session does not look at
+    def _exchange(self, action: str, request: AWSPreparedRequest) -> HttpResponse:
+        handled = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
+        instead = first_non_none_response(handled)
+        if instead is not None:  # a hook of the user responds in the service's place
+            return HttpResponse(instead.status_code, instead.headers, instead.content)
+        response = self._connections.exchange(request)
+        if response is None:
+            sent = self._connections.session.send(request)
+            response = HttpResponse(sent.status_code, sent.headers, sent.content)
+            size = str(len(response.body))
+            if response.headers.get("content-length", size) != size:  # which the session does not look at
                 raise ConnectionClosedError(endpoint_url=request.url)
-        return answer
+        return response
 
-    def _parse_refusal(self, action: str, answer: HttpAnswer) -> ClientError:
+    def _parse_refusal(self, action: str, response: HttpResponse) -> ClientError:
         model = self.client.meta.service_model.operation_model(action)
-        facts = {"status_code": answer.status, "headers": answer.headers, "body": bytes(answer.body)}
+        facts = {"status_code": response.status, "headers": response.headers, "body": bytes(response.body)}
         parser = create_parser(model.metadata["protocol"])
         return ClientError(parser.parse(facts, model.output_shape), action)

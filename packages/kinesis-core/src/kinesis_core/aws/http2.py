@@ -48,15 +48,15 @@ class _Sender:
     def send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         client = self._connect(str(request.url))
         try:
-            answer = client.send(_request(request), stream=True)
+            response = client.send(_request(request), stream=True)
         except _BROKEN as error:
             client.close()
             raise _failure(str(request.url), error) from error
-        log.debug("fan_out.answered", over=answer.http_version, status=answer.status_code)
+        log.debug("fan_out.answered", over=response.http_version, status=response.status_code)
         headers = HTTPHeaders()
-        for name, value in answer.headers.multi_items():
+        for name, value in response.headers.multi_items():
             headers.add_header(name, value)
-        return AWSResponse(str(request.url), answer.status_code, headers, _Body(client, answer))
+        return AWSResponse(str(request.url), response.status_code, headers, _Body(client, response))
 
     def _connect(self, url: str) -> httpx2.Client:
         """Return a client for one subscription: those of one client would share a connection."""
@@ -96,11 +96,11 @@ class _Body:
     """The body of an answer as urllib3 hands it over; when it is closed, or at its end, so is the connection."""
 
     client: httpx2.Client
-    answer: httpx2.Response
+    response: httpx2.Response
 
     def stream(self, **_: Any) -> Iterator[bytes]:
         try:
-            yield from self.answer.iter_raw()
+            yield from self.response.iter_raw()
         except httpx2.TimeoutException as error:
             raise TimeoutError(f"{type(error).__name__}: {error}") from error
         except _BROKEN as error:
@@ -109,5 +109,5 @@ class _Body:
             self.close()
 
     def close(self) -> None:
-        self.answer.close()
+        self.response.close()
         self.client.close()

@@ -34,7 +34,7 @@ _LARGEST_BODY = 64 * 1024 * 1024
 
 
 @frozen
-class HttpAnswer:
+class HttpResponse:
     """
     An answer with its body; headers go by their lower-case names.
 
@@ -56,7 +56,7 @@ class OpenConnections:
     _pools: WeakValueDictionary[str, Any] = field(factory=WeakValueDictionary, init=False)
     """Urllib3's, by URL. They are the session's, which drops those that it has too many of."""
 
-    def exchange(self, request: AWSPreparedRequest) -> HttpAnswer | None:
+    def exchange(self, request: AWSPreparedRequest) -> HttpResponse | None:
         """
         Return the answer to *request*; None, before anything was sent, when there is no connection.
 
@@ -67,18 +67,18 @@ class OpenConnections:
         connection = _take_open(pool)
         if connection is None:
             return None
-        answer = None
+        response = None
         try:
-            answer = _exchange(connection.sock, request)
+            response = _exchange(connection.sock, request)
         except TimeoutError as error:
             raise ReadTimeoutError(endpoint_url=request.url, error=error) from error
         except (OSError, HTTPException, ValueError) as error:
             raise ConnectionClosedError(endpoint_url=request.url, error=error) from error
         finally:
-            if answer is None or answer.is_last or _has_more(connection.sock):
+            if response is None or response.is_last or _has_more(connection.sock):
                 connection.close()
             pool._put_conn(connection)
-        return answer
+        return response
 
     def _find_pool(self, url: str) -> Any:
         """Return the pool for *url*; None where a proxy is in between."""
@@ -112,7 +112,7 @@ def _has_more(sock: Any) -> bool:
     return isinstance(sock, SSLSocket) and sock.pending() > 0
 
 
-def _exchange(sock: Any, request: AWSPreparedRequest) -> HttpAnswer:
+def _exchange(sock: Any, request: AWSPreparedRequest) -> HttpResponse:
     body: Any = request.body  # of bytes: `signed_requests` made it
     with suppress(BrokenPipeError, ConnectionResetError):  # whoever refuses a request before its end says why
         head = first_lines(request.method, request.url) + _header_lines(request)
@@ -138,7 +138,7 @@ def _header_lines(request: AWSPreparedRequest) -> bytes:
     return "\r\n".join([*headers, "\r\n"]).encode("latin-1")
 
 
-def receive(sock: Any) -> HttpAnswer:
+def receive(sock: Any) -> HttpResponse:
     """
     Return the answer to a POST that comes on *sock*.
 
@@ -159,7 +159,7 @@ def receive(sock: Any) -> HttpAnswer:
         raise ValueError(f"the answer has the status {first[9:12]!r}")
     body = _receive_body(sock, rest, int(length))
     is_last = "close" in headers.get("connection", "").lower() or len(rest) > len(body)
-    return HttpAnswer(status, headers, body, is_last)
+    return HttpResponse(status, headers, body, is_last)
 
 
 def _headers(lines: Sequence[str]) -> dict[str, str]:
@@ -183,14 +183,14 @@ def _receive_head(sock: Any, received: bytes) -> tuple[bytes, bytes]:
     return received[:stop], received[stop:]
 
 
-def _receive_body(sock: Any, begun: bytes, length: int) -> bytes | bytearray:
+def _receive_body(sock: Any, started: bytes, length: int) -> bytes | bytearray:
     """Return the body, read into the memory that it needs."""
-    if len(begun) >= length:
-        return begun[:length]
+    if len(started) >= length:
+        return started[:length]
     if length > _LARGEST_BODY:
         raise ValueError(f"the answer has {length} bytes")
-    body, filled = bytearray(length), len(begun)
-    body[:filled] = begun
+    body, filled = bytearray(length), len(started)
+    body[:filled] = started
     room = memoryview(body)
     while filled < length:
         filled += _more(sock.recv_into(room[filled:]))
@@ -224,7 +224,7 @@ class _Resumed(io.RawIOBase):
         return count
 
 
-def _receive_otherwise(resumed: Any) -> HttpAnswer:
+def _receive_otherwise(resumed: Any) -> HttpResponse:
     """Return an answer in pieces, or up to the end of its connection: rare, and http.client knows how."""
     response = HTTPResponse(resumed, method="POST")
     response.begin()
@@ -232,4 +232,4 @@ def _receive_otherwise(resumed: Any) -> HttpAnswer:
     if response.length or len(body) == _LARGEST_BODY:
         raise ValueError("the answer is cut short, or larger than any")
     headers = {name.lower(): value for name, value in response.getheaders()}
-    return HttpAnswer(response.status, headers, body, response.will_close or not response.isclosed())
+    return HttpResponse(response.status, headers, body, response.will_close or not response.isclosed())

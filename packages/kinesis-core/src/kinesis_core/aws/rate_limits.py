@@ -1,4 +1,4 @@
-"""Pace: spreads calls on one shard so that its quota of 5 calls/s is not overrun."""
+"""ReadRateLimiter: spreads calls on one shard so that its quota of 5 calls/s is not overrun."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DOUBLINGS = 10
 
 
 @define
-class Pace:
+class ReadRateLimiter:
     """
     When the next call on one shard is due. Times are seconds since the epoch, given by the caller.
 

@@ -29,7 +29,7 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws.rate_limits import Pace
+from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, ThrottledError
 from kinesis_core.logs import get_logger
@@ -108,7 +108,7 @@ class RetryBudget:
             self._earn(1)
             self._failing_since_s = None
 
-    def answered(self) -> None:
+    def responded(self) -> None:
         """Note that the service said no, and so that it works."""
         with self._lock:
             self._failing_since_s = None
@@ -160,7 +160,7 @@ def call_with_retries(
     attempts = _Attempts(policy, clock, rng, budget, throttles)
     while True:
         try:
-            answer = call()
+            response = call()
         except ServiceError as error:
             wait_s = attempts.wait_s(error)
             if wait_s is None:
@@ -169,7 +169,7 @@ def call_with_retries(
             clock.sleep(wait_s)
         else:
             budget.succeeded()
-            return answer
+            return response
 
 
 @define
@@ -184,45 +184,45 @@ class _Attempts:
     made: int = 0
     _failures: int = 0
     _failing_since_s: float = field(default=math.inf, init=False)
-    _pace: Pace = field(factory=lambda: Pace(0.0), init=False)
+    _pace: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(0.0), init=False)
 
     def wait_s(self, error: ServiceError) -> float | None:
         """Return how long to wait after *error* before the next attempt; None when there is to be none."""
         self.made += 1
         is_throttle = isinstance(error, ThrottledError)
         if not error.retryable or (is_throttle and self.throttles is Throttles.RAISED):
-            self.budget.answered()
+            self.budget.responded()
             return None
         if is_throttle and self.throttles is Throttles.WAITED_OUT:
-            self.budget.answered()
+            self.budget.responded()
             return self._back_off()
-        return self._after_failure(is_answered=is_throttle)
+        return self._after_failure(has_response=is_throttle)
 
     def _back_off(self) -> float:
         now_s = self.clock.now_s()
         self._pace.throttled(now_s, self.rng)
         return self._pace.wait_s(now_s)
 
-    def _after_failure(self, *, is_answered: bool) -> float | None:
+    def _after_failure(self, *, has_response: bool) -> float | None:
         now_s = self.clock.now_s()
         self._failing_since_s = min(self._failing_since_s, now_s)
-        if is_answered:
-            self.budget.answered()
+        if has_response:
+            self.budget.responded()
         else:
             self.budget.failed(now_s)
-        while not self._is_over(is_answered=is_answered):
+        while not self._is_over(has_response=has_response):
             if self.budget.take(self.clock.now_s()):
                 self._failures += 1
                 return self.rng.uniform(0, self.policy.longest_s(self._failures - 1))
             self.clock.sleep(self.rng.uniform(TOKEN_S / 2, TOKEN_S))
         return None
 
-    def _is_over(self, *, is_answered: bool) -> bool:
+    def _is_over(self, *, has_response: bool) -> bool:
         if self._failures < self.policy.max_retries:
             return False
         now_s = self.clock.now_s()
         return (
-            is_answered
+            has_response
             or self.policy.max_retries == 0
             or self.budget.silent_s(now_s) >= self.policy.outage_timeout_s
             or now_s - self._failing_since_s >= self.policy.longest_call_s

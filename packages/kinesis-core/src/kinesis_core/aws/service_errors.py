@@ -13,7 +13,7 @@ from kinesis_core.errors import (
     DryRunSucceededError,
     InvalidRequestError,
     IteratorExpiredError,
-    MalformedAnswerError,
+    MalformedResponseError,
     ResourceInUseError,
     ServiceError,
     StreamNotFoundError,
@@ -21,12 +21,12 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_credentials import CredentialsError, say
+from kinesis_credentials import CredentialsError, safe_message
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """What a call through botocore raises; the last of them while it is signed, when keys are needed anew."""
 
-GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
 """What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {
@@ -90,7 +90,7 @@ def is_retryable(code: str) -> bool:
     return _BY_CODE.get(code, UnavailableError).retryable
 
 
-def is_verdict(code: str) -> bool:
+def is_final(code: str) -> bool:
     """Return whether *code* is about the stream or what was asked of it, so that other keys would change nothing."""
     return _BY_CODE.get(code.rpartition("#")[2], AccessDeniedError) is not AccessDeniedError
 
@@ -102,7 +102,7 @@ def translate(action: str, where: str, error: Exception, service: str = "Kinesis
     *where* says which stream and shard, or which table, was meant.
     """
     if isinstance(error, boto.ClientError):
-        return _from_answer(action, where, error.response, service)
+        return _from_response(action, where, error.response, service)
     if isinstance(error, CredentialsError):
         return _from_credentials(action, where, error, service)
     kind = (
@@ -111,15 +111,15 @@ def translate(action: str, where: str, error: Exception, service: str = "Kinesis
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
     code = type(error).__name__
-    return kind(_message(action, where, kind, f"{code}: {say(error)}", code, service), code=code)
+    return kind(_message(action, where, kind, f"{code}: {safe_message(error)}", code, service), code=code)
 
 
-def garbled(action: str, where: str, error: Exception, service: str = "Kinesis") -> MalformedAnswerError:
-    """Return the error of ours for one of `GARBLED`, raised over the answer to *action*."""
+def malformed(action: str, where: str, error: Exception, service: str = "Kinesis") -> MalformedResponseError:
+    """Return the error of ours for one of `MALFORMED`, raised over the answer to *action*."""
     option = "endpointUrl" if service == "Kinesis" else "dynamodbEndpointUrl"
-    return MalformedAnswerError(
+    return MalformedResponseError(
         f"{service} {action} answered with what lacks or garbles {error}; is {option} that of {service}? [{where}]",
-        code="MalformedAnswer",
+        code="MalformedResponse",
     )
 
 
@@ -131,7 +131,7 @@ def _from_credentials(action: str, where: str, error: CredentialsError, service:
     return kind(message, code=code, request_id=getattr(error, "request_id", ""))
 
 
-def _from_answer(action: str, where: str, response: Mapping[str, Any], service: str) -> ServiceError:
+def _from_response(action: str, where: str, response: Mapping[str, Any], service: str) -> ServiceError:
     code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
     metadata = response.get("ResponseMetadata", {})
     request_id = str(metadata.get("RequestId", ""))

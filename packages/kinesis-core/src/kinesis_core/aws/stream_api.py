@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kinesis_core.model import Cut, Page, PutAnswer, PutEntry, Shard, StreamSummary
+from kinesis_core.model import Cut, Page, PutEntry, PutResponse, Shard, StreamSummary
 
 
 class StreamApi(Protocol):
@@ -63,7 +63,7 @@ class PutApi(Protocol):
         """
         ...
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutAnswer:
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
         """
         Write *entries*, at most 500 and 10 MiB, in one attempt: what failed is the caller's to send again.
 

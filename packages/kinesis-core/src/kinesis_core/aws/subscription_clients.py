@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kinesis_core.aws.clients import find_session, make_client, open_stream
+from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.errors import OptionError
@@ -21,7 +21,7 @@ ONE_ATTEMPT = RetryPolicy(max_retries=0)
 """Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
 
 
-def open_subscriptions(
+def subscription_client(
     connection: Connection, stream: StreamRef, consumer: str, over_http2: bool = False
 ) -> BotoSubscribeApi:
     """
@@ -33,7 +33,7 @@ def open_subscriptions(
     """
     from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 
-    api = open_stream(connection, stream)
+    api = stream_client(connection, stream)
     client = api.client
     if over_http2:
         client = _http2_client(connection, connection.region_of(stream), find_session(connection))
@@ -68,7 +68,7 @@ def check_http2(find: Callable[[str], object] = find_spec) -> None:
         )
 
 
-def open_consumers(connection: Connection, stream: StreamRef) -> BotoConsumerApi:
+def consumer_client(connection: Connection, stream: StreamRef) -> BotoConsumerApi:
     """
     Return the door to the consumers of *stream*, with one DescribeStreamSummary where its ARN is not known.
 
@@ -78,6 +78,6 @@ def open_consumers(connection: Connection, stream: StreamRef) -> BotoConsumerApi
     """
     from kinesis_core.aws.subscriptions import BotoConsumerApi
 
-    api = open_stream(connection, stream)
+    api = stream_client(connection, stream)
     arn = api.arn or api.describe().arn
     return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng, budget=api.budget)

@@ -74,7 +74,7 @@ class BotoSubscribeApi(BotoCaller):
         connection, metadata = self._ask(
             _ACTION,
             lambda: self._open(request, self._place(where)),
-            lambda answer: (answer[_CONNECTION], answer["ResponseMetadata"]),
+            lambda response: (response[_CONNECTION], response["ResponseMetadata"]),
             Throttles.RAISED,
             **where,
         )
@@ -84,10 +84,10 @@ class BotoSubscribeApi(BotoCaller):
 
     def _open(self, request: Mapping[str, Any], where: str) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = self.client.subscribe_to_shard(**request)
+            response: dict[str, Any] = self.client.subscribe_to_shard(**request)
         except _BROKEN as error:  # while a refusal was read, where botocore lets it through as well
             raise _broken_off(error, where) from error
-        return answer
+        return response
 
 
 def _position(cut: Cut) -> dict[str, str]:
@@ -129,8 +129,8 @@ def _broken_off(error: Exception, where: str) -> UnavailableError:
 def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:
     """Return the error that ends a stream of events: one that the API knows, or any other."""
     code = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "Unknown"
-    answer: Any = {"Error": {"Code": code, "Message": _said(frame)}, "ResponseMetadata": metadata}
-    return translate(_ACTION, where, EventStreamError(answer, _ACTION))
+    response: Any = {"Error": {"Code": code, "Message": _said(frame)}, "ResponseMetadata": metadata}
+    return translate(_ACTION, where, EventStreamError(response, _ACTION))
 
 
 def _said(frame: Frame) -> str:
@@ -159,7 +159,7 @@ class BotoConsumerApi(BotoCaller):
         return self._ask(
             "DescribeStreamConsumer",
             lambda: self.client.describe_stream_consumer(**request),
-            lambda answer: _consumer(answer["ConsumerDescription"]),
+            lambda response: _consumer(response["ConsumerDescription"]),
             Throttles.COUNTED,
             consumer=name_or_arn,
         )
@@ -168,7 +168,7 @@ class BotoConsumerApi(BotoCaller):
         return self._ask(
             "RegisterStreamConsumer",
             lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name),
-            lambda answer: _consumer(answer["Consumer"]),
+            lambda response: _consumer(response["Consumer"]),
             Throttles.COUNTED,
             consumer=name,
         )

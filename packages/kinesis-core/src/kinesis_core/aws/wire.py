@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from kinesis_core.errors import MalformedAnswerError
-from kinesis_core.model import Page, PutAnswer, PutEntry, PutResult, Record, SubscribedPage
+from kinesis_core.errors import MalformedResponseError
+from kinesis_core.model import Page, PutEntry, PutResponse, PutResult, Record, SubscribedPage
 
 P = TypeVar("P", bound=Page)
 
@@ -42,7 +42,7 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
     to two thirds of the time.
 
     Raises:
-        MalformedAnswerError: The body is not JSON, or lacks what every page has, or a sequence number is
+        MalformedResponseError: The body is not JSON, or lacks what every page has, or a sequence number is
             not a decimal one. It is never taken for the end of a shard.
     """
     return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
@@ -53,7 +53,7 @@ def decode_event(body: bytes | memoryview, with_data: bool = True) -> Subscribed
     Decode the payload of one SubscribeToShardEvent, like `decode_page`.
 
     Raises:
-        MalformedAnswerError: As there; a continuation that is not a decimal number is one more reason.
+        MalformedResponseError: As there; a continuation that is not a decimal number is one more reason.
     """
     page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
     if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
@@ -83,10 +83,10 @@ def _are_decimal(records: list[Record]) -> bool:
     return not records or digits.encode().isdigit()
 
 
-def _malformed(action: str, reason: str) -> MalformedAnswerError:
-    return MalformedAnswerError(
+def _malformed(action: str, reason: str) -> MalformedResponseError:
+    return MalformedResponseError(
         f"{action} returned a body that is not a page of records: {reason}. The call is tried again.",
-        code="MalformedAnswer",
+        code="MalformedResponse",
     )
 
 
@@ -114,32 +114,32 @@ def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes
     return _encoder.encode(_PutRequest(entries, arn, None if arn else name))
 
 
-def decode_put_answer(body: bytes, records: int, with_results: bool) -> PutAnswer:
+def decode_put_response(body: bytes, records: int, with_results: bool) -> PutResponse:
     """
     Decode the body of a successful answer to a request of so many *records*.
 
     Without *with_results* those of an answer without failures are passed over, which saves half the time.
 
     Raises:
-        MalformedAnswerError: The body is not such an answer. Nobody knows what was written.
+        MalformedResponseError: The body is not such an answer. Nobody knows what was written.
     """
     try:
         if not with_results and _count_decoder.decode(body).failed == 0:
-            return PutAnswer(0, ())
-        answer = _put_decoder.decode(body)
+            return PutResponse(0, ())
+        response = _put_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed_put(str(error)) from error
-    failed = sum(result.error_code is not None for result in answer.results)
-    if len(answer.results) != records or failed != answer.failed:
+    failed = sum(result.error_code is not None for result in response.results)
+    if len(response.results) != records or failed != response.failed:
         raise _malformed_put(
-            f"{len(answer.results)} results, {failed} of them failures, for {records} records, of which "
-            f"{answer.failed} are said to have failed"
+            f"{len(response.results)} results, {failed} of them failures, for {records} records, of which "
+            f"{response.failed} are said to have failed"
         )
-    return PutAnswer(failed, answer.results)
+    return PutResponse(failed, response.results)
 
 
-def _malformed_put(reason: str) -> MalformedAnswerError:
-    return MalformedAnswerError(
+def _malformed_put(reason: str) -> MalformedResponseError:
+    return MalformedResponseError(
         f"PutRecords returned a body that is not its answer: {reason}. The call is made again.",
-        code="MalformedAnswer",
+        code="MalformedResponse",
     )

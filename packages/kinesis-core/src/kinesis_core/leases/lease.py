@@ -23,9 +23,9 @@ from kinesis_core.model import (
     AtTimestamp,
     Children,
     Listing,
-    Position,
     Shard,
     ShardEnd,
+    ShardOffset,
     StreamOffset,
     TrimHorizon,
     ancestors,
@@ -39,7 +39,7 @@ ALL_USER_RECORDS = 2**31 - 1
 
 
 @frozen
-class Checkpoint:
+class LeaseCheckpoint:
     """How far a shard was read, as the KCL says it."""
 
     number: str
@@ -52,7 +52,7 @@ class Lease:
     """One item of a lease table."""
 
     shard_id: str
-    checkpoint: Checkpoint
+    checkpoint: LeaseCheckpoint
     stream_id: str | None = None
     """Tells the streams of one table apart: account, name and creation time in seconds. None for one stream alone."""
     parents: tuple[str, ...] = ()
@@ -91,19 +91,23 @@ def identify_stream(arn: str, created_ms: int) -> str:
     return f"{account}:{name}:{created_ms // 1000}"
 
 
-def checkpoint_of(position: Position) -> Checkpoint | None:
+def checkpoint_of(shard_offset: ShardOffset) -> LeaseCheckpoint | None:
     """Return how far *position* was read; None where it does not name any record before it."""
-    match position.cut:
+    match shard_offset.cut:
         case After(number):
-            return Checkpoint(str(number), ALL_USER_RECORDS)
+            return LeaseCheckpoint(str(number), ALL_USER_RECORDS)
         case At():
-            return None if position.first is None else Checkpoint(str(position.first), ALL_USER_RECORDS)
+            return (
+                None
+                if shard_offset.first is None
+                else LeaseCheckpoint(str(shard_offset.first), ALL_USER_RECORDS)
+            )
         case ShardEnd():
-            return Checkpoint("SHARD_END")
+            return LeaseCheckpoint("SHARD_END")
         case TrimHorizon():
-            return Checkpoint("TRIM_HORIZON")
+            return LeaseCheckpoint("TRIM_HORIZON")
         case AtTimestamp():
-            return Checkpoint("AT_TIMESTAMP")
+            return LeaseCheckpoint("AT_TIMESTAMP")
 
 
 def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = None) -> Iterator[Lease]:
@@ -116,8 +120,10 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
     children = index_children(listing)
     passed = ancestors(stream.shards, listing)
     for shard_id in sorted({*stream.shards, *passed, *_next_generation(stream, children)}):
-        position = stream.shards.get(shard_id, Position(ShardEnd() if shard_id in passed else TrimHorizon()))
-        checkpoint = checkpoint_of(position)
+        shard_offset = stream.shards.get(
+            shard_id, ShardOffset(ShardEnd() if shard_id in passed else TrimHorizon())
+        )
+        checkpoint = checkpoint_of(shard_offset)
         if checkpoint is None:
             continue
         shard = listing.get(shard_id)
@@ -126,7 +132,7 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
             checkpoint=checkpoint,
             stream_id=stream_id,
             parents=shard.parents if shard else (),
-            children=_ids(children.get(shard_id, ())) if position.cut == ShardEnd() else (),
+            children=_ids(children.get(shard_id, ())) if shard_offset.cut == ShardEnd() else (),
             hash_range=(shard.hash_start, shard.hash_end) if shard else None,
         )
 

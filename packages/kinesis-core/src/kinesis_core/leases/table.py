@@ -10,14 +10,14 @@ from attrs import define, field, frozen
 
 from kinesis_core.aws import (
     CALL_ERRORS,
-    GARBLED,
+    MALFORMED,
     Connection,
     RetryBudget,
     RetryPolicy,
     Throttles,
     call_with_retries,
-    garbled,
     make_client,
+    malformed,
     read_text,
     translate,
 )
@@ -171,8 +171,8 @@ class LeaseTable:
             return call()
         except CALL_ERRORS as error:
             raise translate(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
-        except GARBLED as error:
-            raise garbled(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
+        except MALFORMED as error:
+            raise malformed(operation, f"table={self.name} {where}".rstrip(), error, "DynamoDB") from error
 
 
 def _table(facts: Mapping[str, Any]) -> _Table:

@@ -8,14 +8,14 @@ from kinesis_core.model.cuts import (
     Cut,
     ShardEnd,
     TrimHorizon,
+    is_after,
     is_before,
-    is_behind,
 )
 from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
-from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutAnswer, PutEntry, PutResult
-from kinesis_core.model.ranges import Chain, ShardRange, chains, ranges_between
-from kinesis_core.model.records import Page, Record, SubscribedPage, leave_out_before
+from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
+from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult
+from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
+from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
 from kinesis_core.model.shards import (
     Children,
     Listing,
@@ -28,8 +28,8 @@ from kinesis_core.model.shards import (
     without_children,
 )
 from kinesis_core.model.starting_positions import (
-    Checkpoint,
     EndingPosition,
+    ForeignCheckpoint,
     Latest,
     OneStreamStart,
     PerShard,
@@ -44,12 +44,11 @@ __all__ = [
     "After",
     "At",
     "AtTimestamp",
-    "Chain",
-    "Checkpoint",
     "Children",
     "Cut",
     "EndingPosition",
     "Estimate",
+    "ForeignCheckpoint",
     "LAST_EPOCH_MS",
     "Latest",
     "Listing",
@@ -60,13 +59,14 @@ __all__ = [
     "Page",
     "PerShard",
     "PerStream",
-    "Position",
-    "PutAnswer",
     "PutEntry",
+    "PutResponse",
     "PutResult",
+    "RangeGroup",
     "Record",
     "Shard",
     "ShardEnd",
+    "ShardOffset",
     "ShardRange",
     "StartingPosition",
     "StreamOffset",
@@ -76,12 +76,12 @@ __all__ = [
     "ancestors",
     "begins_inside_aggregates",
     "by_id",
-    "chains",
+    "drop_before",
     "first_hole",
+    "group_ranges",
     "index_children",
+    "is_after",
     "is_before",
-    "is_behind",
-    "leave_out_before",
     "position_in",
     "ranges_between",
     "waits_for",

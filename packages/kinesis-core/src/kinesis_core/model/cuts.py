@@ -76,7 +76,7 @@ def is_before(number: int, end: EndCut) -> bool:
             return True
 
 
-def is_behind(number: int, start: Cut) -> bool:
+def is_after(number: int, start: Cut) -> bool:
     """Return whether record *number* lies behind *start*; always true for cuts without a number, but `ShardEnd`."""
     match start:
         case At(limit):

@@ -35,7 +35,7 @@ _show = _short.repr
 
 
 @frozen
-class Position:
+class ShardOffset:
     """How far one shard has been read, and where the batch that came this far began."""
 
     cut: Cut
@@ -52,11 +52,11 @@ class Position:
     estimate: Estimate | None = field(default=None, eq=False, repr=False)
     """What the plan saw from `first` to the cut. It is no part of the place, and is not written down."""
 
-    def carried_over(self) -> Position:
+    def carried_over(self) -> ShardOffset:
         """Return the same place as the end of a later batch that has no record of this shard."""
         return evolve(self, first=None, first_skip=0, estimate=None)
 
-    def as_end_from(self, start: Cut) -> Position:
+    def as_end_from(self, start: Cut) -> ShardOffset:
         """Return it with what a batch that begins at *start* leaves out of its first record."""
         left_out = start.skip if isinstance(start, At) and start.number == self.first else 0
         return evolve(self, first_skip=left_out)
@@ -72,7 +72,7 @@ class Position:
         return value
 
     @staticmethod
-    def from_json(value: Any) -> Position:
+    def from_json(value: Any) -> ShardOffset:
         if not isinstance(value, dict):
             raise OffsetError(f"a position is {_show(value)} and not an object")
         rest = dict(value)
@@ -81,7 +81,9 @@ class Position:
         first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
         if arrived is not None and not _is_time(arrived):
             raise OffsetError(f"'arrived' is {_show(arrived)} and not a number of milliseconds")
-        return Position(_cut_from_json(rest), arrived, None if first is None else _number(first), first_skip)
+        return ShardOffset(
+            _cut_from_json(rest), arrived, None if first is None else _number(first), first_skip
+        )
 
 
 @frozen
@@ -89,14 +91,14 @@ class StreamOffset:
     """The positions in one stream, and the stream's creation time, which tells a recreated one apart."""
 
     created_ms: int
-    shards: Mapping[str, Position] = field(factory=dict)
+    shards: Mapping[str, ShardOffset] = field(factory=dict)
 
-    def begun(self, shard_id: str) -> Position:
+    def started(self, shard_id: str) -> ShardOffset:
         """Return how far a shard has been read; one discovered later begins at its oldest record."""
-        return self.shards.get(shard_id, Position(TrimHorizon()))
+        return self.shards.get(shard_id, ShardOffset(TrimHorizon()))
 
     def finished(self) -> set[str]:
-        return {shard_id for shard_id, position in self.shards.items() if position.cut == ShardEnd()}
+        return {shard_id for shard_id, shard_offset in self.shards.items() if shard_offset.cut == ShardEnd()}
 
     def closed(self) -> set[str]:
         """Return the shards whose end was found: those have a time. A user may call another one finished to leave it out."""
@@ -150,10 +152,10 @@ def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
     created = value["created"]
     if type(created) is not int:
         raise OffsetError(f"'created' is {_show(created)} and not a number of milliseconds")
-    shards: dict[str, Position] = {}
-    for shard_id, position in value["shards"].items():
+    shards: dict[str, ShardOffset] = {}
+    for shard_id, shard_offset in value["shards"].items():
         try:
-            shards[shard_id] = Position.from_json(position)
+            shards[shard_id] = ShardOffset.from_json(shard_offset)
         except OffsetError as error:
             raise OffsetError(f"{shard_id}: {error}") from error
     return StreamOffset(created, shards)

@@ -34,7 +34,7 @@ class PutResult(msgspec.Struct, gc=False):
 
 
 @frozen
-class PutAnswer:
+class PutResponse:
     """What became of the records of a request, in their order."""
 
     failed: int

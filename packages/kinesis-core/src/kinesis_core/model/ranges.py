@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from kinesis_core.model.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
-from kinesis_core.model.offsets import Offset, Position, StreamOffset
+from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
 from kinesis_core.model.records import Page
 from kinesis_core.model.shards import Listing, generations, known_parents, parents_first
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
@@ -33,7 +33,7 @@ class ShardRange:
         return start.skip if page.records[0].number == start.number else 0
 
 
-Chain = tuple[ShardRange, ...]
+RangeGroup = tuple[ShardRange, ...]
 """Ranges to be read one after the other: a parent's before its children's. Mostly just one."""
 
 
@@ -47,30 +47,31 @@ def ranges_between(start: Offset, end: Offset) -> list[ShardRange]:
 
 
 def _ranges_of_stream(name: str, start: StreamOffset | None, end: StreamOffset) -> list[ShardRange]:
-    begun: Mapping[str, Position] = start.shards if start else {}
+    started: Mapping[str, ShardOffset] = start.shards if start else {}
     found = (
-        _range(name, shard, begun.get(shard), position) for shard, position in sorted(end.shards.items())
+        _range(name, shard, started.get(shard), shard_offset)
+        for shard, shard_offset in sorted(end.shards.items())
     )
     return [shard_range for shard_range in found if shard_range]
 
 
-def _range(stream: str, shard_id: str, begun: Position | None, ended: Position) -> ShardRange | None:
+def _range(stream: str, shard_id: str, started: ShardOffset | None, ended: ShardOffset) -> ShardRange | None:
     end = ended.cut
-    if ended.first is None or begun == ended or isinstance(end, (TrimHorizon, AtTimestamp)):
+    if ended.first is None or started == ended or isinstance(end, (TrimHorizon, AtTimestamp)):
         return None
     # What `begun` says does not count: LATEST of a replayed first batch has moved on.
     start = At(ended.first, ended.first_skip)
     return ShardRange(stream, shard_id, start, end) if is_before(ended.first, end) else None
 
 
-def chains(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[Chain]:
+def group_ranges(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[RangeGroup]:
     """
     Group *ranges* so that related shards follow each other, parents first; unrelated ones stay alone.
 
     Only a batch without a size limit holds a parent and its child at once. The grouping decides the order of
     reading, never what is read. The work grows with the number of shards, however they are related.
     """
-    grouped: list[Chain] = []
+    grouped: list[RangeGroup] = []
     for stream in dict.fromkeys(r.stream for r in ranges):
         members = {r.shard_id: r for r in ranges if r.stream == stream}
         listing = listings.get(stream, {})

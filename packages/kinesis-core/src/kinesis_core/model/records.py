@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kinesis_core.model.cuts import Cut, is_behind
+from kinesis_core.model.cuts import Cut, is_after
 
 _LONG_MAX = 2**63 - 1
 _YEAR_9999_S = 253_402_300_799.999
@@ -85,15 +85,15 @@ class SubscribedPage(Page):
         return bool(self.child_shards) or self.continuation is None
 
     @property
-    def continues_behind(self) -> int | None:
+    def continues_after(self) -> int | None:
         """The continuation for comparing; never compute with it."""
         return None if self.continuation is None else int(self.continuation)
 
 
-def leave_out_before(page: Page, cut: Cut) -> None:
+def drop_before(page: Page, cut: Cut) -> None:
     """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
     before = 0
-    while before < len(page.records) and not is_behind(page.records[before].number, cut):
+    while before < len(page.records) and not is_after(page.records[before].number, cut):
         before += 1
     if before:
         page.records = page.records[before:]

@@ -28,7 +28,7 @@ class PerShard:
 
 
 @frozen
-class Checkpoint:
+class ForeignCheckpoint:
     """
     Where another connector stood in one stream, by shard id: it names every shard that was not read to its end.
 
@@ -45,10 +45,10 @@ class Checkpoint:
 class PerStream:
     """A position for each stream, by its name or ARN."""
 
-    positions: Mapping[str, Latest | TrimHorizon | AtTimestamp | PerShard | Checkpoint]
+    positions: Mapping[str, Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint]
 
 
-OneStreamStart = Latest | TrimHorizon | AtTimestamp | PerShard | Checkpoint
+OneStreamStart = Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint
 StartingPosition = OneStreamStart | PerStream
 EndingPosition = Latest | AtTimestamp | PerShard | PerStream
 
@@ -67,11 +67,11 @@ def position_in(
     found = position
     if isinstance(position, PerStream):
         found = _chosen(stream, streams, position, option)
-    if isinstance(found, Checkpoint) and found.stream not in (None, stream, _name(stream)):
+    if isinstance(found, ForeignCheckpoint) and found.stream not in (None, stream, _name(stream)):
         raise OptionError(
             f"{option} is the checkpoint of stream '{found.stream}'; the query reads '{stream}'."
         )
-    if isinstance(found, (PerShard, Checkpoint)) and found is position and len(streams) > 1:
+    if isinstance(found, (PerShard, ForeignCheckpoint)) and found is position and len(streams) > 1:
         raise OptionError(
             f"{option} accepts positions by shard for one stream only; got {len(streams)} streams, whose shards have the "
             f'same ids. Give them by stream: {{"{stream}": {{...}}, ...}}.'
@@ -95,7 +95,7 @@ def _chosen(stream: str, streams: Collection[str], position: PerStream, option: 
 def begins_inside_aggregates(position: StartingPosition) -> bool:
     """Return whether any shard begins behind some of the user records of an aggregate."""
     match position:
-        case PerShard(cuts) | Checkpoint(cuts):
+        case PerShard(cuts) | ForeignCheckpoint(cuts):
             return any(isinstance(cut, At) and cut.skip > 0 for cut in cuts.values())
         case PerStream(positions):
             return any(begins_inside_aggregates(each) for each in positions.values())

@@ -27,8 +27,8 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Checkpoint,
     Cut,
+    ForeignCheckpoint,
     Latest,
     PerStream,
     ShardEnd,
@@ -60,7 +60,7 @@ def is_checkpoint(document: Document) -> bool:
     )
 
 
-def read_checkpoint(documents: list[Document], said: Cuts) -> Checkpoint | PerStream:
+def read_checkpoint(documents: list[Document], said: Cuts) -> ForeignCheckpoint | PerStream:
     """
     Return where the connector stood that wrote *documents*.
 
@@ -80,7 +80,7 @@ def read_checkpoint(documents: list[Document], said: Cuts) -> Checkpoint | PerSt
 class _Pasted:
     """Everything that was pasted, by the kind of file it comes from."""
 
-    begun: dict[str | None, Cuts] = field(factory=dict)
+    started: dict[str | None, Cuts] = field(factory=dict)
     """Where a batch began, by stream."""
     ended: Cuts = field(factory=dict)
     """Where it ended."""
@@ -112,15 +112,15 @@ class _Pasted:
         metadata = document.get("metadata", {})
         stream = metadata.get("streamName") if isinstance(metadata, dict) else None
         stream = stream if isinstance(stream, str) and stream else None
-        if stream in self.begun:
+        if stream in self.started:
             raise BadValueError(
                 "There are offsets of two batches of one stream. Give those of the last batch that was committed."
             )
         shards = {shard_id: value for shard_id, value in document.items() if shard_id != "metadata"}
-        self.begun[stream] = {shard_id: _read_cut(shard_id, value) for shard_id, value in shards.items()}
+        self.started[stream] = {shard_id: _read_cut(shard_id, value) for shard_id, value in shards.items()}
 
-    def position(self, said: Cuts) -> Checkpoint | PerStream:
-        streams = self.begun or {None: {}}
+    def position(self, said: Cuts) -> ForeignCheckpoint | PerStream:
+        streams = self.started or {None: {}}
         if len(streams) > 1 and (self.ended or said):
             names = ", ".join(sorted(str(stream) for stream in streams))
             raise BadValueError(
@@ -128,7 +128,7 @@ class _Pasted:
                 "Give those of one stream only."
             )
         positions = {
-            stream: Checkpoint(self._settled({**cuts, **self.ended, **said}), stream)
+            stream: ForeignCheckpoint(self._settled({**cuts, **self.ended, **said}), stream)
             for stream, cuts in streams.items()
         }
         if len(positions) == 1:

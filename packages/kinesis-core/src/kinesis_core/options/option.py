@@ -90,7 +90,7 @@ class Option(Generic[T_co]):
 
 
 @frozen
-class Unneeded:
+class IgnoredOption:
     """Names that other connectors have for something that takes care of itself here."""
 
     names: tuple[str, ...]

@@ -11,9 +11,9 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Checkpoint,
     Cut,
     EndingPosition,
+    ForeignCheckpoint,
     Latest,
     PerShard,
     PerStream,
@@ -26,7 +26,7 @@ from kinesis_core.options.option import BadValueError, Parser
 from kinesis_core.options.times import parse_java_time, parse_time
 
 __all__ = [
-    "Checkpoint",
+    "ForeignCheckpoint",
     "EndingPosition",
     "Latest",
     "PerShard",
@@ -72,7 +72,7 @@ def _parse(text: str, words: Words) -> Any:
 
 def _refuse_checkpoint(position: Any) -> Any:
     parts = position.positions.values() if isinstance(position, PerStream) else [position]
-    if any(isinstance(part, Checkpoint) for part in parts):
+    if any(isinstance(part, ForeignCheckpoint) for part in parts):
         raise BadValueError("A checkpoint says where to start, not where to end.")
     return position
 

@@ -12,9 +12,9 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options.option import (
     PREFIX,
     BadValueError,
+    IgnoredOption,
     Option,
     Parser,
-    Unneeded,
     Unsupported,
     normalise,
 )
@@ -66,7 +66,7 @@ class Values:
     """The values of all options of a table; those that were not given have their defaults."""
 
     _given: Mapping[str, _Given]
-    notes: tuple[str, ...]
+    ignored: tuple[str, ...]
     """One line for the log for each name that was accepted and is not needed, or whose value counts as another."""
     path: str | None
     """What the user gave to Spark's `load(path)`; it names no stream."""
@@ -100,7 +100,7 @@ class OptionTable:
 
     options: tuple[Option[Any], ...]
     unsupported: tuple[Unsupported, ...] = ()
-    unneeded: tuple[Unneeded, ...] = ()
+    ignored_options: tuple[IgnoredOption, ...] = ()
     let_through: tuple[str, ...] = ()
     """Names that Spark adds by itself."""
     _spellings: dict[str, _Spelling] = field(init=False)
@@ -123,7 +123,7 @@ class OptionTable:
                 option have different values. Secrets are in none of the messages.
         """
         found: dict[str, _Given] = {}
-        notes: list[str] = []
+        ignored: list[str] = []
         path: str | None = None
         for name, value in given.items():
             if value is None:
@@ -132,17 +132,19 @@ class OptionTable:
             if spelling := self._spellings.get(normalise(name)):
                 self._add(found, _Given(name, spelling, text, spelling.parse(text)))
                 if note := spelling.parser.note(text):
-                    notes.append(f"Option '{name}' set to {_show(text)} {note}.")
+                    ignored.append(f"Option '{name}' set to {_show(text)} {note}.")
             elif name.lower() in self.let_through:
                 if name.lower() in _LOAD_NAMES:
                     path = text
-                    notes.append(
+                    ignored.append(
                         "What load() is given is not used: 'streamName' or 'streamARN' names the stream."
                     )
             elif note := self._read_foreign(name, text):
-                notes.append(note)
-        notes += [_describe_idle(given) for given in found.values() if _is_idle(given.spelling.option, found)]
-        return Values(found, tuple(notes), path)
+                ignored.append(note)
+        ignored += [
+            _describe_idle(given) for given in found.values() if _is_idle(given.spelling.option, found)
+        ]
+        return Values(found, tuple(ignored), path)
 
     @staticmethod
     def _add(found: dict[str, _Given], new: _Given) -> None:
@@ -161,16 +163,16 @@ class OptionTable:
         for unsupported in self.unsupported:
             if declared := _find_name(name, unsupported.names):
                 return _read_unsupported(unsupported, declared, text)
-        for unneeded in self.unneeded:
-            if _find_name(name, unneeded.names):
-                return f"Option '{name}' is accepted and not needed: {unneeded.reason}."
+        for ignored_options in self.ignored_options:
+            if _find_name(name, ignored_options.names):
+                return f"Option '{name}' is accepted and not needed: {ignored_options.reason}."
         raise OptionError(f"Unknown option '{name}'.{self._suggest(name)}")
 
     def _suggest(self, name: str) -> str:
         known = {key: spelling.name for key, spelling in self._spellings.items()}
         foreign = [other for declared in self.unsupported for other in declared.names]
         foreign += [
-            other for declared in self.unneeded for other in declared.names if not other.endswith("*")
+            other for declared in self.ignored_options for other in declared.names if not other.endswith("*")
         ]
         known |= {normalise(other): other for other in foreign}
         nearest = get_close_matches(normalise(name), known, n=1)

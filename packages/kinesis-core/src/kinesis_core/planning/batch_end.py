@@ -11,10 +11,10 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model import After, AtTimestamp, Position, Record
+from kinesis_core.model import After, AtTimestamp, Record, ShardOffset
 from kinesis_core.planning.probe import GAP_CALLS, READ_ON_BYTES, TIP_LAG_MS, Found, end_at, look, times_back
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 
 LOOKS_NEARER = 5
 """Looks half as far ahead as the one before, where that found nothing, before the remainder is read instead."""
@@ -43,7 +43,7 @@ class Limits:
         return min(by_records, by_bytes)
 
 
-def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
+def plan_end(view: ShardState, start: ShardOffset, limits: Limits) -> ShardOffset:
     """
     Return where the next batch ends in this shard; *start* itself when nothing is there yet.
 
@@ -72,7 +72,7 @@ def plan_end(view: ShardView, start: Position, limits: Limits) -> Position:
         return found.up_to(found.last)
 
 
-def _still_busy(view: ShardView, start: Position, limits: Limits) -> Position | None:
+def _still_busy(view: ShardState, start: ShardOffset, limits: Limits) -> ShardOffset | None:
     """
     Return an end near the tip of a shard that the last plan left busy; None when it has to be looked at as any other.
 
@@ -95,7 +95,7 @@ def _still_busy(view: ShardView, start: Position, limits: Limits) -> Position | 
     return end_at(view, found, tip_ms)
 
 
-def _sample_records(view: ShardView, limits: Limits) -> int:
+def _sample_records(view: ShardState, limits: Limits) -> int:
     return min(view.sampling.sample_records(), limits.max_records or MAX_PAGE_RECORDS)
 
 
@@ -103,7 +103,7 @@ def _is_full(found: Found, limits: Limits) -> bool:
     return limits.max_records is not None and len(found.records) >= limits.max_records
 
 
-def _within(found: Found, limits: Limits) -> Position | None:
+def _within(found: Found, limits: Limits) -> ShardOffset | None:
     """Return an end inside the found records where they alone exceed the byte limit."""
     if limits.max_bytes is None:
         return None
@@ -115,7 +115,7 @@ def _within(found: Found, limits: Limits) -> Position | None:
     return None
 
 
-def _beyond(view: ShardView, found: Found, limits: Limits) -> Position:
+def _beyond(view: ShardState, found: Found, limits: Limits) -> ShardOffset:
     """Return an end behind the found records of a shard that holds more."""
     first_ms, last_ms = found.records[0].arrived_ms, found.last.arrived_ms
     if first_ms is None or last_ms is None:
@@ -128,28 +128,28 @@ def _beyond(view: ShardView, found: Found, limits: Limits) -> Position:
     return end or _read_on(view, found, limits)
 
 
-def _look_back(view: ShardView, found: Found, last_ms: int, tip_ms: int) -> Position | None:
+def _look_back(view: ShardState, found: Found, last_ms: int, tip_ms: int) -> ShardOffset | None:
     """Look near the tip, then further and further back, for a record behind the found ones."""
     empty_ms = tip_ms
     for at_ms in times_back(tip_ms, last_ms):
-        position = end_at(view, found, at_ms)
-        if position is not None:
-            return position
+        shard_offset = end_at(view, found, at_ms)
+        if shard_offset is not None:
+            return shard_offset
         empty_ms = at_ms
     return _nearer(view, found, last_ms, empty_ms)
 
 
-def _nearer(view: ShardView, found: Found, last_ms: int, empty_ms: int) -> Position | None:
+def _nearer(view: ShardState, found: Found, last_ms: int, empty_ms: int) -> ShardOffset | None:
     """Look half way, a quarter of the way, ... from the found records to a time from which on nothing came."""
     for attempt in range(1, LOOKS_NEARER + 1):
         at_ms = last_ms + (empty_ms - last_ms) // 2**attempt
-        position = end_at(view, found, at_ms) if at_ms > last_ms else None
-        if position is not None:
-            return position
+        shard_offset = end_at(view, found, at_ms) if at_ms > last_ms else None
+        if shard_offset is not None:
+            return shard_offset
     return None
 
 
-def _catch_up(view: ShardView, found: Found, first_ms: int, limits: Limits) -> Position | None:
+def _catch_up(view: ShardState, found: Found, first_ms: int, limits: Limits) -> ShardOffset | None:
     """Look as far ahead as a batch may reach; further where both ends of the span show that records are sparse."""
     span = limits.span_ms
     wide = min(WIDEST * span, _sparse_span_ms(found.records, limits))
@@ -175,7 +175,7 @@ def _sparse_span_ms(records: list[Record], limits: Limits) -> float:
     return min(by_records, by_bytes)
 
 
-def _read_on(view: ShardView, found: Found, limits: Limits) -> Position:
+def _read_on(view: ShardState, found: Found, limits: Limits) -> ShardOffset:
     """Read a bounded piece of what follows the found records, and end behind it."""
     limit = view.sampling.records_for(min(READ_ON_BYTES, limits.max_bytes or READ_ON_BYTES))
     if limits.max_records is not None:

@@ -88,14 +88,14 @@ class BatchGate:
         for name, stream in end.streams.items():
             if stream is start.streams.get(name):
                 continue  # nothing is new there, and its positions tell of an earlier batch
-            for shard_id, position in stream.shards.items():
-                if position.first is not None:
-                    yield position.estimate, lag_ms.get(name, {}).get(shard_id, 0)
+            for shard_id, shard_offset in stream.shards.items():
+                if shard_offset.first is not None:
+                    yield shard_offset.estimate, lag_ms.get(name, {}).get(shard_id, 0)
 
 
 def _finishes_shard(start: Offset, end: Offset) -> bool:
     return any(
-        position.cut == ShardEnd() and start.streams[name].begun(shard_id).cut != ShardEnd()
+        shard_offset.cut == ShardEnd() and start.streams[name].started(shard_id).cut != ShardEnd()
         for name, stream in end.streams.items()
-        for shard_id, position in stream.shards.items()
+        for shard_id, shard_offset in stream.shards.items()
     )

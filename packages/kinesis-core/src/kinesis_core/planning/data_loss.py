@@ -16,20 +16,20 @@ from kinesis_core.model import (
     AtTimestamp,
     Cut,
     Page,
-    Position,
     Record,
     Shard,
+    ShardOffset,
     TrimHorizon,
-    is_behind,
+    is_after,
 )
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 
 log = get_logger("kinesis_core")
 
 _HOUR_MS = 3_600_000
-_OLDEST = Position(TrimHorizon())
+_OLDEST = ShardOffset(TrimHorizon())
 _MARGIN_MS = 60_000
 """How long before its time a record counts as leaving the stream: arrival times and clocks are not exact."""
 _STAMPS = 4
@@ -41,7 +41,7 @@ class DataLoss:
     """
     What happens to lost records of one stream.
 
-    A position carries a time (`Position.arrived_ms`): no record behind the position arrived before it. While that is
+    A position carries a time (`ShardOffset.arrived_ms`): no record behind the position arrived before it. While that is
     younger than the retention, nothing can be lost. Later it is in doubt, until the stream shows a record that is older than
     all that was promised.
     """
@@ -51,14 +51,14 @@ class DataLoss:
     """Whether the user wants to stop then."""
     facts: StreamFacts
 
-    def report(self, shard_id: str, begun: Position, what: str) -> None:
+    def report(self, shard_id: str, started: ShardOffset, what: str) -> None:
         """
         Log that records behind *begun* are lost.
 
         Raises:
             DataLossError: The user wants to stop then.
         """
-        position = begun.to_json()
+        position = started.to_json()
         if self.is_fatal:
             raise DataLossError(
                 f"Records may be lost: {what}. Set failOnDataLoss=false to go on with the oldest record that is left, "
@@ -66,7 +66,7 @@ class DataLoss:
             )
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, position=position)
 
-    def report_gone(self, view: ShardView, begun: Position, listed: Shard | None) -> None:
+    def report_gone(self, view: ShardState, started: ShardOffset, listed: Shard | None) -> None:
         """
         Report that Kinesis no longer knows the shard, as `report` does. *listed* is the shard as it was listed last.
 
@@ -74,17 +74,17 @@ class DataLoss:
         arrived before.
         """
         is_open = listed is not None and listed.is_open
-        since_ms = begun.cut.epoch_ms if isinstance(begun.cut, AtTimestamp) else 0
+        since_ms = started.cut.epoch_ms if isinstance(started.cut, AtTimestamp) else 0
         if is_open or _is_older(since_ms, view, MIN_RETENTION_HOURS):
-            self.report(view.shard_id, begun, "Kinesis no longer knows the shard")
+            self.report(view.shard_id, started, "Kinesis no longer knows the shard")
 
     def plan(
         self,
-        view: ShardView,
-        begun: Position,
-        plan: Callable[[Position], Position],
-        target: Position | None = None,
-    ) -> Position:
+        view: ShardState,
+        started: ShardOffset,
+        plan: Callable[[ShardOffset], ShardOffset],
+        target: ShardOffset | None = None,
+    ) -> ShardOffset:
         """
         Return what *plan* makes of *begun*, or of the oldest record where those behind *begun* are lost.
 
@@ -94,88 +94,88 @@ class DataLoss:
         Raises:
             DataLossError: Records are lost, and the user wants to stop then.
         """
-        if view.lost_behind == begun.cut:
+        if view.lost_behind == started.cut:
             return plan(_OLDEST)
         before = view.empty, view.ended_behind
-        promised_ms = self.seen(view, begun).arrived_ms
+        promised_ms = self.seen(view, started).arrived_ms
         was_old = _is_older(promised_ms, view, MIN_RETENTION_HOURS)
         try:
-            end = begun if view.is_stuck else plan(begun)
+            end = started if view.is_stuck else plan(started)
         except BaseException:
             if was_old:  # what an empty page said may be what is left of a loss
                 view.empty, view.ended_behind = before
             raise
-        expected = _first_known(view, begun.cut, target)
+        expected = _first_known(view, started.cut, target)
         is_old = was_old or _is_older(promised_ms, view, MIN_RETENTION_HOURS)
-        if self._is_doubtful(view, begun, end, expected, is_old=is_old):
+        if self._is_doubtful(view, started, end, expected, is_old=is_old):
             found = view.empty, view.ended_behind
             view.empty, view.ended_behind = before  # until it is settled
-            if not self._is_left(view, begun.cut):
+            if not self._is_left(view, started.cut):
                 page = view.oldest_page(None if view.is_thorough else GAP_CALLS)
                 if page is None:
-                    return begun
-                what = self._what_is_lost(view, begun, page, expected, promised_ms)
+                    return started
+                what = self._what_is_lost(view, started, page, expected, promised_ms)
                 if what is None and view.is_stuck:
                     what = "Kinesis finds no way on from the position"
                 if what is not None:
-                    self.report(view.shard_id, begun, what)
-                    view.lost_behind = begun.cut
+                    self.report(view.shard_id, started, what)
+                    view.lost_behind = started.cut
                     return plan(_OLDEST)
             view.empty, view.ended_behind = found
-        self._see_next(view, begun, end)
+        self._see_next(view, started, end)
         return end
 
-    def seen(self, view: ShardView | None, begun: Position) -> Position:
+    def seen(self, view: ShardState | None, started: ShardOffset) -> ShardOffset:
         """
         Return *begun* with a later time before which nothing behind it arrived, if one is known.
 
         Without it, the first record after a silence longer than the retention would look like what is left of many.
         """
-        empty_ms = None if view is None else view.empty_until_ms(begun.cut)
-        if empty_ms is None or empty_ms <= (begun.arrived_ms or 0):
-            return begun
-        return evolve(begun, arrived_ms=empty_ms)
+        empty_ms = None if view is None else view.empty_until_ms(started.cut)
+        if empty_ms is None or empty_ms <= (started.arrived_ms or 0):
+            return started
+        return evolve(started, arrived_ms=empty_ms)
 
-    def is_outdated(self, view: ShardView | None, begun: Position) -> bool:
+    def is_outdated(self, view: ShardState | None, started: ShardOffset) -> bool:
         """
         Return whether what `seen` adds is worth a batch of its own.
 
         That is so a few times in a retention, and for the first time that is known: without it, a query that is started again
         would be in doubt.
         """
-        seen_ms = self.seen(view, begun).arrived_ms
-        if seen_ms is None or seen_ms == begun.arrived_ms:
+        seen_ms = self.seen(view, started).arrived_ms
+        if seen_ms is None or seen_ms == started.arrived_ms:
             return False
-        return seen_ms - (begun.arrived_ms or 0) > self.facts.retention_hours() * _HOUR_MS // _STAMPS
+        return seen_ms - (started.arrived_ms or 0) > self.facts.retention_hours() * _HOUR_MS // _STAMPS
 
-    def _see_next(self, view: ShardView, begun: Position, end: Position) -> None:
+    def _see_next(self, view: ShardState, started: ShardOffset, end: ShardOffset) -> None:
         """Note what comes next where a plan ends that is far behind, or it would be in doubt when the end has left."""
         far_ms = view.now_ms() - self.facts.retention_hours() * _HOUR_MS // _STAMPS
         is_far = end.arrived_ms is not None and end.arrived_ms < far_ms
         is_known = view.next_record(end.cut) is not None or view.empty_until_ms(end.cut) is not None
-        if is_far and isinstance(end.cut, (At, After)) and end.cut != begun.cut and not is_known:
+        if is_far and isinstance(end.cut, (At, After)) and end.cut != started.cut and not is_known:
             with suppress(ThrottledError, IteratorExpiredError):
                 view.see_next(end.cut)
 
     def _is_doubtful(
-        self, view: ShardView, begun: Position, end: Position, expected: int | None, *, is_old: bool
+        self, view: ShardState, started: ShardOffset, end: ShardOffset, expected: int | None, *, is_old: bool
     ) -> bool:
         if view.is_stuck:
             return True
-        if end.cut == begun.cut:
+        if end.cut == started.cut:
             return is_old or (expected is not None and view.is_at_tip)
-        if end.first is not None and end.first == _following(view, begun.cut):
+        if end.first is not None and end.first == _following(view, started.cut):
             return False
         # Who begins at the oldest record was promised none that leaves before it is planned.
         is_missing = (
-            isinstance(begun.cut, (At, After))
+            isinstance(started.cut, (At, After))
             and expected is not None
             and end.first is not None
             and end.first > expected
         )
         return is_missing or is_old
 
-    def _is_left(self, view: ShardView, cut: Cut) -> bool:
+    def _is_left(self, view: ShardState, cut: Cut) -> bool:
         """Return whether the record that *cut* names is still there: then so is all behind it."""
         if view.is_stuck or not isinstance(cut, (At, After)) or view.not_found == cut:
             return False
@@ -190,8 +190,8 @@ class DataLoss:
 
     def _what_is_lost(
         self,
-        view: ShardView,
-        begun: Position,
+        view: ShardState,
+        started: ShardOffset,
         page: Page,
         expected: int | None,
         promised_ms: int | None,
@@ -204,8 +204,8 @@ class DataLoss:
         if not page.records:
             what = f"the position is {old}, and nothing is left: what came behind it may have left the stream"
             return what if is_old else None
-        oldest, following = page.records[0], view.next_record(begun.cut)
-        if not _is_lost_before(oldest, begun.cut, promised_ms):
+        oldest, following = page.records[0], view.next_record(started.cut)
+        if not _is_lost_before(oldest, started.cut, promised_ms):
             return None
         if following is not None and oldest.number <= following.number:
             return None
@@ -216,12 +216,12 @@ class DataLoss:
         return None
 
 
-def _is_older(promised_ms: int | None, view: ShardView, hours: int) -> bool:
+def _is_older(promised_ms: int | None, view: ShardState, hours: int) -> bool:
     """Return whether a record that arrived at *promised_ms* may have left the stream."""
     return promised_ms is not None and promised_ms < view.now_ms() - hours * _HOUR_MS + _MARGIN_MS
 
 
-def _following(view: ShardView, cut: Cut) -> int | None:
+def _following(view: ShardState, cut: Cut) -> int | None:
     """Return the very next record behind *cut*, if it is known."""
     if isinstance(cut, At):
         return cut.number
@@ -229,12 +229,12 @@ def _following(view: ShardView, cut: Cut) -> int | None:
     return None if following is None else following.number
 
 
-def _first_known(view: ShardView, cut: Cut, target: Position | None) -> int | None:
+def _first_known(view: ShardState, cut: Cut, target: ShardOffset | None) -> int | None:
     """Return the first record that was seen behind *cut*, if any was."""
     following, first = view.next_record(cut), None if target is None else target.first
     latest = view.latest if isinstance(cut, (At, After)) else None
     seen = (first, latest, None if following is None else following.number)
-    return min((number for number in seen if number is not None and is_behind(number, cut)), default=None)
+    return min((number for number in seen if number is not None and is_after(number, cut)), default=None)
 
 
 def _is_lost_before(oldest: Record, cut: Cut, promised_ms: int | None) -> bool:
@@ -248,4 +248,4 @@ def _is_lost_before(oldest: Record, cut: Cut, promised_ms: int | None) -> bool:
         case TrimHorizon() if oldest.arrived_ms is not None and promised_ms is not None:
             return oldest.arrived_ms >= promised_ms
         case _:
-            return is_behind(oldest.number, cut)
+            return is_after(oldest.number, cut)

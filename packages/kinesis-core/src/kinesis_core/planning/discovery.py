@@ -14,14 +14,14 @@ from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     Children,
     Listing,
-    Position,
+    ShardOffset,
     StreamSummary,
     TrimHorizon,
     by_id,
     index_children,
 )
 from kinesis_core.planning.lineage import Hole, Known, find_hole
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 
 log = get_logger("kinesis_core")
 
@@ -32,7 +32,7 @@ longer than this is an error. The quota of ListShards bears far more calls.
 """
 _HOUR_MS = 3_600_000
 
-Report = Callable[[str, Position, str], None]
+Report = Callable[[str, ShardOffset, str], None]
 """Reports records that are lost: the shard, the position they lay behind, and what happened. It raises if that is fatal."""
 
 
@@ -83,7 +83,7 @@ class Discovery:
             listing = by_id(self.api.list_shards())
             hole = self._find_hole(listing, known)
             while hole is not None and hole.lost is not None and self._is_loss_certain(known):
-                self.report_loss(hole.lost, Position(TrimHorizon()), hole.what)
+                self.report_loss(hole.lost, ShardOffset(TrimHorizon()), hole.what)
                 self._left.add(hole.lost)
                 hole = self._find_hole(listing, known)
             if hole is None:
@@ -151,10 +151,10 @@ class Discovery:
                 f"`aws kinesis list-shards`, and report it to AWS if a shard is missing there. [stream={self.stream}]"
             )
         self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
-        log.info("listing.refused", stream=self.stream, reason=hole.what, answers=self._refused)
+        log.info("listing.refused", stream=self.stream, reason=hole.what, responses=self._refused)
 
 
-def is_known(view: ShardView) -> bool:
+def is_known(view: ShardState) -> bool:
     """Return whether Kinesis knows the shard, listed or not."""
     try:
         with view.patiently():

@@ -89,10 +89,10 @@ def _without_origin(listing: Listing, named: AbstractSet[str]) -> Hole | None:
     """Return a hole between the shards of an offset and a listed one that is new to it."""
     if not named:
         return None
-    begun = find_begun(named, listing)
-    origins = begun | {parent for s in begun if s in listing for parent in listing[s].parents}
+    started = find_begun(named, listing)
+    origins = started | {parent for s in started if s in listing for parent in listing[s].parents}
     for shard_id, shard in listing.items():
-        if shard_id in begun:
+        if shard_id in started:
             continue
         if not shard.parents:
             return Hole(f"{shard_id} has no parent and is not in the offset, nor any descendant of it")
@@ -114,10 +114,10 @@ def find_needless(finished: Iterable[str], named: Collection[str], listing: List
     All of their children are begun. So a shard that is listed counts as read for being an ancestor of named ones, and one
     that has left the stream is not needed to know where its children come from.
     """
-    begun, children = find_begun(named, listing), index_children(listing)
+    started, children = find_begun(named, listing), index_children(listing)
     return {
         shard_id
         for shard_id in finished
         if (shard_id in children or shard_id not in listing)
-        and all(child.shard_id in begun for child in children.get(shard_id, ()))
+        and all(child.shard_id in started for child in children.get(shard_id, ()))
     }

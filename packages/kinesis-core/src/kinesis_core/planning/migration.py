@@ -11,17 +11,19 @@ from kinesis_core.model import (
     Cut,
     Latest,
     Listing,
-    Position,
     Record,
     ShardEnd,
+    ShardOffset,
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.shard_state import STUCK_PAGES, ShardView
+from kinesis_core.planning.shard_state import STUCK_PAGES, ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
 
-def resume(planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]) -> dict[str, Cut | Latest]:
+def resume_from_checkpoint(
+    planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]
+) -> dict[str, Cut | Latest]:
     """
     Return where to go on in every shard of now, given where another connector stood in those of its time.
 
@@ -47,7 +49,7 @@ def resume(planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]) -> dict[str
 
 
 def _report_gone(planner: StreamPlanner, shard_id: str, cut: Cut | Latest) -> None:
-    position = Position(TrimHorizon() if isinstance(cut, Latest) else cut)
+    position = ShardOffset(TrimHorizon() if isinstance(cut, Latest) else cut)
     what = "the shard of the checkpoint has left the stream, and it was not read to its end"
     planner.loss.report(shard_id, position, what)
 
@@ -63,7 +65,7 @@ def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
     return found
 
 
-def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
+def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> ShardOffset:
     """
     Return the position at the record that *cut* names, with its arrival time.
 
@@ -77,7 +79,7 @@ def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
     try:
         named = _first(view, At(cut.number))
         if named and named.number == cut.number:
-            return Position(cut, named.arrived_ms)
+            return ShardOffset(cut, named.arrived_ms)
         oldest = _first(view, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
@@ -85,15 +87,15 @@ def locate(planner: StreamPlanner, shard_id: str, cut: At | After) -> Position:
             f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
         ) from error
     except StreamNotFoundError:
-        return Position(cut)  # the shard has just left the stream: the first plan says so
+        return ShardOffset(cut)  # the shard has just left the stream: the first plan says so
     if oldest is None or oldest.number <= cut.number:
-        return Position(cut)
+        return ShardOffset(cut)
     what = f"record {cut.number} is not there, the oldest one is {oldest.sequence_number}"
-    planner.loss.report(shard_id, Position(cut), what)
-    return Position(TrimHorizon())
+    planner.loss.report(shard_id, ShardOffset(cut), what)
+    return ShardOffset(TrimHorizon())
 
 
-def _first(view: ShardView, cut: Cut) -> Record | None:
+def _first(view: ShardState, cut: Cut) -> Record | None:
     with view.patiently():
         while True:
             try:

@@ -14,14 +14,14 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import (
-    Chain,
     Offset,
     OneStreamStart,
-    Position,
+    RangeGroup,
+    ShardOffset,
     ShardRange,
     StartingPosition,
     StreamOffset,
-    chains,
+    group_ranges,
     position_in,
     ranges_between,
 )
@@ -92,9 +92,9 @@ class Planner:
         limits = self._settings.limits if bounded else None
         while True:
             self._clock.sleep(self._due_s(start))
-            begun_s = self._clock.now_s()
+            started_s = self._clock.now_s()
             planned = {name: self._next(name, start, limits) for name in self._streams}
-            self.planning_s = self._clock.now_s() - begun_s
+            self.planning_s = self._clock.now_s() - started_s
             if any(planned[name] is not start.streams[name] for name in planned):
                 return Offset(planned)
             if self._targets is None or self._has_reached(start, self._targets):
@@ -110,7 +110,7 @@ class Planner:
         """From the next plan on, plan up to what is in the streams at that moment, and nothing that comes later."""
         self._targets_wanted = True
 
-    def chains(self, start: Offset, end: Offset) -> list[Chain]:
+    def range_groups(self, start: Offset, end: Offset) -> list[RangeGroup]:
         """Return the ranges between two offsets, those of related shards in the order in which to read them."""
         self._check(end)
         ranges = ranges_between(start, end)
@@ -119,7 +119,7 @@ class Planner:
             if not self._streams[name].discovery.is_checked:
                 self._streams[name].refresh(_unread(end.streams[name], ranges, name))
         ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
-        return chains(ranges, {name: p.listing for name, p in self._streams.items()})
+        return group_ranges(ranges, {name: p.listing for name, p in self._streams.items()})
 
     def lag_ms(self) -> dict[str, dict[str, int]]:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""
@@ -134,13 +134,13 @@ class Planner:
         return {name: position_in(name, self._streams, position, label) for name in self._streams}
 
     def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:
-        planner, begun = self._streams[name], start.streams[name]
+        planner, started = self._streams[name], start.streams[name]
         targets = None if self._targets is None else self._targets[name]
         if limits is None and targets is None:
-            ended = planner.tip(begun)
+            ended = planner.tip(started)
             warn_of_backlog(name, ended, planner.facts.retention_hours)
             return ended
-        return planner.next(begun, limits or Limits(), targets)
+        return planner.next(started, limits or Limits(), targets)
 
     def _due_s(self, start: Offset) -> float:
         targets = self._targets or {}
@@ -159,13 +159,13 @@ class Planner:
 
 def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:
     """Return *end* with the shards of a batch where the batch begins: they must be listed if they are still there."""
-    begins = {r.shard_id: Position(r.start) for r in ranges if r.stream == name}
+    begins = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
     return evolve(end, shards={**end.shards, **begins})
 
 
 def _run_all(
-    pool: ThreadPoolExecutor, plan: Callable[[str], Position], shards: Iterable[str]
-) -> Iterable[Position]:
+    pool: ThreadPoolExecutor, plan: Callable[[str], ShardOffset], shards: Iterable[str]
+) -> Iterable[ShardOffset]:
     """Return the plans of all *shards*; when one fails, once no other is made any more: the next uses the same views."""
     futures = [pool.submit(plan, shard_id) for shard_id in shards]
     try:

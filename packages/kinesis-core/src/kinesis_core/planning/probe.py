@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kinesis_core.model import After, AtTimestamp, Estimate, Page, Position, Record, ShardEnd
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.model import After, AtTimestamp, Estimate, Page, Record, ShardEnd, ShardOffset
+from kinesis_core.planning.shard_state import ShardState
 
 TIP_LAG_MS = 200
 """How far behind the service's clock the first look is taken: close to the tip, yet rarely beyond it."""
@@ -35,15 +35,15 @@ class Found:
     def last(self) -> Record:
         return self.records[-1]
 
-    def up_to(self, record: Record) -> Position:
+    def up_to(self, record: Record) -> ShardOffset:
         """Return the end behind *record*."""
         first, estimate = self.records[0].number, self._estimate(self._count(record))
-        return Position(After(record.number), record.arrived_ms, first, estimate=estimate)
+        return ShardOffset(After(record.number), record.arrived_ms, first, estimate=estimate)
 
-    def up_to_shard_end(self, last: Record | None = None) -> Position:
+    def up_to_shard_end(self, last: Record | None = None) -> ShardOffset:
         """Return the shard's end, with the time of the *last* record that is known: children have no older ones."""
         arrived_ms, estimate = (last or self.last).arrived_ms, self._estimate(len(self.records))
-        return Position(ShardEnd(), arrived_ms, self.records[0].number, estimate=estimate)
+        return ShardOffset(ShardEnd(), arrived_ms, self.records[0].number, estimate=estimate)
 
     def _count(self, end: Record) -> int:
         """Return how many records there are up to *end*: exactly up to the last one found, about behind it."""
@@ -58,7 +58,7 @@ class Found:
         return Estimate(records, None if first_ms is None else self.now_ms - first_ms)
 
 
-def look(view: ShardView, start: Position, limit: int, max_empty: int | None) -> Found:
+def look(view: ShardState, start: ShardOffset, limit: int, max_empty: int | None) -> Found:
     """
     Return the first records behind *start*.
 
@@ -87,7 +87,7 @@ def is_tip(page: Page, limit: int) -> bool:
     return page.millis_behind == 0 and len(page.records) < limit
 
 
-def end_at(view: ShardView, found: Found, at_ms: int) -> Position | None:
+def end_at(view: ShardState, found: Found, at_ms: int) -> ShardOffset | None:
     """Return the end behind the first record that arrived at *at_ms* or later, if there is one behind the found."""
     page = view.page_at(AtTimestamp(at_ms), 2, GAP_CALLS)
     if not page.records:

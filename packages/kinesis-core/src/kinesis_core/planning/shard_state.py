@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from kinesis_core.aws import Pace, StreamApi, log_retry
+from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, leave_out_before
+from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, drop_before
 from kinesis_core.planning.sampling import Sampling
 
 EMPTY_MARGIN_MS = 5000
@@ -21,13 +21,13 @@ STUCK_PAGES = 50
 
 
 @define
-class ShardView:
+class ShardState:
     """What is remembered of a shard between two plans. Losing it costs calls, never records."""
 
     api: StreamApi
     shard_id: str
     clock: Clock
-    pace: Pace
+    limiter: ReadRateLimiter
     rng: random.Random
     stream: str = ""
     """What logs call it."""
@@ -122,7 +122,7 @@ class ShardView:
                 return self.api.get_iterator(self.shard_id, cut)
             except ThrottledError as error:
                 self._back_off("GetShardIterator", error)
-            self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
+            self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
 
     def next_page(self, cut: Cut, limit: int) -> Page:
         """
@@ -138,7 +138,7 @@ class ShardView:
             iterator = self.iterator_at(cut)
             page = self.read(iterator, limit)
         is_tip = page.millis_behind == 0 and len(page.records) < limit
-        leave_out_before(page, cut)
+        drop_before(page, cut)
         if not page.is_shard_end and (is_tip or not page.records):
             self._note_empty(After(page.records[-1].number) if page.records else cut, page.millis_behind)
         self._again = (cut, iterator) if page.records else None
@@ -213,7 +213,7 @@ class ShardView:
             IteratorExpiredError: The caller goes on with a new one.
         """
         page = self._read_paced(iterator, limit)
-        self.pace.succeeded()
+        self.limiter.succeeded()
         self._is_in_gap = page.is_in_gap
         self.millis_behind = None if page.is_shard_end else page.millis_behind  # an end is not behind
         if page.records:
@@ -223,8 +223,8 @@ class ShardView:
 
     def _read_paced(self, iterator: str, limit: int) -> Page:
         while True:
-            self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
-            self.pace.spend(self.clock.now_s())
+            self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
+            self.limiter.spend(self.clock.now_s())
             try:
                 return self.api.get_records(iterator, limit, shard_id=self.shard_id)
             except ThrottledError as error:
@@ -237,11 +237,11 @@ class ShardView:
 
     def _back_off(self, call: str, error: ThrottledError) -> None:
         """Let the pace wait longer; raise *error* unless throttles are waited out."""
-        self.pace.throttled(self.clock.now_s(), self.rng)
-        self._log_retry(call, error, self.pace.throttles)
+        self.limiter.throttled(self.clock.now_s(), self.rng)
+        self._log_retry(call, error, self.limiter.throttles)
         if not (self._is_patient or (self.crosses_gaps and self._is_in_gap)):
             raise error
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
-        wait_s = self.pace.wait_s(self.clock.now_s())
+        wait_s = self.limiter.wait_s(self.clock.now_s())
         log_retry(call, error.code, attempt, wait_s, stream=self.stream, shard=self.shard_id)

@@ -11,19 +11,19 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Checkpoint,
     Cut,
+    ForeignCheckpoint,
     Latest,
     OneStreamStart,
     PerShard,
-    Position,
     ShardEnd,
+    ShardOffset,
     StreamOffset,
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.migration import locate, resume
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.migration import resume_from_checkpoint, verify_record
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 
@@ -47,11 +47,11 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     created_ms = planner.facts.begin()
     planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
     cuts = _cuts(planner, position)
-    if not isinstance(position, Checkpoint):
+    if not isinstance(position, ForeignCheckpoint):
         cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}
-    shards = {s: Position(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
+    shards = {s: ShardOffset(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
     numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
-    located = planner.run_all(lambda s: locate(planner, s, numbered[s]), numbered)
+    located = planner.run_all(lambda s: verify_record(planner, s, numbered[s]), numbered)
     start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
@@ -81,24 +81,24 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     if isinstance(position, PerShard):
         _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
-    def plan(view: ShardView, begun: Position) -> Position:
+    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
         cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
         match cut:
             case AtTimestamp(epoch_ms):
-                return plan_until(view, begun, epoch_ms)
+                return plan_until(view, started, epoch_ms)
             case At() | After():
-                return plan_up_to(view, begun, cut)
+                return plan_up_to(view, started, cut)
             case TrimHorizon():
-                return begun
+                return started
             case _:
-                return plan_tip(view, begun)
+                return plan_tip(view, started)
 
     return planner.tip(start, plan)
 
 
 def _unfinished(position: OneStreamStart) -> list[str]:
     """Return the shards that the user names and that are not read to their end."""
-    cuts = position.cuts if isinstance(position, (PerShard, Checkpoint)) else {}
+    cuts = position.cuts if isinstance(position, (PerShard, ForeignCheckpoint)) else {}
     return [shard_id for shard_id, cut in cuts.items() if cut != ShardEnd()]
 
 
@@ -112,8 +112,8 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             _check_known("startingPosition", cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
-        case Checkpoint(cuts):
-            return resume(planner, cuts)
+        case ForeignCheckpoint(cuts):
+            return resume_from_checkpoint(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
                 f"Option 'startingPosition' accepts a time in the past; got {epoch_ms} (ms since the epoch), "
@@ -132,17 +132,17 @@ def _check_known(option: str, named: Collection[str], listing: Collection[str], 
         )
 
 
-def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Position]:
+def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, ShardOffset]:
     """Return the tips of these shards, and of children that they get while being looked at."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
-    since = Position(AtTimestamp(since_ms), since_ms)
+    since = ShardOffset(AtTimestamp(since_ms), since_ms)
     listing = planner.listing
-    others = {s: Position(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
+    others = {s: ShardOffset(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
     shards = {**others, **dict.fromkeys(shard_ids, since)}
 
-    def plan(view: ShardView, begun: Position) -> Position:
+    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
         is_other = view.shard_id in listing and view.shard_id not in shard_ids
-        return begun if is_other else plan_tip(view, begun)
+        return started if is_other else plan_tip(view, started)
 
     tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
     return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

@@ -8,23 +8,23 @@ from functools import partial
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_core.aws import Pace, StreamApi
+from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
-from kinesis_core.model import Listing, Position, ShardEnd, StreamOffset, TrimHorizon
+from kinesis_core.model import Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_needless
 from kinesis_core.planning.offset_times import PositionTimes, closed
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import Targets, no_further
 from kinesis_core.planning.tip import plan_tip
 
-Plan = Callable[[ShardView, Position], Position]
-RunAll = Callable[[Callable[[str], Position], Iterable[str]], Iterable[Position]]
+Plan = Callable[[ShardState, ShardOffset], ShardOffset]
+RunAll = Callable[[Callable[[str], ShardOffset], Iterable[str]], Iterable[ShardOffset]]
 """Applies a function to every shard id, as `map` does; concurrently, if it likes."""
 
 PLANNER_BURST = 3
@@ -62,7 +62,7 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    _views: dict[str, ShardView] = field(factory=dict, init=False)
+    _views: dict[str, ShardState] = field(factory=dict, init=False)
     facts: StreamFacts = field(init=False)
     loss: DataLoss = field(init=False)
     times: PositionTimes = field(init=False)
@@ -91,11 +91,11 @@ class StreamPlanner:
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def view(self, shard_id: str) -> ShardView:
+    def view(self, shard_id: str) -> ShardState:
         if shard_id not in self._views:
-            pace = Pace(self.settings.min_fetch_period_s, PLANNER_BURST)
+            limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
             same = self.facts.see_same_stream
-            view = ShardView(self.api, shard_id, self.clock, pace, self.rng, self.name, same)
+            view = ShardState(self.api, shard_id, self.clock, limiter, self.rng, self.name, same)
             view.crosses_gaps = self.settings.first_plan_crosses_gaps
             self._views[shard_id] = view
         return self._views[shard_id]
@@ -107,18 +107,18 @@ class StreamPlanner:
         With *targets*, no shard is planned beyond its target, and shards without one are left out.
         """
 
-        def plan(view: ShardView, begun: Position) -> Position:
+        def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
             target = None if targets is None else targets[view.shard_id]
             try:
-                end = self.loss.plan(view, begun, lambda b: plan_end(view, b, limits), target)
+                end = self.loss.plan(view, started, lambda b: plan_end(view, b, limits), target)
             except PASSING:
-                return begun  # left for the next plan, so that it holds up no other shard
+                return started  # left for the next plan, so that it holds up no other shard
             view.crosses_gaps = False
-            return end if target is None else no_further(view, begun, end, target)
+            return end if target is None else no_further(view, started, end, target)
 
         def is_due(shard_id: str) -> bool:
             is_done = targets is not None and self._is_reached(start, shard_id, targets)
-            return not is_done and self.view(shard_id).pace.wait_s(self.clock.now_s()) <= 0
+            return not is_done and self.view(shard_id).limiter.wait_s(self.clock.now_s()) <= 0
 
         # A run is not over while a target is left.
         is_last = targets is None or self.has_reached(start, targets)
@@ -127,20 +127,20 @@ class StreamPlanner:
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
         """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
 
-        def plan(view: ShardView, begun: Position) -> Position:
+        def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
             with view.patiently():
                 while True:
                     try:
-                        return self.loss.plan(view, begun, lambda start: plan_shard(view, start))
+                        return self.loss.plan(view, started, lambda start: plan_shard(view, start))
                     except IteratorExpiredError:
                         continue
 
         return self._plan(start, plan, lambda _: True, chained=True)
 
-    def targets(self, start: StreamOffset) -> dict[str, Position]:
+    def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
         """Return the end of every shard that has something behind *start* now."""
         tips = self.tip(start).shards.items()
-        return {s: p for s, p in tips if p.cut != start.begun(s).cut and not self._is_ended(start, s)}
+        return {s: p for s, p in tips if p.cut != start.started(s).cut and not self._is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
@@ -150,7 +150,9 @@ class StreamPlanner:
         """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
         asked = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
-        return min((self.view(s).pace.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s)
+        return min(
+            (self.view(s).limiter.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s
+        )
 
     def lag_ms(self) -> dict[str, int]:
         """Return how far behind its tip each shard was when last asked."""
@@ -172,12 +174,14 @@ class StreamPlanner:
         records may be made for the times of positions.
         """
         self.refresh(start, patiently=chained)
-        ends: dict[str, Position] = {}
+        ends: dict[str, ShardOffset] = {}
         frontier = self._frontier(start)
         while ready := frontier.take(is_due):
-            begun = {s: self._begun(start, ends, s) for s in ready}
-            found = dict(zip(ready, self.run_all(partial(self._plan_shard, begun, plan), ready), strict=True))
-            ends.update((s, end) for s, end in found.items() if end.cut != begun[s].cut)
+            started = {s: self._started(start, ends, s) for s in ready}
+            found = dict(
+                zip(ready, self.run_all(partial(self._plan_shard, started, plan), ready), strict=True)
+            )
+            ends.update((s, end) for s, end in found.items() if end.cut != started[s].cut)
             empty = [s for s in ready if self._is_ended(start, s)]
             ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
             if self.discovery.lacks_children(ended):
@@ -185,37 +189,37 @@ class StreamPlanner:
             frontier.move_on(ended if chained else empty)
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
-    def _plan_shard(self, begins: Mapping[str, Position], plan: Plan, shard_id: str) -> Position:
-        view, begun = self.view(shard_id), begins[shard_id]
+    def _plan_shard(self, begins: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
+        view, started = self.view(shard_id), begins[shard_id]
         try:
-            end = plan(view, begun)
+            end = plan(view, started)
         except InvalidRequestError:
             self.facts.see_same_stream()  # says so if the position is one of a stream that was deleted since
             raise
         except StreamNotFoundError:
             self.facts.see_same_stream()  # says so if it is the stream that is gone
-            self.loss.report_gone(view, begun, self.listing.get(shard_id))
+            self.loss.report_gone(view, started, self.listing.get(shard_id))
             view.millis_behind = None
-            return Position(ShardEnd())
-        view.promised_ms = self.loss.seen(view, begun).arrived_ms
+            return ShardOffset(ShardEnd())
+        view.promised_ms = self.loss.seen(view, started).arrived_ms
         now = self.clock.now_s()
-        if end.cut in (begun.cut, TrimHorizon()):
-            view.pace.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
-            return begun
-        view.pace.spend(now)  # the task that reads the range shares the shard's quota
-        end = closed(end, begun) if end.cut == ShardEnd() else self.loss.seen(view, end)
-        return end.as_end_from(begun.cut)
+        if end.cut in (started.cut, TrimHorizon()):
+            view.limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
+            return started
+        view.limiter.spend(now)  # the task that reads the range shares the shard's quota
+        end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(view, end)
+        return end.as_end_from(started.cut)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
-        return shard_id in self._views and self._views[shard_id].is_ended(start.begun(shard_id).cut)
+        return shard_id in self._views and self._views[shard_id].is_ended(start.started(shard_id).cut)
 
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
         if target is None or self._is_ended(start, shard_id):
             return True
         # A shard may be gone before its target is reached.
-        return start.begun(shard_id).cut in (target.cut, ShardEnd())
+        return start.started(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
@@ -223,19 +227,19 @@ class StreamPlanner:
     def _ended(self, start: StreamOffset) -> set[str]:
         return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
 
-    def _known(self, start: StreamOffset, ends: Mapping[str, Position]) -> Known:
+    def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
         ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
         named = {*start.shards, *ends, *ended}
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        readable = {s: self._begun(start, {}, s) for s in self._frontier(start).shards}
+        readable = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
         return any(self.loss.is_outdated(self._views.get(s), p) for s, p in readable.items())
 
-    def _begun(self, start: StreamOffset, ends: Mapping[str, Position], shard_id: str) -> Position:
-        return self.times.begun(start, ends, shard_id, self.listing)
+    def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
+        return self.times.started(start, ends, shard_id, self.listing)
 
-    def _merged(self, start: StreamOffset, ends: Mapping[str, Position]) -> StreamOffset:
+    def _merged(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> StreamOffset:
         """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
         ended, readable = self._ended(start), self._frontier(start).shards
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
@@ -243,4 +247,6 @@ class StreamPlanner:
         shards.update((s, closed(seen[s], seen[s])) for s in ended)
         shards.update(ends)
         needless = find_needless(start.finished() | ended, shards, self.listing)
-        return evolve(start, shards={s: position for s, position in shards.items() if s not in needless})
+        return evolve(
+            start, shards={s: shard_offset for s, shard_offset in shards.items() if s not in needless}
+        )

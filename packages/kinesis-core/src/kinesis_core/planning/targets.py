@@ -6,25 +6,25 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from kinesis_core.model import After, At, Cut, Position, TrimHorizon
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.model import After, At, Cut, ShardOffset, TrimHorizon
+from kinesis_core.planning.shard_state import ShardState
 
-Targets = Mapping[str, Position]
+Targets = Mapping[str, ShardOffset]
 """By shard."""
 
 
-def no_further(view: ShardView, begun: Position, end: Position, target: Position) -> Position:
+def no_further(view: ShardState, started: ShardOffset, end: ShardOffset, target: ShardOffset) -> ShardOffset:
     """Return *end*, or *target* where it lies before it, without records where those up to it are lost."""
-    if _is_gone(view, begun, end, target):
+    if _is_gone(view, started, end, target):
         return evolve(target, first=None)
-    if end.cut == begun.cut or _number(end.cut) <= _number(target.cut):
+    if end.cut == started.cut or _number(end.cut) <= _number(target.cut):
         return end
     return evolve(target, first=end.first)
 
 
-def _is_gone(view: ShardView, begun: Position, end: Position, target: Position) -> bool:
+def _is_gone(view: ShardState, started: ShardOffset, end: ShardOffset, target: ShardOffset) -> bool:
     """Return whether nothing before *target* is left of what was lost behind *begun*."""
-    if view.lost_behind != begun.cut:
+    if view.lost_behind != started.cut:
         return False
     if end.cut == TrimHorizon():
         return view.is_at_tip

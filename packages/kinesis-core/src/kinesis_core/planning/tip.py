@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kinesis_core.model import After, At, AtTimestamp, Position, ShardEnd, is_before
+from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, is_before
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, is_tip, look, times_back
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
-from kinesis_core.planning.shard_state import ShardView
+from kinesis_core.planning.shard_state import ShardState
 
 NEAR_MS = 1000
 """So close to the tip, reading on to it takes no longer than looking for a place that is closer still."""
 
 
-def plan_tip(view: ShardView, start: Position) -> Position:
+def plan_tip(view: ShardState, start: ShardOffset) -> ShardOffset:
     """
     Return the end of everything that is in the shard now, or *start* when nothing lies behind it.
 
@@ -29,7 +29,7 @@ def plan_tip(view: ShardView, start: Position) -> Position:
     return _read_to_tip(view, found, near)
 
 
-def plan_until(view: ShardView, start: Position, until_ms: int) -> Position:
+def plan_until(view: ShardState, start: ShardOffset, until_ms: int) -> ShardOffset:
     """Return the end before the first record that arrived at *until_ms* or later; the tip where there is none."""
     found = look(view, start, 1, None)
     if not found.records:
@@ -40,10 +40,10 @@ def plan_until(view: ShardView, start: Position, until_ms: int) -> Position:
     if not page.records:
         return plan_tip(view, start)
     first, behind = found.records[0].number, page.records[0]
-    return Position(At(behind.number), behind.arrived_ms, first=first) if behind.number > first else start
+    return ShardOffset(At(behind.number), behind.arrived_ms, first=first) if behind.number > first else start
 
 
-def plan_up_to(view: ShardView, start: Position, cut: At | After) -> Position:
+def plan_up_to(view: ShardState, start: ShardOffset, cut: At | After) -> ShardOffset:
     """Return the end at *cut*, or before the first record behind it where it names none; the tip where there is none."""
     found = look(view, start, 1, None)
     if not found.records or not is_before(found.records[0].number, cut):
@@ -53,10 +53,10 @@ def plan_up_to(view: ShardView, start: Position, cut: At | After) -> Position:
         return plan_tip(view, start)
     record, first = page.records[0], found.records[0].number
     exact = cut if record.number == cut.number else At(record.number)
-    return Position(exact, record.arrived_ms, first=first) if is_before(first, exact) else start
+    return ShardOffset(exact, record.arrived_ms, first=first) if is_before(first, exact) else start
 
 
-def _nearest(view: ShardView, found: Found) -> Position | None:
+def _nearest(view: ShardState, found: Found) -> ShardOffset | None:
     """Return an end not far before the tip: by looking back from now, then between the two closest times."""
     since_ms, near = found.last.arrived_ms, None
     if since_ms is None:
@@ -76,7 +76,7 @@ def _nearest(view: ShardView, found: Found) -> Position | None:
     return near
 
 
-def _read_to_tip(view: ShardView, found: Found, near: Position | None) -> Position:
+def _read_to_tip(view: ShardState, found: Found, near: ShardOffset | None) -> ShardOffset:
     """Read on to the tip, and a page further: a closed shard's end may come on a page of its own."""
     last, at_tip = found.last if near is None else None, found.at_tip
     iterator = found.iterator if near is None else view.iterator_at(near.cut)
@@ -86,7 +86,7 @@ def _read_to_tip(view: ShardView, found: Found, near: Position | None) -> Positi
         last = page.records[-1] if page.records else last
         was_at_tip, at_tip = at_tip, is_tip(page, MAX_PAGE_RECORDS)
         if at_tip and iterator is not None and (was_at_tip or not page.records):
-            position = near if near and last is None else found.up_to(last or found.last)
-            view.keep(position.cut, iterator)
-            return position
+            shard_offset = near if near and last is None else found.up_to(last or found.last)
+            view.keep(shard_offset.cut, iterator)
+            return shard_offset
     return found.up_to_shard_end(last)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kinesis_core.errors import PutError
-from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_batch import ShardBatch
 
 NOT_SENT = "NotSentInTime"
 THROTTLED = "ProvisionedThroughputExceededException"
@@ -17,11 +17,11 @@ _TOO_SLOW = (
 )
 
 
-def put_error(stream: str, why: str, lost: Sequence[Parcel], given_up: int) -> PutError:
+def put_error(stream: str, why: str, lost: Sequence[ShardBatch], given_up: int) -> PutError:
     """Return the error for *lost*; so many other user records were *given_up* with them."""
     counts: Counter[str] = Counter()
-    for parcel in lost:
-        counts[parcel.label.reason or NOT_SENT] += parcel.user_records
+    for batch in lost:
+        counts[batch.state.reason or NOT_SENT] += batch.user_records
     first = lost[0]
     key = first.rows().keys[0]
     key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
@@ -44,7 +44,7 @@ def recreated(stream: str, written: int) -> PutError:
     )
 
 
-def _advice(parcel: Parcel) -> str:
-    if parcel.label.reason in (THROTTLED, ""):
+def _advice(batch: ShardBatch) -> str:
+    if batch.state.reason in (THROTTLED, ""):
         return _TOO_SLOW
-    return parcel.label.detail
+    return batch.state.detail

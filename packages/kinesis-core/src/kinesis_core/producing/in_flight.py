@@ -6,16 +6,16 @@ from collections import Counter
 
 from attrs import define, field
 
-from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.totals import Totals
 
 
 @define(eq=False)
-class Ledger:
+class InFlightCounts:
     """Every parcel is entered once, and struck out once: when it is written, or made into others."""
 
-    parcel_bytes: int = field(default=0, init=False)
-    boxed_bytes: int = field(default=0, init=False)
+    batch_bytes: int = field(default=0, init=False)
+    open_aggregate_bytes: int = field(default=0, init=False)
     """What is in boxes, which is no parcel yet."""
     fresh_records: int = field(default=0, init=False)
     fresh_bytes: int = field(default=0, init=False)
@@ -27,30 +27,30 @@ class Ledger:
 
     @property
     def held_bytes(self) -> int:
-        return self.parcel_bytes + self.boxed_bytes
+        return self.batch_bytes + self.open_aggregate_bytes
 
     @property
     def unwritten(self) -> int:
         """How many user records are in parcels."""
         return sum(self._unwritten.values())
 
-    def enter(self, parcel: Parcel) -> None:
-        self.fresh_records += len(parcel.entries)
-        self.fresh_bytes += parcel.size_bytes
-        self.parcel_bytes += parcel.size_bytes
-        self._unwritten[parcel.label.generation] += parcel.user_records
+    def add(self, batch: ShardBatch) -> None:
+        self.fresh_records += len(batch.entries)
+        self.fresh_bytes += batch.size_bytes
+        self.batch_bytes += batch.size_bytes
+        self._unwritten[batch.state.generation] += batch.user_records
 
-    def strike_out(self, parcel: Parcel) -> None:
-        generation = parcel.label.generation
-        self.parcel_bytes -= parcel.size_bytes
-        self._unwritten[generation] -= parcel.user_records
+    def remove(self, batch: ShardBatch) -> None:
+        generation = batch.state.generation
+        self.batch_bytes -= batch.size_bytes
+        self._unwritten[generation] -= batch.user_records
         if not self._unwritten[generation]:
             del self._unwritten[generation]
 
-    def note_written(self, parcel: Parcel) -> None:
-        self.tally["user_records"] += parcel.user_records
-        self.tally["records"] += len(parcel.entries)
-        self.tally["bytes"] += parcel.size_bytes
+    def note_written(self, batch: ShardBatch) -> None:
+        self.tally["user_records"] += batch.user_records
+        self.tally["records"] += len(batch.entries)
+        self.tally["bytes"] += batch.size_bytes
 
     def is_written(self, generation: int) -> bool:
         """Return whether no parcel of that generation, or of one before, is left."""
@@ -64,5 +64,5 @@ class Ledger:
 
     def clear(self) -> None:
         """Forget what is held; what happened remains."""
-        self.parcel_bytes = self.boxed_bytes = 0
+        self.batch_bytes = self.open_aggregate_bytes = 0
         self._unwritten.clear()

@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from kinesis_core.aws import Connection, PutApi, StreamRef, open_stream
+from kinesis_core.aws import Connection, PutApi, StreamRef, stream_client
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.model import MAX_PUT_RECORDS
-from kinesis_core.producing.accumulator import Outbox
+from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
@@ -55,7 +55,7 @@ class Producer:
         clock = clock or SteadyClock()
         summary = api.describe()
         shards = first_map(api, summary.name, clock, rng, self.settings.record_ttl_s)
-        outbox = Outbox.open(
+        accumulator = RecordAccumulator.open(
             summary.name,
             shards,
             self.settings,
@@ -67,7 +67,7 @@ class Producer:
         self._max_record_bytes = summary.max_record_bytes
         self._chunk_rows = _CHUNK_ROWS[self.settings.aggregation_enabled]
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
-        self._sender = Sender(api, outbox, clock)
+        self._sender = Sender(api, accumulator, clock)
         self._is_closed = False
 
     @classmethod
@@ -102,7 +102,7 @@ class Producer:
         cls, connection: Connection, stream: StreamRef, settings: ProducerSettings | None = None
     ) -> Producer:
         """Return a producer for *stream*, as `open` does."""
-        return cls(open_stream(connection, stream), settings)
+        return cls(stream_client(connection, stream), settings)
 
     def put(
         self, data: bytes, partition_key: str | None = None, explicit_hash_key: str | None = None
@@ -136,7 +136,7 @@ class Producer:
         longest_bytes = check_rows(
             rows,
             self._max_record_bytes,
-            self._sender.outbox.router.known_keys,
+            self._sender.accumulator.router.known_keys,
             may_lack_keys=keys is not partition_keys,
         )
         size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
@@ -188,7 +188,7 @@ class Producer:
         if self._is_closed:
             return
         self._sender.cancel()
-        if self._sender.outbox.ledger.held_bytes:
+        if self._sender.accumulator.counts.held_bytes:
             warnings.warn(f"{self!r} was not closed: records are lost.", ResourceWarning, stacklevel=2)
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from itertools import count
 
 from attrs import define, field
 
-from kinesis_core.aws import Pace, PutApi, log_retry
+from kinesis_core.aws import PutApi, ReadRateLimiter, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import (
     InvalidRequestError,
@@ -18,7 +18,7 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.logs import get_logger
-from kinesis_core.producing.responses import Answers, Landing
+from kinesis_core.producing.responses import Misrouted, ResponseHandler
 from kinesis_core.producing.shard_listing import listed_map, pause_s
 
 log = get_logger("kinesis_core")
@@ -38,29 +38,29 @@ class Reshards:
     """Keeps the shard map of an outbox, which is only touched under *lock*; called by several threads."""
 
     api: PutApi
-    answers: Answers
+    responses: ResponseHandler
     clock: Clock
     lock: threading.RLock
     is_stopped: Callable[[], bool]
     is_outdated: bool = field(default=False, init=False)
     """Whether other shards were listed as open than those in the map, and the map could not be renewed yet."""
     _listing: threading.Lock = field(factory=threading.Lock, init=False)
-    _asking: Pace = field(factory=lambda: Pace(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
-    _refreshing: Pace = field(factory=lambda: Pace(_REFRESH_EVERY_S), init=False)
+    _asking: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
+    _refreshing: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_REFRESH_EVERY_S), init=False)
 
-    def place(self, landings: Sequence[Landing]) -> None:
+    def settle_misrouted(self, misrouted: Sequence[Misrouted]) -> None:
         """Decide on aggregates that came to other shards than they were made for, once it is known why."""
         try:
             with self._listing:  # the others wait, and then find the map that one has fetched
-                self._learn(landings)
+                self._learn(misrouted)
         except ServiceError as error:
             with self.lock:
-                self.answers.lose(landings, error)
+                self.responses.give_up_misrouted(misrouted, error)
             return
         with self.lock:
-            self.answers.place(landings)
+            self.responses.settle_misrouted(misrouted)
 
-    def refresh(self, landings: Sequence[Landing]) -> None:
+    def refresh(self, misrouted: Sequence[Misrouted]) -> None:
         """Look now and then why plain records came to other shards: they are where they belong all the same."""
         with self.lock:
             now_s = self.clock.now_s()
@@ -68,7 +68,7 @@ class Reshards:
                 return
             self._refreshing.spend(now_s)
         with self._listing:
-            self._explain(landings, 1, is_urgent=False)
+            self._explain(misrouted, 1, is_urgent=False)
 
     def list_again(self, deadline_s: float) -> None:
         """
@@ -88,7 +88,7 @@ class Reshards:
     def ask_again(self, deadline_s: float) -> None:
         """Ask whether the stream still chooses the shards, unless that is known by now; raises as `list_again` does."""
         with self._listing:
-            if self.answers.outbox.router.is_auto:
+            if self.responses.accumulator.router.is_auto:
                 self._persist(self._ask, "DescribeStreamSummary", deadline_s)
 
     def ask_once(self) -> None:
@@ -96,35 +96,35 @@ class Reshards:
         with self._listing:
             self._try(self._ask, "DescribeStreamSummary", 1, is_urgent=False)
 
-    def _learn(self, landings: Sequence[Landing]) -> None:
+    def _learn(self, misrouted: Sequence[Misrouted]) -> None:
         """
         Look for what explains *landings*: a reshard, or a stream that distributes records itself.
 
         Raises:
             ServiceError: The shards cannot be listed, or not before the first of these aggregates has to be written.
         """
-        deadline_s = min(parcel.label.deadline_s for parcel, _ in landings)
+        deadline_s = min(batch.state.deadline_s for batch, _ in misrouted)
         error: ServiceError | None = None
         for attempt in count():
             with self.lock:
-                unknown = self.answers.unknown_shards(landings)
-                knows_why = self.answers.knows_why(landings)
+                unknown = self.responses.unknown_shards(misrouted)
+                knows_why = self.responses.knows_why(misrouted)
             if knows_why or self.is_stopped() or (attempt >= _LISTINGS and not unknown):
                 return
             if attempt and self.clock.now_s() >= deadline_s:
                 if unknown:
                     raise error or _not_listed(unknown)
                 return
-            self.clock.sleep(pause_s(attempt, self.answers.outbox.rng))
-            error = self._explain(landings, attempt + 1)
+            self.clock.sleep(pause_s(attempt, self.responses.accumulator.rng))
+            error = self._explain(misrouted, attempt + 1)
 
     def _explain(
-        self, landings: Sequence[Landing], attempt: int, *, is_urgent: bool = True
+        self, misrouted: Sequence[Misrouted], attempt: int, *, is_urgent: bool = True
     ) -> ServiceError | None:
         """List the shards; if they do not explain *landings*, ask who chooses them. Returns why they cannot be listed now."""
         error = self._try(self._list, "ListShards", attempt, is_urgent=is_urgent)
         with self.lock:
-            is_known = self.answers.knows_why(landings) or self.answers.unknown_shards(landings)
+            is_known = self.responses.knows_why(misrouted) or self.responses.unknown_shards(misrouted)
         if error is not None or is_known:
             return error
         self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
@@ -138,7 +138,7 @@ class Reshards:
                 return
             if self.clock.now_s() >= deadline_s:
                 raise error
-            self.clock.sleep(pause_s(attempt, self.answers.outbox.rng))
+            self.clock.sleep(pause_s(attempt, self.responses.accumulator.rng))
 
     def _try(
         self, step: Callable[[], None], call: str, attempt: int, *, is_urgent: bool = True
@@ -150,31 +150,31 @@ class Reshards:
             if is_urgent and not error.retryable:
                 raise
             if error.code != _NOT_DUE:
-                log_retry(call, error.code, attempt, 0.0, stream=self.answers.outbox.stream)
+                log_retry(call, error.code, attempt, 0.0, stream=self.responses.accumulator.stream)
             return error
         return None
 
     def _list(self) -> None:
-        outbox = self.answers.outbox
-        shards = listed_map(self.api, outbox.stream)
+        accumulator = self.responses.accumulator
+        shards = listed_map(self.api, accumulator.stream)
         with self.lock:
-            if shards == outbox.router.shards:
+            if shards == accumulator.router.shards:
                 return
-            outbox.use(shards)
-        log.info("shards.discovered", stream=outbox.stream, shards=len(shards.open_shards))
+            accumulator.use(shards)
+        log.info("shards.discovered", stream=accumulator.stream, shards=len(shards.open_shards))
 
     def _check_open(self) -> None:
-        outbox = self.answers.outbox
+        accumulator = self.responses.accumulator
         try:
-            opened = listed_map(self.api, outbox.stream, only_open=True)
+            opened = listed_map(self.api, accumulator.stream, only_open=True)
         except (StreamNotFoundError, InvalidRequestError):
             opened = None  # the listing of all shards says more
-        is_same = opened is not None and opened.has_same_open(outbox.router.shards)
+        is_same = opened is not None and opened.has_same_open(accumulator.router.shards)
         if is_same and not self.is_outdated:
             return
         self.is_outdated = True
         self._list()
-        if opened is not None and not opened.has_same_open(outbox.router.shards):
+        if opened is not None and not opened.has_same_open(accumulator.router.shards):
             raise UnavailableError("Two answers of ListShards name other open shards.", "ShardsDiffer")
         self.is_outdated = False
 
@@ -187,7 +187,7 @@ class Reshards:
             self._asking.spend(now_s)
         summary = self.api.describe(with_retries=False)
         with self.lock:
-            self.answers.outbox.distribute(is_auto=summary.is_auto_distributed)
+            self.responses.accumulator.distribute(is_auto=summary.is_auto_distributed)
 
 
 def _not_listed(shard_ids: Sequence[str]) -> UnavailableError:

@@ -9,12 +9,12 @@ from attrs import define, field
 
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import ShardMap, hash_of
-from kinesis_core.producing.shard_queue import Lane
-from kinesis_core.producing.write_window import ShardPace
+from kinesis_core.producing.shard_queue import ShardQueue
+from kinesis_core.producing.write_window import WriteWindow
 
 _REMEMBERED_KEYS = 65_536
 
-Groups = dict[Lane, Rows]
+Groups = dict[ShardQueue, Rows]
 """Rows by the shard that they go to."""
 
 
@@ -30,24 +30,24 @@ class Router:
     """Whether Kinesis chooses the shards, so that any lane will do."""
     _turn: int = field(default=0, init=False)
     """Of the lane that rows are spread from next."""
-    _lanes: dict[str, Lane] = field(factory=dict, init=False)
-    _routes: dict[str, Lane] = field(factory=dict, init=False)
+    _queues: dict[str, ShardQueue] = field(factory=dict, init=False)
+    _routes: dict[str, ShardQueue] = field(factory=dict, init=False)
     """By partition key: hashing takes twenty times as long as looking up."""
 
     @property
-    def lanes(self) -> Collection[Lane]:
-        return self._lanes.values()
+    def queues(self) -> Collection[ShardQueue]:
+        return self._queues.values()
 
     @property
     def known_keys(self) -> Collection[str]:
         return self._routes
 
-    def lane(self, shard_id: str) -> Lane:
+    def queue(self, shard_id: str) -> ShardQueue:
         """Return the lane of a shard."""
-        lane = self._lanes.get(shard_id)
-        if lane is None:
-            lane = self._lanes[shard_id] = Lane(shard_id, ShardPace(self.longest_window_s))
-        return lane
+        queue = self._queues.get(shard_id)
+        if queue is None:
+            queue = self._queues[shard_id] = ShardQueue(shard_id, WriteWindow(self.longest_window_s))
+        return queue
 
     def group(self, rows: Rows) -> Groups:
         """Return *rows* by lane, in their order."""
@@ -60,56 +60,56 @@ class Router:
         first, self._turn = self._turn, self._turn + parts
         bounds = [len(rows) * part // parts for part in range(parts + 1)]
         return {
-            self.lane(shards[(first + part) % len(shards)]): rows.part(bounds[part], bounds[part + 1])
+            self.queue(shards[(first + part) % len(shards)]): rows.part(bounds[part], bounds[part + 1])
             for part in range(parts)
         }
 
     def _sort(self, rows: Rows) -> Groups:
-        places: defaultdict[Lane, list[int]] = defaultdict(list)
-        for place, lane in enumerate(self._lanes_of(rows)):
-            places[lane].append(place)
+        places: defaultdict[ShardQueue, list[int]] = defaultdict(list)
+        for place, queue in enumerate(self._queues_of(rows)):
+            places[queue].append(place)
         if len(places) == 1:
             return dict.fromkeys(places, rows)
-        return {lane: rows.pick(chosen) for lane, chosen in places.items()}
+        return {queue: rows.pick(chosen) for queue, chosen in places.items()}
 
-    def _lanes_of(self, rows: Rows) -> Iterable[Lane]:
+    def _queues_of(self, rows: Rows) -> Iterable[ShardQueue]:
         if rows.hash_keys is not None:
             pairs = zip(rows.keys, rows.hash_keys, strict=True)
-            return [self._route(key) if h is None else self._lane_of(int(h)) for key, h in pairs]
+            return [self._route(key) if h is None else self._queue_of(int(h)) for key, h in pairs]
         try:
             return list(map(self._routes.__getitem__, rows.keys))
         except KeyError:
             known = self._routes.get
             return [known(key) or self._route(key) for key in rows.keys]
 
-    def _route(self, key: str) -> Lane:
-        lane = self._routes.get(key)
-        if lane is None:
+    def _route(self, key: str) -> ShardQueue:
+        queue = self._routes.get(key)
+        if queue is None:
             if len(self._routes) >= _REMEMBERED_KEYS:
                 self._routes.clear()
-            lane = self._routes[key] = self._lane_of(hash_of(key))
-        return lane
+            queue = self._routes[key] = self._queue_of(hash_of(key))
+        return queue
 
-    def _lane_of(self, hash_key: int) -> Lane:
-        return self.lane(self.shards.shard_of(hash_key))
+    def _queue_of(self, hash_key: int) -> ShardQueue:
+        return self.queue(self.shards.shard_of(hash_key))
 
-    def use(self, shards: ShardMap) -> list[Lane]:
+    def use(self, shards: ShardMap) -> list[ShardQueue]:
         """Go by *shards* from now on, and return the lanes of those that are not open or are another stream's."""
         is_other = self.shards.contradicts(shards)
         self.shards = shards
         opened = frozenset(() if is_other else shards.open_shards)
-        return self._give_up(lane for lane in self.lanes if lane.shard_id not in opened)
+        return self._give_up(queue for queue in self.queues if queue.shard_id not in opened)
 
-    def distribute(self, *, is_auto: bool) -> list[Lane]:
+    def distribute(self, *, is_auto: bool) -> list[ShardQueue]:
         """Let Kinesis choose the shards from now on, or no longer; return the lanes that there were."""
         self.is_auto = is_auto
-        return self._give_up(self.lanes)
+        return self._give_up(self.queues)
 
-    def _give_up(self, lanes: Iterable[Lane]) -> list[Lane]:
-        gone = list(lanes)
-        for lane in gone:
-            lane.is_gone = True
-            del self._lanes[lane.shard_id]
+    def _give_up(self, queues: Iterable[ShardQueue]) -> list[ShardQueue]:
+        gone = list(queues)
+        for queue in gone:
+            queue.is_gone = True
+            del self._queues[queue.shard_id]
         self._routes.clear()
         return gone
 

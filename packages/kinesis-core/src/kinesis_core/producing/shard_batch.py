@@ -13,14 +13,14 @@ from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import hash_of
 
 if TYPE_CHECKING:
-    from kinesis_core.producing.shard_queue import Lane
+    from kinesis_core.producing.shard_queue import ShardQueue
 
 AGGREGATE_KEY = "a"
 """The partition key of every aggregate, as the KPL has it; its explicit hash key routes it."""
 
 
 @frozen
-class Label:
+class SendState:
     """What is written on a parcel: what the oldest of its user records demands, and what happened to it."""
 
     due_s: float
@@ -37,28 +37,28 @@ class Label:
     attempts: int = 0
     """How often they were sent in vain."""
 
-    def again(self, reason: str, detail: str, *, is_unsure: bool) -> Label:
+    def again(self, reason: str, detail: str, *, is_unsure: bool) -> SendState:
         """Return the label for sending it once more, as soon as its shard may be asked again."""
         attempts = self.attempts + 1
         return evolve(self, due_s=0.0, reason=reason, detail=detail, is_unsure=is_unsure, attempts=attempts)
 
 
 @define(eq=False)
-class Parcel:
+class ShardBatch:
     """Records for one shard that are sent, and sent again, together. An aggregate is a parcel of its own."""
 
-    lane: Lane
+    queue: ShardQueue
     """Where it waits or waited; a lane that is gone takes none back."""
     entries: list[PutEntry]
     size_bytes: int
     """Data and partition keys, what Kinesis' limits count."""
     user_records: int
-    label: Label
+    state: SendState
     is_aggregate: bool = False
 
     @property
     def shard_id(self) -> str:
-        return self.lane.shard_id
+        return self.queue.shard_id
 
     def rows(self) -> Rows:
         """Return its user records."""
@@ -73,22 +73,22 @@ class Parcel:
         """Return the bytes of each record."""
         return _sizes(self.entries)
 
-    def cut(self, count: int) -> tuple[Parcel, Parcel]:
+    def cut(self, count: int) -> tuple[ShardBatch, ShardBatch]:
         """Return its first *count* records, and the others; an aggregate has but one."""
-        first = self.pick(range(count), self.label)
+        first = self.pick(range(count), self.state)
         rest_bytes = self.size_bytes - first.size_bytes
-        return first, self._with(self.entries[count:], rest_bytes, self.label)
+        return first, self._with(self.entries[count:], rest_bytes, self.state)
 
-    def pick(self, places: Sequence[int], label: Label) -> Parcel:
+    def pick(self, places: Sequence[int], state: SendState) -> ShardBatch:
         """Return a parcel with the records in *places*, under another *label*."""
         entries = [self.entries[place] for place in places]
-        return self._with(entries, sum(_sizes(entries)), label)
+        return self._with(entries, sum(_sizes(entries)), state)
 
-    def _with(self, entries: list[PutEntry], size_bytes: int, label: Label) -> Parcel:
+    def _with(self, entries: list[PutEntry], size_bytes: int, state: SendState) -> ShardBatch:
         user_records = self.user_records if self.is_aggregate else len(entries)
-        return Parcel(self.lane, entries, size_bytes, user_records, label, self.is_aggregate)
+        return ShardBatch(self.queue, entries, size_bytes, user_records, state, self.is_aggregate)
 
-    def absorb(self, other: Parcel) -> None:
+    def absorb(self, other: ShardBatch) -> None:
         """Take in the records of another parcel of plain records."""
         self.entries += other.entries
         self.user_records += other.user_records
@@ -108,21 +108,21 @@ def plain_rows(entries: list[PutEntry]) -> Rows:
     )
 
 
-def plain_parcel(lane: Lane, rows: Rows, label: Label) -> Parcel:
+def plain_batch(queue: ShardQueue, rows: Rows, state: SendState) -> ShardBatch:
     """Return *rows* as a record each."""
     if rows.hash_keys is None:
         entries = list(map(PutEntry, rows.data, rows.keys))
     else:
         entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
-    return Parcel(lane, entries, rows.size_bytes(), len(entries), label)
+    return ShardBatch(queue, entries, rows.size_bytes(), len(entries), state)
 
 
 @define(eq=False)
-class Box:
+class OpenAggregate:
     """User records of one shard that wait for others to share an aggregate with."""
 
     builder: AggregateBuilder
-    label: Label
+    state: SendState
     _first: Rows = field(default=Rows((), ()), init=False)
 
     @property
@@ -141,12 +141,12 @@ class Box:
             start += 1
         return start
 
-    def close(self, lane: Lane) -> Parcel:
+    def close(self, queue: ShardQueue) -> ShardBatch:
         """Return what is in it: an aggregate, or a lone user record as it is."""
         if self.builder.count == 1:
-            return plain_parcel(lane, self._first, self.label)
+            return plain_batch(queue, self._first, self.state)
         # The hash key of a user record lies in the shard, and will lie in the child that owns that user record.
         hash_key = hash_of(self._first.keys[0], self._first.hash_key(0))
         entry = PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))
         size_bytes = self.builder.size_bytes + len(AGGREGATE_KEY)
-        return Parcel(lane, [entry], size_bytes, self.builder.count, self.label, is_aggregate=True)
+        return ShardBatch(queue, [entry], size_bytes, self.builder.count, self.state, is_aggregate=True)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from kinesis_core.aws import Pace
+from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, ServiceError, StreamNotFoundError
 from kinesis_core.model import PutEntry, PutResult
 from kinesis_core.producing.reshards import Reshards
-from kinesis_core.producing.responses import Answers
+from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import NO_KEY
-from kinesis_core.producing.shard_batch import Parcel
+from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_map import ShardMap, hash_of
 
 _SILENCE_S = 5.0
@@ -48,12 +48,14 @@ class StreamWatch:
     """When the stream last answered, without a silence since the last look."""
     _is_taken_up: bool = field(default=False, init=False)
     """Whether everything was flushed since the last look."""
-    _looks: Pace = field(factory=lambda: Pace(_LOOK_EVERY_S, _LOOKS_AT_ONCE), init=False)
+    _looks: ReadRateLimiter = field(
+        factory=lambda: ReadRateLimiter(_LOOK_EVERY_S, _LOOKS_AT_ONCE), init=False
+    )
     _looking: threading.Lock = field(factory=threading.Lock, init=False)
     _where_s: float = field(default=-math.inf, init=False)
     """When plain records are next asked where they came to."""
-    _doubts: Pace = field(factory=lambda: Pace(_DOUBT_EVERY_S), init=False)
-    _blind_doubts: Pace = field(factory=lambda: Pace(_BLIND_DOUBT_EVERY_S), init=False)
+    _doubts: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_DOUBT_EVERY_S), init=False)
+    _blind_doubts: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_BLIND_DOUBT_EVERY_S), init=False)
     _at_home: int = field(default=0, init=False)
     """Records in a row that came to the shards of their keys, on a stream that distributes them itself."""
 
@@ -61,30 +63,30 @@ class StreamWatch:
         self._heard_s = self.clock.now_s()
 
     @property
-    def _answers(self) -> Answers:
-        return self.reshards.answers
+    def _responses(self) -> ResponseHandler:
+        return self.reshards.responses
 
     def note_flush(self) -> None:
         """Note that everything is written: what comes next may come much later. The caller holds the lock."""
         self._is_taken_up = True
 
-    def is_current(self, request: Sequence[Parcel]) -> bool:
+    def is_current(self, request: Sequence[ShardBatch]) -> bool:
         """
         Return whether *request* may be sent: it goes by the shards as they are, after a look at them if one is due.
 
         Otherwise its records are sorted anew, or, if the shards cannot be listed, given up.
         """
-        if any(parcel.is_aggregate for parcel in request) and self._is_look_due():
+        if any(batch.is_aggregate for batch in request) and self._is_look_due():
             try:
                 with self._looking:  # the others wait for what one finds
-                    self._look(min(parcel.label.deadline_s for parcel in request))
+                    self._look(min(batch.state.deadline_s for batch in request))
             except ServiceError as error:
                 with self.lock:
-                    self._answers.lose([(parcel, parcel.shard_id) for parcel in request], error)
+                    self._responses.give_up_misrouted([(batch, batch.shard_id) for batch in request], error)
         with self.lock:
-            is_gone = any(parcel.lane.is_gone for parcel in request)
-            if is_gone or self._answers.outbox.failure is not None:
-                self._answers.take_back(request)
+            is_gone = any(batch.queue.is_gone for batch in request)
+            if is_gone or self._responses.accumulator.failure is not None:
+                self._responses.on_not_sent(request)
                 return False
         return True
 
@@ -125,33 +127,33 @@ class StreamWatch:
         with self.lock:
             self._heard_s = self.clock.now_s()
 
-    def needs_shards(self, request: Sequence[Parcel]) -> bool:
+    def needs_shards(self, request: Sequence[ShardBatch]) -> bool:
         """Return whether the answer to *request* is to say which shards its records went to."""
         with self.lock:
             now_s = self.clock.now_s()
             is_time = now_s >= self._where_s
             if is_time:
                 self._where_s = now_s + _WHERE_EVERY_S
-        is_auto = self._answers.outbox.router.is_auto
-        return is_time or is_auto or any(parcel.is_aggregate for parcel in request)
+        is_auto = self._responses.accumulator.router.is_auto
+        return is_time or is_auto or any(batch.is_aggregate for batch in request)
 
-    def explains(self, request: Sequence[Parcel], error: ServiceError) -> bool:
+    def explains(self, request: Sequence[ShardBatch], error: ServiceError) -> bool:
         """Return whether *request* may be sent again after *error*, because of what was learned of the stream by now."""
-        deadline_s = min(parcel.label.deadline_s for parcel in request)
+        deadline_s = min(batch.state.deadline_s for batch in request)
         try:
             if isinstance(error, StreamNotFoundError):
                 self.reshards.list_again(deadline_s)
                 return True
             if isinstance(error, InvalidRequestError) and _lacks_keys(request):
                 self.reshards.ask_again(deadline_s)
-                return not self._answers.outbox.router.is_auto
+                return not self._responses.accumulator.router.is_auto
         except ServiceError:
             return False  # what the stream said first says more
         return False
 
-    def note_answer(self, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> None:
+    def note_response(self, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> None:
         """Note what the stream answered. If it does not choose the shards after all, records share aggregates again."""
-        router = self._answers.outbox.router
+        router = self._responses.accumulator.router
         with self.lock:
             now_s = self.clock.now_s()
             if not self._is_silent():  # after a silence, plain records may have come to another stream
@@ -167,8 +169,8 @@ class StreamWatch:
         self.reshards.ask_once()
 
 
-def _lacks_keys(request: Sequence[Parcel]) -> bool:
-    return any(entry.partition_key == NO_KEY for parcel in request for entry in parcel.entries)
+def _lacks_keys(request: Sequence[ShardBatch]) -> bool:
+    return any(entry.partition_key == NO_KEY for batch in request for entry in batch.entries)
 
 
 def _streak(streak: int, shards: ShardMap, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> int:

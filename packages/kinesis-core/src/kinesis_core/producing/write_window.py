@@ -14,7 +14,7 @@ _FIRST_WINDOW_S, _SMALLEST_WINDOW_S = 1.0, 0.02
 
 
 @define
-class ShardPace:
+class WriteWindow:
     """
     A window on one shard: what waits for it or is on the way may take so much of its quota.
 

@@ -11,8 +11,8 @@ from kinesis_core.reading.columns import (
     find_columns,
     user_records,
 )
-from kinesis_core.reading.concurrent import read_chains
-from kinesis_core.reading.polling import PolledRanges, ReadSettings
+from kinesis_core.reading.concurrent import read_concurrently
+from kinesis_core.reading.polling import PollingRangeReader, ReadSettings
 from kinesis_core.reading.settings import FanOutSettings
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "DEFAULT_COLUMNS",
     "FanOutSettings",
     "Kind",
-    "PolledRanges",
+    "PollingRangeReader",
     "ReadSettings",
     "UserRecord",
     "find_columns",
-    "read_chains",
+    "read_concurrently",
     "user_records",
 ]

@@ -1,38 +1,44 @@
-"""Reads many ranges at once: chains side by side, the ranges of one chain one after the other."""
+"""Reads many ranges at once: groups side by side, the ranges of one group one after the other."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from typing import Protocol
 
 from attrs import define, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.model import Chain, Page, ShardRange
+from kinesis_core.model import Page, RangeGroup, ShardRange
 
 PAGES_AHEAD = 2
 """Pages waiting for the consumer; each reading thread holds one more. A page has at most 10 MiB of data."""
 
-ReadRange = Callable[[ShardRange, Clock], Generator[Page, None, None]]
-"""Returns the pages of a range that have records, in order and trimmed to it."""
+
+class RangeReader(Protocol):
+    """Reads any range, by polling or by enhanced fan-out. Safe in threads."""
+
+    def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+        """Yield the pages of *shard_range* that have records, in order and trimmed to it."""
+        ...
 
 
-def read_chains(
-    chains: Sequence[Chain], read_range: ReadRange, threads: int, clock: Clock
+def read_concurrently(
+    groups: Sequence[RangeGroup], reader: RangeReader, threads: int, clock: Clock
 ) -> Iterator[tuple[ShardRange, Page]]:
     """
-    Yield the pages of all *chains*, in order within a chain, while up to *threads* of them are read ahead.
+    Yield the pages of all *groups*, in order within a group, while up to *threads* groups are read ahead.
 
-    Closing the iterator stops the reading. An error of any chain is raised here at once.
+    Closing the iterator stops the reading. An error of any group is raised here at once.
     """
-    crew = _Crew(chains, read_range, threads, clock)
-    crew.start()
+    concurrent = ConcurrentReader(groups, reader, threads, clock)
+    concurrent.start()
     try:
-        yield from crew.pages()
+        yield from concurrent.pages()
     finally:
-        crew.stop()
+        concurrent.stop()
 
 
 class _StoppedError(Exception):
@@ -61,27 +67,29 @@ class _Failed:
 
 
 class _Done:
-    """One thread has no chain left."""
+    """One thread has no group left."""
 
 
 @define
-class _Crew:
-    chains: Sequence[Chain]
-    read_range: ReadRange
+class ConcurrentReader:
+    """The threads that read groups, and the queue of pages between them and the consumer."""
+
+    groups: Sequence[RangeGroup]
+    reader: RangeReader
     threads: int
     clock: Clock
-    _waiting: queue.SimpleQueue[Chain] = field(factory=queue.SimpleQueue, init=False)
+    _waiting: queue.SimpleQueue[RangeGroup] = field(factory=queue.SimpleQueue, init=False)
     _read: queue.Queue[tuple[ShardRange, Page] | _Failed | _Done] = field(init=False)
     _stopped: threading.Event = field(factory=threading.Event, init=False)
     _working: list[threading.Thread] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._read = queue.Queue(PAGES_AHEAD)
-        for chain in self.chains:
-            self._waiting.put(chain)
+        for group in self.groups:
+            self._waiting.put(group)
 
     def start(self) -> None:
-        count = min(self.threads, len(self.chains))
+        count = min(self.threads, len(self.groups))
         self._working = [
             threading.Thread(target=self._work, name="kinesis-read", daemon=True) for _ in range(count)
         ]
@@ -120,11 +128,11 @@ class _Crew:
         clock = _StoppableClock(self.clock, self._stopped)
         while True:
             try:
-                chain = self._waiting.get_nowait()
+                group = self._waiting.get_nowait()
             except queue.Empty:
                 return
-            for shard_range in chain:
-                with closing(self.read_range(shard_range, clock)) as pages:
+            for shard_range in group:
+                with closing(self.reader.read(shard_range, clock)) as pages:
                     for page in pages:
                         yield shard_range, page
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws import Pace, StreamApi, log_retry
+from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import Page, ShardRange, TrimHorizon
@@ -29,7 +29,7 @@ class ReadSettings:
 
 
 @define
-class RangeReader:
+class PollingReader:
     """Reads one range. Whatever interrupts it, it goes on behind the last record that it delivered."""
 
     api: StreamApi
@@ -38,7 +38,7 @@ class RangeReader:
     clock: Clock
     rng: random.Random
     with_data: bool = True
-    _pace: Pace = field(init=False)
+    _limiter: ReadRateLimiter = field(init=False)
     progress: RangeProgress = field()
     _check: RecordCheck = field(init=False)
     _iterator: str | None = field(default=None, init=False)
@@ -48,9 +48,9 @@ class RangeReader:
         return RangeProgress(self.range, self.settings.fail_on_data_loss)
 
     def __attrs_post_init__(self) -> None:
-        self._pace = Pace(self.settings.min_fetch_period_s, burst=2)
+        self._limiter = ReadRateLimiter(self.settings.min_fetch_period_s, burst=2)
         self._check = RecordCheck(
-            self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._pace
+            self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._limiter
         )
 
     def pages(self) -> Generator[Page, None, None]:
@@ -82,23 +82,23 @@ class RangeReader:
     def _fetch(self) -> Page | None:
         """Return the next page, None when the shard is gone; wait for the shard's quota, through throttles, and renew the iterator as needed."""
         while True:
-            self.clock.sleep(self._pace.wait_s(self.clock.now_s()))
-            self._pace.spend(self.clock.now_s())
+            self.clock.sleep(self._limiter.wait_s(self.clock.now_s()))
+            self._limiter.spend(self.clock.now_s())
             try:
                 page = self._ask()
             except IteratorExpiredError as error:
                 self._iterator = None
                 self._log_retry("GetRecords", error, 1)
             except ThrottledError as error:
-                self._pace.throttled(self.clock.now_s(), self.rng)
+                self._limiter.throttled(self.clock.now_s(), self.rng)
                 call = "GetShardIterator" if self._iterator is None else "GetRecords"
-                self._log_retry(call, error, self._pace.throttles)
+                self._log_retry(call, error, self._limiter.throttles)
             except StreamNotFoundError as error:
                 self.progress.lose(f"Kinesis no longer knows the shard ({error})")
                 return None
             else:
-                self._pace.succeeded()
-                self._pace.rest(
+                self._limiter.succeeded()
+                self._limiter.rest(
                     self.clock.now_s() + self._size_bytes(page) / self.settings.max_fetch_rate_bytes
                 )
                 self._iterator = page.next_iterator
@@ -113,7 +113,7 @@ class RangeReader:
         return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
-        wait_s = self._pace.wait_s(self.clock.now_s())
+        wait_s = self._limiter.wait_s(self.clock.now_s())
         log_retry(call, error.code, attempt, wait_s, stream=self.range.stream, shard=self.range.shard_id)
 
     def _size_bytes(self, page: Page) -> int:
@@ -124,8 +124,8 @@ class RangeReader:
 
 
 @frozen
-class PolledRanges:
-    """How `read_chains` reads each range: by GetRecords, through the door that *api_for* a stream's name returns."""
+class PollingRangeReader:
+    """Reads ranges by GetRecords, through the API that *api_for* returns for a stream's name."""
 
     api_for: Callable[[str], StreamApi]
     settings: ReadSettings
@@ -135,23 +135,24 @@ class PolledRanges:
 
     def check(self, shard_range: ShardRange, clock: Clock) -> RecordCheck:
         """Return what tells whether records of *shard_range* are still in its shard."""
-        pace = Pace(self.settings.min_fetch_period_s, burst=2)
+        limiter = ReadRateLimiter(self.settings.min_fetch_period_s, burst=2)
         return RecordCheck(
             self.api_for(shard_range.stream),
             shard_range.stream,
             shard_range.shard_id,
             clock,
             self.rng,
-            pace,
+            limiter,
         )
 
-    def __call__(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+    def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+        """Return the pages of *shard_range* that have records, in order and trimmed to it."""
         return self.rest(RangeProgress(shard_range, self.settings.fail_on_data_loss), clock)
 
     def rest(self, progress: RangeProgress, clock: Clock) -> Generator[Page, None, None]:
         """Return the pages of what is left of a range."""
         api = self.api_for(progress.range.stream)
-        reader = RangeReader(
+        reader = PollingReader(
             api, progress.range, self.settings, clock, self.rng, self.with_data, progress=progress
         )
         return reader.pages()

@@ -14,14 +14,14 @@ from kinesis_core.model import (
     Record,
     ShardEnd,
     ShardRange,
+    is_after,
     is_before,
-    is_behind,
 )
 
 log = get_logger("kinesis_core")
 
 PATIENCE = 50
-"""Answers in a row that bring a range no further before its missing end is called data loss."""
+"""Responses in a row that bring a range no further before its missing end is called data loss."""
 NEAR_MS = 30 * 60_000
 """A record this close to the end of its retention may leave the stream between two pages."""
 _HOUR_MS = 3_600_000
@@ -172,11 +172,9 @@ class RangeProgress:
     def _trim(self, records: list[Record]) -> list[Record]:
         if not records:
             return records
-        if not (is_behind(records[0].number, self.reached) and is_before(records[-1].number, self.range.end)):
+        if not (is_after(records[0].number, self.reached) and is_before(records[-1].number, self.range.end)):
             records = [
-                r
-                for r in records
-                if is_behind(r.number, self.reached) and is_before(r.number, self.range.end)
+                r for r in records if is_after(r.number, self.reached) and is_before(r.number, self.range.end)
             ]
         if records:
             self.reached, self.is_lost = After(records[-1].number), False

@@ -6,7 +6,7 @@ import random
 
 from attrs import define
 
-from kinesis_core.aws import Pace, StreamApi, log_retry
+from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import At, Page
@@ -25,7 +25,7 @@ class RecordCheck:
     shard_id: str
     clock: Clock
     rng: random.Random
-    pace: Pace
+    limiter: ReadRateLimiter
 
     def is_left(self, number: int) -> bool:
         """
@@ -57,17 +57,17 @@ class RecordCheck:
         return self.api.get_iterator(self.shard_id, At(number))
 
     def _paced_page(self, iterator: str) -> Page:
-        self.clock.sleep(self.pace.wait_s(self.clock.now_s()))
-        self.pace.spend(self.clock.now_s())
+        self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
+        self.limiter.spend(self.clock.now_s())
         page = self.api.get_records(iterator, 1, False, self.shard_id)
-        self.pace.succeeded()
+        self.limiter.succeeded()
         return page
 
     def _back_off(self, error: ThrottledError) -> None:
         now_s = self.clock.now_s()
-        self.pace.throttled(now_s, self.rng)
-        wait_s = self.pace.wait_s(now_s)
+        self.limiter.throttled(now_s, self.rng)
+        wait_s = self.limiter.wait_s(now_s)
         log_retry(
-            "GetRecords", error.code, self.pace.throttles, wait_s, stream=self.stream, shard=self.shard_id
+            "GetRecords", error.code, self.limiter.throttles, wait_s, stream=self.stream, shard=self.shard_id
         )
         self.clock.sleep(wait_s)

@@ -9,7 +9,7 @@ from attrs import frozen
 class FanOutSettings:
     """How long a subscription is tried for, and whether what it does not bring is polled."""
 
-    falls_back: bool = True
+    fallback_to_polling: bool = True
     timeout_s: float = 60.0
     """Without an event."""
     retries: int = 10

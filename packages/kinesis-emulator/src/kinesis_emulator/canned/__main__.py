@@ -1,4 +1,4 @@
-"""What `PreparedKinesis` runs in its child: `python -m kinesis_emulator.canned`."""
+"""What `CannedKinesis` runs in its child: `python -m kinesis_emulator.canned`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import ssl
 import sys
 import threading
 
-from kinesis_emulator.canned.answers import Answers
+from kinesis_emulator.canned.responses import Responses
 from kinesis_emulator.canned.server import PreparedServer
-from kinesis_emulator.canned.stream import PreparedStream
+from kinesis_emulator.canned.stream import CannedStream
 from kinesis_emulator.child import READY, wait_until_stopped
 
 
@@ -29,8 +29,8 @@ def main() -> int:
     if options.tls:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(*options.tls)
-    answers = Answers(PreparedStream(**json.loads(options.stream)))
-    server = PreparedServer(answers, options.latency_s, tls)
+    responses = Responses(CannedStream(**json.loads(options.stream)))
+    server = PreparedServer(responses, options.latency_s, tls)
     server.start()
     sys.stdout.write(f"{READY}{server.endpoint_url}\n")
     sys.stdout.flush()

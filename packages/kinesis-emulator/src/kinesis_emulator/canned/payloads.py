@@ -6,14 +6,14 @@ import hashlib
 import random
 from collections.abc import Iterator
 
-from kinesis_emulator.canned.stream import PreparedStream
+from kinesis_emulator.canned.stream import CannedStream
 
 KEYS = 50
 """Partition keys in an aggregate."""
 _MAGIC = b"\xf3\x89\x9a\xc2"
 
 
-def make_payloads(stream: PreparedStream) -> Iterator[bytes]:
+def make_payloads(stream: CannedStream) -> Iterator[bytes]:
     """Yield the payload of each record of a shard."""
     chance = random.Random(0)  # noqa: S311 # reproducible pseudo-randomness is wanted
     for _ in range(stream.total_records):

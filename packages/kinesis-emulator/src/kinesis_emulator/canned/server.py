@@ -11,7 +11,7 @@ import threading
 import time
 from email.utils import formatdate
 
-from kinesis_emulator.canned.answers import Answers
+from kinesis_emulator.canned.responses import Responses
 from kinesis_emulator.server import HOST
 
 CALLS = "/calls"
@@ -24,13 +24,13 @@ _UNKNOWN = b'{"__type":"UnknownOperationException","message":"No answer to this 
 
 class PreparedServer:
     """
-    Answers on a port of 127.0.0.1, each call after *latency_s*.
+    Responses on a port of 127.0.0.1, each call after *latency_s*.
 
     Without a parser, a router and checks a call takes it some 50 us, and its time hardly shows up beside a client's.
     """
 
-    def __init__(self, answers: Answers, latency_s: float, tls: ssl.SSLContext | None) -> None:
-        self._answers = answers
+    def __init__(self, responses: Responses, latency_s: float, tls: ssl.SSLContext | None) -> None:
+        self._responses = responses
         self._latency_s = latency_s
         self._tls = tls
         self._listener = socket.create_server((HOST, 0), backlog=1024)
@@ -55,17 +55,17 @@ class PreparedServer:
             received = b""
             while (request := _receive(secured, received)) is not None:
                 head, body, received = request
-                self._answer(secured, head, body)
+                self._response(secured, head, body)
 
     def _secure(self, connection: socket.socket) -> socket.socket:
         return connection if self._tls is None else self._tls.wrap_socket(connection, server_side=True)
 
-    def _answer(self, connection: socket.socket, head: bytes, request: bytes) -> None:
+    def _response(self, connection: socket.socket, head: bytes, request: bytes) -> None:
         if head.startswith(b"GET " + CALLS.encode()):
-            connection.sendall(_head(200, json.dumps(self._answers.calls).encode()))
+            connection.sendall(_head(200, json.dumps(self._responses.calls).encode()))
             return
         target = _TARGET.search(head)
-        body = self._answers.answer(target[1].decode(), request) if target else None
+        body = self._responses.response(target[1].decode(), request) if target else None
         if self._latency_s:
             time.sleep(self._latency_s)
         if body is None:

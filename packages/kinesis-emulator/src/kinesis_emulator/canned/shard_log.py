@@ -7,7 +7,7 @@ from bisect import bisect_left
 from itertools import accumulate, islice
 
 from kinesis_emulator.canned.payloads import make_payloads
-from kinesis_emulator.canned.stream import PreparedStream
+from kinesis_emulator.canned.stream import CannedStream
 
 _FIRST_NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
 _STEP = 2**80
@@ -36,7 +36,7 @@ class ShardLog:
         started_s: When the server started, in seconds since the epoch.
     """
 
-    def __init__(self, stream: PreparedStream, started_s: float) -> None:
+    def __init__(self, stream: CannedStream, started_s: float) -> None:
         self._total = stream.total_records
         self._page_records = stream.records
         self._is_live = stream.records_per_s is not None

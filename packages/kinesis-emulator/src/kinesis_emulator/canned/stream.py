@@ -9,7 +9,7 @@ MAX_PAGE_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class PreparedStream:
+class CannedStream:
     """
     A stream whose shards all hold the same records: random ones, but the same for the same settings.
 

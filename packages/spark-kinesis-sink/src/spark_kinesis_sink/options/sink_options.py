@@ -23,17 +23,17 @@ from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink.options.writing import (
     AGGREGATION_ENABLED,
     AGGREGATION_MAX_SIZE,
+    IGNORED_BY_SINK,
     MAX_CONNECTIONS,
     RECORD_MAX_BUFFERED_TIME,
     RECORD_TTL,
     WRITING_OPTIONS,
-    WRITING_UNNEEDED,
 )
 
 SINK_OPTIONS = OptionTable(
     options=COMMON_OPTIONS + WRITING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED,
-    unneeded=WRITING_UNNEEDED,
+    ignored_options=IGNORED_BY_SINK,
     let_through=SPARK_OPTIONS,
 )
 
@@ -52,7 +52,7 @@ class SinkOptions:
     connection: Connection
     producer: ProducerSettings
     freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
-    notes: tuple[str, ...] = field(default=(), eq=False)
+    ignored: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that was accepted and is not needed, or counts as something else."""
 
     @property
@@ -81,7 +81,7 @@ class SinkOptions:
             connection=connection,
             producer=_read_producer(values, routes_rows=not connection.streams),
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
-            notes=values.notes + _path_notes(given),
+            ignored=values.ignored + _path_notes(given),
         )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kinesis_core.options import (
+    IgnoredOption,
     Option,
     Scope,
-    Unneeded,
     awslabs,
     boolean,
     clamped_duration,
@@ -85,8 +85,8 @@ WRITING_OPTIONS = (
     RECORD_TTL,
 )
 
-WRITING_UNNEEDED = (
-    Unneeded(
+IGNORED_BY_SINK = (
+    IgnoredOption(
         names=(
             "flushWaitTimeMs",
             "kinesis.sink.flushWaitTimeMs",
@@ -95,7 +95,7 @@ WRITING_UNNEEDED = (
         ),
         reason="a task waits until its rows are in the stream, and recordTtlMs bounds that",
     ),
-    Unneeded(
+    IgnoredOption(
         names=(
             "startingPosition",
             "initialPosition",

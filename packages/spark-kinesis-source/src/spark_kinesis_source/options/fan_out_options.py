@@ -35,10 +35,10 @@ class FanOutOptions:
 
     consumers: Mapping[str, str]
     """The consumer's name or ARN, by what offsets call the stream."""
-    removes: bool
+    deregister_on_stop: bool
     """Whether they are removed when the query stops."""
     settings: FanOutSettings
-    registers: bool = True
+    register_if_missing: bool = True
     """Whether one that is not there is registered."""
 
     @staticmethod
@@ -57,9 +57,9 @@ class FanOutOptions:
         is_ours = not arns and not values.is_given(REGISTERED_CONSUMER_ID)
         return FanOutOptions(
             _match(values, arns, connection) if arns else _name(values, connection),
-            removes=is_ours and not values[KEEP_CONSUMER],
+            deregister_on_stop=is_ours and not values[KEEP_CONSUMER],
             settings=_read_settings(values),
-            registers=is_ours,
+            register_if_missing=is_ours,
         )
 
 
@@ -74,7 +74,7 @@ def _read_settings(values: Values) -> FanOutSettings:
     )
 
 
-def list_idle(values: Values) -> tuple[str, ...]:
+def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
     """Return a line for the log for each option of fan-out that does not count, since the streams are polled."""
     if values[CONSUMER_TYPE]:
         return ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import Unneeded
+from kinesis_core.options import IgnoredOption
 
-READING_UNNEEDED = (
-    Unneeded(
+IGNORED_BY_SOURCE = (
+    IgnoredOption(
         names=(
             "metadataPath",
             "metadataNumRetries",
@@ -16,19 +16,19 @@ READING_UNNEEDED = (
         ),
         reason="Spark's checkpoint holds all progress",
     ),
-    Unneeded(
+    IgnoredOption(
         names=("avoidEmptyBatches", "kinesis.client.avoidEmptyBatches", "kinesis.internal.avoidEmptyBatches"),
         reason="a stream without new records makes no batches",
     ),
-    Unneeded(
+    IgnoredOption(
         names=("kinesis.internal.*", "maxShardsPerDescribe", "coalesceThresholdBlockSize", "coalesceBinSize"),
         reason="there is nothing to tune in that place",
     ),
-    Unneeded(
+    IgnoredOption(
         names=("deregisterConsumerTimeoutInterval", "consumerRefreshInterval", "kinesis.subscribeToShard.*"),
         reason="there is nothing to tune in that place",
     ),
-    Unneeded(
+    IgnoredOption(
         names=(
             "kinesis.sink.*",
             "aggregationEnabled",

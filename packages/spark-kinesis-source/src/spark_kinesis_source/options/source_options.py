@@ -40,7 +40,7 @@ from spark_kinesis_source.options.batches import (
     SHARDS_PER_TASK,
 )
 from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS
-from spark_kinesis_source.options.fan_out_options import FanOutOptions, list_idle
+from spark_kinesis_source.options.fan_out_options import FanOutOptions, ignored_fan_out_options
 from spark_kinesis_source.options.fetching import (
     ADD_IDLE_TIME,
     DEAGGREGATE,
@@ -50,7 +50,7 @@ from spark_kinesis_source.options.fetching import (
     MAX_RECORDS_PER_FETCH,
     MIN_FETCH_PERIOD,
 )
-from spark_kinesis_source.options.foreign import READING_UNNEEDED
+from spark_kinesis_source.options.foreign import IGNORED_BY_SOURCE
 from spark_kinesis_source.options.positions import (
     ENDING_POSITION,
     FAIL_ON_DATA_LOSS,
@@ -73,7 +73,7 @@ SOURCE_OPTIONS = OptionTable(
     + FAN_OUT_OPTIONS
     + PUBLISHING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED,
-    unneeded=READING_UNNEEDED,
+    ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,
 )
 
@@ -122,7 +122,7 @@ class SourceOptions:
     """None when the streams are polled."""
     lease_table: LeaseTableOptions | None
     """None when nothing is published."""
-    notes: tuple[str, ...] = field(default=(), eq=False)
+    ignored: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that was accepted and is not needed, or counts as something else."""
 
     @staticmethod
@@ -164,10 +164,10 @@ class SourceOptions:
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
-            notes=values.notes
+            ignored=values.ignored
             + region_notes(values, connection)
             + idle_notes
-            + list_idle(values)
+            + ignored_fan_out_options(values)
             + lease_notes,
         )
 
@@ -176,7 +176,7 @@ class SourceOptions:
         if self.fan_out is None:
             return self
         note = f"Option '{CONSUMER_TYPE.name}' does not count: a batch read is polled."
-        return evolve(self, fan_out=None, notes=(*self.notes, note))
+        return evolve(self, fan_out=None, ignored=(*self.ignored, note))
 
     def bound_bytes(self, shards: int) -> int | None:
         """Return how many bytes a micro-batch over *shards* shards may take from each; None for no bound."""

@@ -79,10 +79,10 @@ def test_an_active_one_is_used_as_it_is() -> None:
 def test_a_new_one_is_registered_and_waited_for() -> None:
     """A consumer that is not there is registered once, and handed out when it is ACTIVE."""
     consumers = Consumers()
-    begun = consumers.clock.now
+    started = consumers.clock.now
     assert find(consumers) == Consumer("me", ARN, "ACTIVE")
     assert consumers.calls.count("register") == 1
-    assert 8 <= consumers.clock.now - begun < 10
+    assert 8 <= consumers.clock.now - started < 10
 
 
 def test_one_that_is_being_deleted_is_registered_anew() -> None:
@@ -109,20 +109,22 @@ def test_one_that_must_exist_is_never_registered() -> None:
     with pytest.raises(
         StreamNotFoundError, match=r"^Consumer 'me' must exist, and does not\. .*consumerName"
     ) as caught:
-        find_consumer(consumers, "me", 60, consumers.clock, registers=False)
+        find_consumer(consumers, "me", 60, consumers.clock, register_if_missing=False)
     assert caught.value.code == "ResourceNotFoundException"
     assert consumers.calls == ["describe"]
     consumers.consumer = Consumer("me", ARN, "ACTIVE")
-    assert find_consumer(consumers, "me", 60, consumers.clock, registers=False) == consumers.consumer
+    assert (
+        find_consumer(consumers, "me", 60, consumers.clock, register_if_missing=False) == consumers.consumer
+    )
 
 
-@pytest.mark.parametrize("keeps", [False, True])
-def test_one_that_was_registered_in_vain_is_removed(keeps: bool) -> None:
+@pytest.mark.parametrize("keep", [False, True])
+def test_one_that_was_registered_in_vain_is_removed(keep: bool) -> None:
     """A consumer that was registered here, and is not ACTIVE in time, is not left to be paid for unless it is to be kept."""
     consumers = Consumers(shows_late=2)
     with pytest.raises(ResourceInUseError):
-        find_consumer(consumers, "me", 5, consumers.clock, keeps=keeps)
-    assert consumers.calls.count("deregister") == (not keeps)
+        find_consumer(consumers, "me", 5, consumers.clock, keep=keep)
+    assert consumers.calls.count("deregister") == (not keep)
 
 
 def test_one_of_somebody_else_is_not_removed() -> None:

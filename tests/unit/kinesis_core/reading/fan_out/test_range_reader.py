@@ -9,21 +9,21 @@ from itertools import pairwise
 import pytest
 from attrs import define
 
-from kinesis_core.aws import Pace
+from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
     InvalidRequestError,
-    MalformedAnswerError,
+    MalformedResponseError,
     ResourceInUseError,
     ServiceError,
     UnavailableError,
 )
 from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardRange, SubscribedPage, TrimHorizon
 from kinesis_core.model.cuts import EndCut
-from kinesis_core.reading import FanOutSettings, PolledRanges, ReadSettings
-from kinesis_core.reading.fan_out import FanOutRanges
-from kinesis_core.reading.fan_out.subscription_reader import PATIENCE, SEAT_S, FanOutReader
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
+from kinesis_core.reading.fan_out import FanOutRangeReader
+from kinesis_core.reading.fan_out.subscription_reader import PATIENCE, SEAT_S, SubscriptionReader
 from kinesis_core.reading.record_check import RecordCheck
 from support.fake_subscriptions import (
     HEARTBEAT_S,
@@ -36,7 +36,7 @@ from support.fake_subscriptions import (
 )
 from support.one_shard import OneShard
 
-WAITS = FanOutSettings(falls_back=False)
+WAITS = FanOutSettings(fallback_to_polling=False)
 FALLS_BACK = FanOutSettings()
 
 
@@ -63,12 +63,12 @@ def reader_of(
     settings: FanOutSettings = WAITS,
     *,
     fails: bool = True,
-) -> FanOutReader:
+) -> SubscriptionReader:
     clock, rng = subscriptions.stream.clock, random.Random(0)
     check = RecordCheck(
-        subscriptions.stream, shard_range.stream, shard_range.shard_id, clock, rng, Pace(0.2, 2)
+        subscriptions.stream, shard_range.stream, shard_range.shard_id, clock, rng, ReadRateLimiter(0.2, 2)
     )
-    return FanOutReader(subscriptions, shard_range, settings, fails, clock, rng, check)
+    return SubscriptionReader(subscriptions, shard_range, settings, fails, clock, rng, check)
 
 
 def read(
@@ -77,9 +77,9 @@ def read(
     return [r for page in reader_of(subscriptions, shard_range, settings).pages() for r in page.records]
 
 
-def ranges_of(one: OneShard, subscriptions: Subscriptions, settings: FanOutSettings) -> FanOutRanges:
-    polled = PolledRanges(lambda _: one.stream, ReadSettings(), random.Random(0))
-    return FanOutRanges(lambda _: subscriptions, polled, settings, random.Random(0))
+def ranges_of(one: OneShard, subscriptions: Subscriptions, settings: FanOutSettings) -> FanOutRangeReader:
+    polling = PollingRangeReader(lambda _: one.stream, ReadSettings(), random.Random(0))
+    return FanOutRangeReader(lambda _: subscriptions, polling, settings, random.Random(0))
 
 
 def cuts(subscriptions: Subscriptions) -> list[object]:
@@ -135,7 +135,7 @@ def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_i
         Trouble(3, cut_connection(), silence_s=SILENCE_S),
         Trouble(3, in_stream("InternalFailureException")),
         Trouble(3, in_stream("ResourceInUseException")),
-        Trouble(3, MalformedAnswerError("a checksum is wrong", "MalformedAnswer")),
+        Trouble(3, MalformedResponseError("a checksum is wrong", "MalformedResponse")),
     ],
 )
 def test_whatever_ends_a_subscription_it_goes_on(
@@ -202,10 +202,10 @@ def test_waiting_has_an_end(one: OneShard, subscriptions: Subscriptions, error: 
 def test_waiting_has_a_time(one: OneShard, subscriptions: Subscriptions) -> None:
     """Retries left or not, it gives up when no event came for so long."""
     subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
-    begun = one.stream.clock.now
+    started = one.stream.clock.now
     with pytest.raises(UnavailableError):
         read(subscriptions, range_of(one), FanOutSettings(False, timeout_s=20, retries=1000))
-    assert 20 < one.stream.clock.now - begun < 25
+    assert 20 < one.stream.clock.now - started < 25
 
 
 def test_subscriptions_that_bring_nothing_have_an_end(one: OneShard, subscriptions: Subscriptions) -> None:
@@ -242,10 +242,10 @@ def test_a_lost_start_is_told(one: OneShard, subscriptions: Subscriptions) -> No
 def test_a_lost_end_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
     """Heartbeats at the tip while the range's end is missing are data loss after a while, not a wait for ever."""
     shard_range = range_of(one, 0, After(one.records[-1].number + 1))
-    begun = one.stream.clock.now
+    started = one.stream.clock.now
     with pytest.raises(DataLossError, match="no progress"):
         read(subscriptions, shard_range)
-    assert one.stream.clock.now - begun < (PATIENCE + 2) * HEARTBEAT_S
+    assert one.stream.clock.now - started < (PATIENCE + 2) * HEARTBEAT_S
 
 
 def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscriptions: Subscriptions) -> None:
@@ -273,17 +273,17 @@ def test_a_refused_range_is_polled_at_once(
     """Nobody waits for a subscription that cannot be had now; the whole range comes by GetRecords."""
     subscriptions.refusals = [error]
     ranges = ranges_of(one, subscriptions, FALLS_BACK)
-    begun = one.stream.clock.now
-    found = [r for page in ranges(range_of(one), one.stream.clock) for r in page.records]
+    started = one.stream.clock.now
+    found = [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records]
     assert found == one.records
-    assert (len(subscriptions.calls), one.stream.clock.now - begun < 1) == (1, True)
+    assert (len(subscriptions.calls), one.stream.clock.now - started < 1) == (1, True)
 
 
 def test_the_rest_of_a_range_is_polled(one: OneShard, subscriptions: Subscriptions) -> None:
     """Who loses the shard to another subscriber does not take it back, but polls what is left."""
     subscriptions.troubles = [Trouble(3, in_stream("ResourceInUseException"))]
     ranges = ranges_of(one, subscriptions, FALLS_BACK)
-    found = [r for page in ranges(range_of(one), one.stream.clock) for r in page.records]
+    found = [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records]
     assert found == one.records
     assert [c.cut for c in one.stream.calls_of("GetShardIterator")] == [After(one.records[14].number)]
 
@@ -292,7 +292,7 @@ def test_an_outage_of_subscriptions_is_polled_around(one: OneShard, subscription
     """When subscribing fails for longer than the patience with it, polling takes over."""
     subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
     ranges = ranges_of(one, subscriptions, FALLS_BACK)
-    assert [r for page in ranges(range_of(one), one.stream.clock) for r in page.records] == one.records
+    assert [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records] == one.records
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_some_errors_are_raised(
     subscriptions.refusals = [error]
     ranges = ranges_of(one, subscriptions, settings)
     with pytest.raises(type(error)):
-        list(ranges(range_of(one), one.stream.clock))
+        list(ranges.read(range_of(one), one.stream.clock))
     assert one.stream.calls_of("GetRecords") == []
 
 
@@ -324,7 +324,7 @@ def test_the_polled_are_counted_in_one_line(
         assert caplog.records == []
         subscriptions.refusals = [in_stream("ResourceInUseException")] * 3
         for _ in range(3):
-            list(ranges(range_of(one), one.stream.clock))
+            list(ranges.read(range_of(one), one.stream.clock))
         ranges.log_polled()
     lines = [r.getMessage() for r in caplog.records if "fan_out.polled" in r.getMessage()]
     assert len(lines) == 1

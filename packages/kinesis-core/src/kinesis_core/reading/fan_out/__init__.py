@@ -1,11 +1,11 @@
 """Reading by enhanced fan-out: its consumers, and ranges read by subscription. Imported by those who use it only."""
 
 from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRangeReader
 from kinesis_core.reading.fan_out.stream_consumer import StreamConsumer
 
 __all__ = [
-    "FanOutRanges",
+    "FanOutRangeReader",
     "StreamConsumer",
     "check_permission",
     "find_consumer",

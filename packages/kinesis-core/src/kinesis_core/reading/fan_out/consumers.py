@@ -28,8 +28,8 @@ def find_consumer(
     timeout_s: float,
     clock: Clock,
     *,
-    registers: bool = True,
-    keeps: bool = False,
+    register_if_missing: bool = True,
+    keep: bool = False,
 ) -> Consumer:
     """
     Return a consumer once it is ACTIVE; one that goes by its name is registered when it is not there, if *registers*.
@@ -41,11 +41,11 @@ def find_consumer(
         StreamNotFoundError: There is none, and none is to be registered.
         ServiceError: It can be neither seen nor registered.
     """
-    search = _Search(api, name_or_arn, registers and not name_or_arn.startswith("arn:"))
+    search = _Search(api, name_or_arn, register_if_missing and not name_or_arn.startswith("arn:"))
     try:
         return search.wait(timeout_s, clock)
     except BaseException:
-        if search.registered is not None and not keeps:
+        if search.registered is not None and not keep:
             remove_consumer(api, search.registered)
         raise
 
@@ -56,7 +56,7 @@ class _Search:
 
     api: ConsumerApi
     name: str
-    registers: bool
+    register_if_missing: bool
     registered: Consumer | None = None
     """What was registered on the way."""
 
@@ -77,7 +77,7 @@ class _Search:
         try:
             return self.api.describe_consumer(self.name)
         except StreamNotFoundError as error:
-            if not self.registers:
+            if not self.register_if_missing:
                 raise StreamNotFoundError(
                     f"Consumer '{self.name}' must exist, and does not. Register it first; one that goes by consumerName is "
                     f"registered when it is not there. {error}",

@@ -13,8 +13,8 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Page, ShardRange
-from kinesis_core.reading.fan_out.subscription_reader import FanOutReader
-from kinesis_core.reading.polling import PolledRanges
+from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
+from kinesis_core.reading.polling import PollingRangeReader
 from kinesis_core.reading.progress import PATIENCE
 from kinesis_core.reading.settings import FanOutSettings
 
@@ -22,38 +22,39 @@ log = get_logger("kinesis_core")
 
 
 @frozen
-class FanOutRanges:
+class FanOutRangeReader:
     """
-    How `read_chains` reads each range: through the consumer that *api_for* a stream's name returns.
+    Reads ranges by subscription, through the API that *api_for* returns for a stream's name.
 
-    What a subscription leaves over, *polled* reads, unless the settings say otherwise or access is denied.
+    *polling* reads the rest of a range without a subscription, unless the settings say otherwise or access is denied.
     """
 
     api_for: Callable[[str], SubscribeApi]
-    polled: PolledRanges
+    polling: PollingRangeReader
     settings: FanOutSettings
     rng: random.Random
     _reasons: list[str] = field(factory=list, init=False)
 
-    def __call__(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        reader = FanOutReader(
+    def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+        """Yield the pages of *shard_range* that have records, in order and trimmed to it."""
+        reader = SubscriptionReader(
             self.api_for(shard_range.stream),
             shard_range,
             self.settings,
-            self.polled.settings.fail_on_data_loss,
+            self.polling.settings.fail_on_data_loss,
             clock,
             self.rng,
-            self.polled.check(shard_range, clock),
-            self.polled.with_data,
+            self.polling.check(shard_range, clock),
+            self.polling.with_data,
         )
         try:
             yield from reader.pages()
         except ServiceError as error:
-            if not self.settings.falls_back or isinstance(error, AccessDeniedError):
+            if not self.settings.fallback_to_polling or isinstance(error, AccessDeniedError):
                 raise
             self._reasons.append(error.code)
             reader.progress.patience = PATIENCE
-            yield from self.polled.rest(reader.progress, clock)
+            yield from self.polling.rest(reader.progress, clock)
 
     def log_polled(self) -> None:
         """Log how many ranges were polled, whole or in part, and why; nothing where there were none."""

@@ -12,16 +12,16 @@ from kinesis_core.aws import (
     ConsumerApi,
     StreamRef,
     SubscribeApi,
-    open_consumers,
-    open_subscriptions,
+    consumer_client,
+    subscription_client,
 )
 from kinesis_core.clock import Clock
 from kinesis_core.errors import OptionError
-from kinesis_core.model import Chain, Page, ShardRange
-from kinesis_core.reading.concurrent import read_chains
+from kinesis_core.model import Page, RangeGroup, ShardRange
+from kinesis_core.reading.concurrent import read_concurrently
 from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
-from kinesis_core.reading.fan_out.range_reader import FanOutRanges
-from kinesis_core.reading.polling import PolledRanges
+from kinesis_core.reading.fan_out.range_reader import FanOutRangeReader
+from kinesis_core.reading.polling import PollingRangeReader
 from kinesis_core.reading.settings import FanOutSettings
 
 
@@ -31,7 +31,7 @@ class StreamConsumer:
 
     consumer: Consumer
     settings: FanOutSettings
-    removes: bool
+    deregister_on_stop: bool
     _consumers: ConsumerApi
     _subscriptions: SubscribeApi
 
@@ -40,7 +40,7 @@ class StreamConsumer:
         connection: Connection,
         stream_arn: str,
         name_or_arn: str,
-        keeps: bool,
+        keep: bool,
         settings: FanOutSettings,
         clock: Clock,
     ) -> StreamConsumer:
@@ -57,26 +57,26 @@ class StreamConsumer:
                 f"'consumer' accepts a name, or the ARN of a consumer of {stream_arn}; got '{name_or_arn}'."
             )
         ref: StreamRef = connection.streams[0]
-        consumers = open_consumers(connection, ref)
-        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keeps=keeps)
-        removes = not (is_arn or keeps)
+        consumers = consumer_client(connection, ref)
+        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keep=keep)
+        deregister_on_stop = not (is_arn or keep)
         try:
-            subscriptions = open_subscriptions(connection, ref, found.arn, settings.over_http2)
+            subscriptions = subscription_client(connection, ref, found.arn, settings.over_http2)
             check_permission(subscriptions)
         except BaseException:
-            if removes:
+            if deregister_on_stop:
                 remove_consumer(consumers, found)
             raise
-        return StreamConsumer(found, settings, removes, consumers, subscriptions)
+        return StreamConsumer(found, settings, deregister_on_stop, consumers, subscriptions)
 
     def read(
-        self, chains: Sequence[Chain], polled: PolledRanges, clock: Clock
+        self, groups: Sequence[RangeGroup], polling: PollingRangeReader, clock: Clock
     ) -> Iterator[tuple[ShardRange, Page]]:
-        """Yield the pages of all *chains* as `read_chains` does; *polled* reads what subscriptions leave over."""
-        ranges = FanOutRanges(lambda _: self._subscriptions, polled, self.settings, polled.rng)
-        yield from read_chains(chains, ranges, polled.settings.threads, clock)
+        """Yield the pages of all *chains* as `read_concurrently` does; *polling* reads what subscriptions leave over."""
+        ranges = FanOutRangeReader(lambda _: self._subscriptions, polling, self.settings, polling.rng)
+        yield from read_concurrently(groups, ranges, polling.settings.threads, clock)
         ranges.log_polled()
 
     def close(self) -> None:
-        if self.removes:
+        if self.deregister_on_stop:
             remove_consumer(self._consumers, self.consumer)

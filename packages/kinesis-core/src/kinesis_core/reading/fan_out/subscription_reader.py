@@ -25,7 +25,7 @@ _WAITS_S = (1.0, 2.0)
 
 
 @define
-class FanOutReader:
+class SubscriptionReader:
     """
     Reads one range through one subscription after the other, each behind what the one before it brought.
 
@@ -101,7 +101,7 @@ class FanOutReader:
     def _take(self, events: Iterator[SubscribedPage]) -> Iterator[Page]:
         for page in events:
             self._served_s, self._in_vain = self.clock.now_s(), 0
-            self._continuation = page.continues_behind
+            self._continuation = page.continues_after
             was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
             self._prove()
@@ -124,6 +124,8 @@ class FanOutReader:
             self.progress.prove(is_left=self.check.is_left(number))
 
     def _may_try_again(self, error: ServiceError) -> bool:
-        waits = error.retryable or (isinstance(error, ResourceInUseError) and not self.settings.falls_back)
+        waits = error.retryable or (
+            isinstance(error, ResourceInUseError) and not self.settings.fallback_to_polling
+        )
         is_late = self.clock.now_s() - self._served_s > self.settings.timeout_s
         return waits and not is_late and self._in_vain <= self.settings.retries

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_emulator.canned.shard_log import ShardLog, number_at, place_of
-from kinesis_emulator.canned.stream import MAX_PAGE_RECORDS, PreparedStream
+from kinesis_emulator.canned.stream import MAX_PAGE_RECORDS, CannedStream
 
 _ITERATOR_CHARS = 220
 """As long as Kinesis makes them."""
@@ -19,10 +19,10 @@ _DEFAULT_LISTED = 1000
 Json = dict[str, Any]
 
 
-class Answers:
+class Responses:
     """Bodies of successful answers, by the name of the call; ready once it is made."""
 
-    def __init__(self, stream: PreparedStream, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, stream: CannedStream, clock: Callable[[], float] = time.time) -> None:
         self._stream = stream
         self._clock = clock
         self._started_s = clock()
@@ -30,18 +30,18 @@ class Answers:
         self._shards = [self._describe_shard(index) for index in range(stream.shards)]
         self.calls: Counter[str] = Counter()
         """How often each call came; nearly, for threads do not wait for each other to count."""
-        self._answers: dict[str, Callable[[Json], bytes]] = {
+        self._responses: dict[str, Callable[[Json], bytes]] = {
             "GetRecords": self._get_records,
             "GetShardIterator": self._get_shard_iterator,
             "ListShards": self._list_shards,
             "DescribeStreamSummary": self._describe_stream_summary,
         }
 
-    def answer(self, action: str, request: bytes) -> bytes | None:
+    def response(self, action: str, request: bytes) -> bytes | None:
         """Return the answer's body; None when nothing is prepared for *action*."""
-        answer = self._answers.get(action)
+        response = self._responses.get(action)
         self.calls[action] += 1
-        return None if answer is None else answer(json.loads(request))
+        return None if response is None else response(json.loads(request))
 
     def _get_records(self, request: Json) -> bytes:
         shard, place, _ = request["ShardIterator"].split(".", 2)
@@ -75,10 +75,10 @@ class Answers:
     def _list_shards(self, request: Json) -> bytes:
         first = int(request.get("NextToken", 0))
         stop = first + request.get("MaxResults", _DEFAULT_LISTED)
-        answer: Json = {"Shards": self._shards[first:stop]}
+        response: Json = {"Shards": self._shards[first:stop]}
         if stop < len(self._shards):
-            answer["NextToken"] = str(stop)
-        return json.dumps(answer).encode()
+            response["NextToken"] = str(stop)
+        return json.dumps(response).encode()
 
     def _describe_shard(self, index: int) -> Json:
         start, end = (place * _HASH_KEYS // self._stream.shards for place in (index, index + 1))

@@ -9,9 +9,9 @@ from typing import Any
 from attrs import define
 
 from kinesis_core.aws.calls import BotoCaller, read_text
-from kinesis_core.aws.clients import open_stream
+from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast_path import BODY, DirectCalls
+from kinesis_core.aws.fast_path import BODY, FastPath
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _PARAMETER = "DryRun"
@@ -22,7 +22,7 @@ keys.
 """
 
 
-def open_dry_runs(connection: Connection, stream: StreamRef) -> BotoDryRuns | None:
+def dry_run_client(connection: Connection, stream: StreamRef) -> BotoDryRuns | None:
     """
     Return this process's door for dry runs on *stream*; None when they are not wanted, or the installed botocore does not
     know them.
@@ -32,7 +32,7 @@ def open_dry_runs(connection: Connection, stream: StreamRef) -> BotoDryRuns | No
     Raises:
         CredentialsError: There are no credentials.
     """
-    api = open_stream(connection, stream)
+    api = stream_client(connection, stream)
     if not connection.check_permissions or not knows_dry_run(api.client):
         return None
     is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
@@ -49,14 +49,14 @@ def knows_dry_run(client: Any) -> bool:
 class BotoDryRuns(BotoCaller):
     """Dry runs on one stream."""
 
-    calls: DirectCalls
+    calls: FastPath
     is_aws: bool
 
     def find_shard(self) -> str | None:
         shards: list[str] = self._ask_once(
             "ListShards",
             lambda: self.client.list_shards(**self._stream, MaxResults=1),
-            lambda answer: [read_text(shard, "ShardId") for shard in answer["Shards"]],
+            lambda response: [read_text(shard, "ShardId") for shard in response["Shards"]],
         )
         return shards[0] if shards else None
 
@@ -65,7 +65,7 @@ class BotoDryRuns(BotoCaller):
         return self._ask_once(
             "GetShardIterator",
             lambda: self._send("GetShardIterator", self._stream, request),
-            lambda answer: read_text(json.loads(answer[BODY]), "ShardIterator"),
+            lambda response: read_text(json.loads(response[BODY]), "ShardIterator"),
             shard=shard_id,
         )
 

@@ -94,7 +94,7 @@ def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> Non
     ("schema", "message"),
     [
         ("data binary, Key string", "Unknown column 'Key'"),
-        ("data string", "Column 'data' has the type binary; .schema() gives it string"),
+        ("data string", "Column 'data' has the type binary; .schema() declares it string"),
         ("data binary NOT NULL", "declares it NOT NULL"),
     ],
 )

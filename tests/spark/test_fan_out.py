@@ -252,6 +252,6 @@ def test_batch_reads_are_polled(
         reader = batch_reader(stream.options(**FALLS_BACK))
         assert payloads(reader, reader.partitions()) == stream.payloads
     notes = [getattr(record, "context", {})["note"] for record in caplog.records]
-    assert notes == ["Option 'consumerType' does not count: a batch read is polled."]
+    assert notes == ["Option 'consumerType' has no effect: a batch read polls."]
     assert not emulator.calls.count("RegisterStreamConsumer")
     assert not emulator.calls.count("SubscribeToShard")

@@ -94,7 +94,7 @@ def test_columns_of_a_stream(
         ("maxConnections", "0", "Option 'maxConnections' accepts 1 to 256 requests; got '0'"),
         ("streamName", "a,b", "names 2 streams, and a sink writes all rows to one"),
         ("streamName", "absent", "Check streamName or streamARN, region and account"),
-        ("awsSecretKey", None, "needs 'awsSecretKey' beside it"),
+        ("awsSecretKey", None, "also requires 'awsSecretKey'"),
     ],
 )
 def test_options(

@@ -37,8 +37,8 @@ def _figure(plot: Plot) -> Figure:
     figure = Figure(_INCHES, layout="constrained")
     axes = figure.add_subplot(title=plot.title, xlabel=plot.x, ylabel=plot.y)
     for (name, points), colour, marker in zip(plot.lines.items(), _COLOURS, _MARKERS, strict=False):
-        places = sorted(points)
-        axes.plot([x for x, _ in places], [y for _, y in places], color=colour, marker=marker, label=name)
+        ordered = sorted(points)
+        axes.plot([x for x, _ in ordered], [y for _, y in ordered], color=colour, marker=marker, label=name)
     if "x" in plot.log:
         axes.set_xscale("log")
         axes.set_xticks(sorted({x for points in plot.lines.values() for x, _ in points}))

@@ -23,7 +23,7 @@ MAY_TALK = {
     # What botocore's own session raises while a body is read.
     "kinesis_core/aws/subscriptions.py": {"urllib3.exceptions"},
     # On connections that botocore's session has opened, and none else.
-    "kinesis_core/aws/http_exchange.py": {"http.client", "ssl", "urllib3.exceptions"},
+    "kinesis_core/aws/direct_transport.py": {"ssl", "urllib3.exceptions"},
     # The servers themselves, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

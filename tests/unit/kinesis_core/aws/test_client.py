@@ -228,14 +228,28 @@ def test_responses_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -
         ("ValidationException", 400, InvalidRequestError, ""),
         ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
         ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
-        ("UnrecognizedClientException", 400, AccessDeniedError, "give other credentials"),
-        ("ExpiredTokenException", 400, AccessDeniedError, "Keys that are given are never refreshed"),
+        ("UnrecognizedClientException", 400, AccessDeniedError, "use other credentials"),
+        ("ExpiredTokenException", 400, AccessDeniedError, "Keys in options are never refreshed"),
         ("InvalidSignatureException", 403, AccessDeniedError, "the clock of the machine"),
         ("IncompleteSignatureException", 403, AccessDeniedError, "Check the secret key"),
         ("com.amazon.coral.service#AccessDeniedException", 400, AccessDeniedError, "credentials"),
         ("InternalFailure", 500, UnavailableError, "Check endpointUrl"),
         ("ServiceUnavailable", 503, UnavailableError, "Check endpointUrl"),
-        ("NobodyKnowsThisException", 400, ServiceError, ""),
+        (
+            "NobodyKnowsThisException",
+            400,
+            ServiceError,
+            "AWS code NobodyKnowsThisException is not retried. See http",
+        ),
+        (
+            "KMSDisabledException",
+            400,
+            ServiceError,
+            "The stream's KMS key is disabled: enable it, then restart.",
+        ),
+        ("KMSNotFoundException", 400, ServiceError, "The stream's KMS key does not exist"),
+        ("KMSInvalidStateException", 400, ServiceError, "cancel its deletion"),
+        ("KMSOptInRequired", 400, ServiceError, "subscribe it to the service"),
     ],
 )
 def test_each_code_has_its_class(
@@ -368,6 +382,19 @@ def test_nonsense_with_a_good_status_is_tried_again(
     assert len(canned.asked) == 2 + RETRIES + 1
 
 
+def test_a_malformed_response_names_the_endpoint(api: BotoStreamApi, canned: Canned) -> None:
+    """A proxy or another service may have responded: the error names endpoint, call, missing member and request id."""
+    for _ in range(RETRIES + 1):
+        canned.response({"Iterator": "x"})
+    with pytest.raises(MalformedResponseError) as caught:
+        api.get_iterator("shardId-1", TrimHorizon())
+    assert str(caught.value) == (
+        f"{api.client.meta.endpoint_url} responded to GetShardIterator without a valid 'ShardIterator' (request id "
+        f"{REQUEST_ID}). Is endpointUrl a Kinesis endpoint? A proxy may have responded instead. "
+        "[stream=orders shard=shardId-1]"
+    )
+
+
 @pytest.mark.parametrize(
     "shard",
     [
@@ -377,7 +404,7 @@ def test_nonsense_with_a_good_status_is_tried_again(
         shard_json("x", SequenceNumberRange={"StartingSequenceNumber": "y"}),
     ],
 )
-def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
+def test_an_incomplete_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
     """A shard without what every shard has is a malformed answer, and never left out."""
     for _ in range(RETRIES + 1):
         canned.response({"Shards": [shard]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from botocore.session import Session
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.transport import Transport
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.canned import Canned, header
@@ -69,9 +71,9 @@ class World:
     def _note(self, model: Any, **_: Any) -> None:
         self.whole.append(model.name)
 
-    def open(self, client: Any = None) -> BotoStreamApi:
+    def open(self, client: Any = None, transport: Transport = Transport.DIRECT) -> BotoStreamApi:
         client = client or self.client
-        calls = FastPath(client, KEYS)
+        calls = FastPath(client, KEYS, transport)
         return BotoStreamApi(client, "orders", ARN, RetryPolicy(0), FakeClock(), random.Random(0), calls)
 
 
@@ -95,6 +97,25 @@ def test_the_first_call_goes_through_the_client_and_the_others_past_it(action: s
     assert responses == responses[:1] * 4
     assert [asked[0] for asked in world.canned.asked] == [action] * 4
     assert world.canned.asked == world.canned.asked[:1] * 4
+
+
+@every_call
+def test_botocore_makes_every_call_if_it_is_chosen(
+    action: str, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the transport `botocore` no call leaves the client; a DEBUG event names the transport in use."""
+    ask, good = CALLS[action]
+    with caplog.at_level(logging.DEBUG):
+        api = world.open(transport=Transport.BOTOCORE)
+        world.open()
+    for _ in range(3):
+        world.canned.response(good)
+        ask(api)
+    assert world.whole == [action] * 3
+    assert [m for m in caplog.messages if m.startswith("transport.chosen")] == [
+        "transport.chosen transport=botocore endpoint=https://kinesis.eu-west-1.amazonaws.com",
+        "transport.chosen transport=direct endpoint=https://kinesis.eu-west-1.amazonaws.com",
+    ]
 
 
 @every_call

@@ -161,3 +161,18 @@ def test_a_template_shows_nothing() -> None:
     shown = repr(template_of(sent_by_botocore(KEYS[1]), KEYS[1]))
     assert "do-not-tell" not in shown
     assert "neither-this" not in shown
+
+
+def test_the_host_of_awscrt_is_not_a_users_header() -> None:
+    """With awscrt installed, botocore leaves the host among the headers. The transport adds it, so the template has none."""
+    request = sent_by_botocore(PLAIN, "http://127.0.0.1:4567")
+    request.headers["host"] = "127.0.0.1:4567"
+    made = template_of(request, PLAIN).make(BODY, when(request))
+    assert "host" not in {name.lower() for name in made.headers}
+
+
+def test_another_host_is_a_users_header() -> None:
+    """A hook that names another host makes the call go through botocore."""
+    request = sent_by_botocore(PLAIN, "http://127.0.0.1:4567")
+    request.headers["host"] = "kinesis.example.com"
+    assert find_template(request, PLAIN) is None

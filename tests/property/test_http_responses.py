@@ -1,16 +1,16 @@
-"""An answer is what http.client makes of it, however it is cut into pieces on its way."""
+"""A response is what http.client reads of it, however the network cuts it into pieces."""
 
 from __future__ import annotations
 
 import io
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPResponse
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kinesis_core.aws.http_exchange import receive
+from kinesis_core.aws.http_response import receive
 
 NAMES = st.sampled_from(["Date", "x-amzn-RequestId", "Content-Type", "X-Other", "connection"])
 VALUES = st.text("abc:;=, \t-", max_size=20).map(str.strip) | st.sampled_from(["close", "keep-alive"])
@@ -70,7 +70,7 @@ def taken_by_python(text: bytes) -> tuple[Any, ...]:
 SIZES = st.lists(st.integers(1, 3000))
 
 
-@given(texts("length", "chunks", "end", versions=("1.1", "1.0")), SIZES)
+@given(texts("length", "end", versions=("1.1", "1.0")) | texts("length", "chunks", "end"), SIZES)
 def test_responses_are_those_of_http_client(text: bytes, sizes: list[int]) -> None:
     """Status, headers, body, and whether its connection ends with it."""
     response = receive(Pieces(text, sizes))
@@ -83,7 +83,7 @@ def test_responses_are_those_of_http_client(text: bytes, sizes: list[int]) -> No
 def test_half_an_response_is_none(text: bytes, sizes: list[int], data: st.DataObject) -> None:
     """Where the connection ends before the answer does, there is an error: no body is shorter than it should be."""
     cut = data.draw(st.integers(0, len(text) - 1))
-    with pytest.raises(OSError, match="closed before its answer had ended"):
+    with pytest.raises(OSError, match="closed before the response had ended"):
         receive(Pieces(text[:cut], sizes))
 
 
@@ -91,14 +91,14 @@ def test_half_an_response_is_none(text: bytes, sizes: list[int], data: st.DataOb
 def test_half_of_the_chunks_are_no_response(text: bytes, sizes: list[int], data: st.DataObject) -> None:
     """So it is with chunks, of which the last one is empty."""
     cut = data.draw(st.integers(0, len(text) - len(b"0\r\n\r\n")))
-    with pytest.raises((OSError, HTTPException)):
+    with pytest.raises(OSError, match="closed before the response had ended"):
         receive(Pieces(text[:cut], sizes))
 
 
 @given(st.binary(max_size=3000), SIZES)
 def test_what_is_no_http_is_an_error(text: bytes, sizes: list[int]) -> None:
     """Whatever comes, it is one of the errors that are expected."""
-    with pytest.raises((OSError, HTTPException, ValueError)):
+    with pytest.raises((OSError, ValueError)):
         receive(Pieces(text, sizes))
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from attrs import define, field
 from botocore.awsrequest import AWSHTTPConnectionPool, AWSPreparedRequest
-from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, HTTPClientError, ReadTimeoutError
 from urllib3 import PoolManager
 
-from kinesis_core.aws.http_exchange import OpenConnections, first_lines
+from kinesis_core.aws.direct_transport import DirectTransport, first_lines
 
 URL = "http://kinesis.example.com/"
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -82,7 +82,7 @@ def exchange(session: Session, response: bytes, then: Callable[[socket.socket], 
     server = threading.Thread(target=session.serve, args=(response, then))
     server.start()
     try:
-        return OpenConnections(session).exchange(REQUEST)
+        return DirectTransport(session).exchange(REQUEST)
     finally:
         server.join()
 
@@ -197,7 +197,7 @@ def test_an_early_refusal_is_read(session: Session, error: type[OSError]) -> Non
             raise error
 
     session.wrap(Broken)
-    response = OpenConnections(session).exchange(REQUEST)
+    response = DirectTransport(session).exchange(REQUEST)
     assert response is not None
     assert response.status == 413
 
@@ -225,13 +225,13 @@ def set_a_proxy(session: Session) -> None:
 def test_without_a_connection_nothing_is_sent(session: Session, do: Callable[[Session], None]) -> None:
     """Whoever asks goes by the session then, which opens one, and knows proxies."""
     do(session)
-    assert OpenConnections(session).exchange(REQUEST) is None
+    assert DirectTransport(session).exchange(REQUEST) is None
     assert session.received == []
 
 
 def test_a_pool_that_the_session_dropped_is_not_asked_again(session: Session) -> None:
     """It drops those that it has too many of; what it opens then is found."""
-    connections = OpenConnections(session)
+    connections = DirectTransport(session)
     session.far_end.close()
     assert connections.exchange(REQUEST) is None
     session._manager.clear()
@@ -247,13 +247,13 @@ def test_the_session_makes_the_connections(session: Session) -> None:
     session.far_end.close()
     pool = session.pool
     for _ in range(2):
-        assert OpenConnections(session).exchange(REQUEST) is None
+        assert DirectTransport(session).exchange(REQUEST) is None
     assert set(pool.pool.queue) == {None}
 
 
 def test_the_session_closes_its_connections(session: Session) -> None:
     """A client that is closed has none left, however many calls went over them."""
-    connections = OpenConnections(session)
+    connections = DirectTransport(session)
     server = threading.Thread(target=session.serve, args=(GOOD, id))
     server.start()
     assert connections.exchange(REQUEST) is not None
@@ -265,4 +265,77 @@ def test_the_session_closes_its_connections(session: Session) -> None:
 
 def test_a_session_of_another_botocore_has_none() -> None:
     """Where the names that are used are missing, every request goes by the session."""
-    assert OpenConnections(SimpleNamespace()).exchange(REQUEST) is None
+    assert DirectTransport(SimpleNamespace()).exchange(REQUEST) is None
+
+
+SPLIT = "a\r\nContent-Length: 0\r\n\r\nPOST /other HTTP/1.1\r\nX-Rest: "
+
+
+def exchange_changed(session: Session, url: str, headers: dict[str, Any]) -> object:
+    """Return the response to a request that a hook has changed, None if it is left to botocore; nobody responds here."""
+    request = AWSPreparedRequest("POST", url, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
+    try:
+        return DirectTransport(session).exchange(request, is_changed=True)
+    except HTTPClientError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-Trace", SPLIT),
+        ("X-Trace", SPLIT.encode()),
+        ("X-Trace", "a\nX-Other: b"),
+        ("X-Trace", "a\rX-Other: b"),
+        ("X-Trace", "a\0b"),
+        ("X-Trace", "a\r\n b"),
+        ("X-Trace: a\r\nX-Other", "b"),
+        ("X-Trace", "\u2192"),
+        ("Host", "other.example.com"),
+        ("accept-encoding", "gzip"),
+        ("Transfer-Encoding", "chunked"),
+        ("content-length", "3"),
+    ],
+)
+def test_a_header_that_would_split_a_request_goes_to_botocore(
+    session: Session, name: str, value: str | bytes
+) -> None:
+    """botocore refuses, replaces or quotes what a hook (before-send) has set; nothing is sent past it."""
+    session.far_end.settimeout(0)
+    headers = {"X-Amz-Target": b"Kinesis_20131202.GetRecords", "Content-Length": "4", name: value}
+    assert exchange_changed(session, URL, headers) is None
+    with pytest.raises(BlockingIOError):
+        session.far_end.recv(1)
+
+
+@pytest.mark.parametrize("path", ["a b", "a HTTP/1.1\vX", "\u00e9", "\x7f", "a\x0b"])
+def test_a_target_that_would_split_a_request_goes_to_botocore(session: Session, path: str) -> None:
+    """A hook may have changed the URL, which botocore quotes."""
+    assert exchange_changed(session, URL + path, {"Content-Length": "4"}) is None
+
+
+def test_a_request_that_a_hook_left_well_formed_is_sent(session: Session) -> None:
+    """A header of a trace, for example, costs no detour."""
+    headers = {**HEADERS, "X-Trace": "abc def"}
+    request = AWSPreparedRequest("POST", URL, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
+    server = threading.Thread(target=session.serve, args=(GOOD, id))
+    server.start()
+    response = DirectTransport(session).exchange(request, is_changed=True)
+    server.join()
+    assert response is not None
+    assert b"X-Trace: abc def\r\n" in session.received[0]
+
+
+def test_a_connection_that_took_half_a_request_ends(session: Session) -> None:
+    """The server would take the next request for the rest of this one: RFC 9112, 9.3 and 9.5."""
+
+    class Broken(socket.socket):
+        def sendall(self, *_: Any) -> None:
+            session.far_end.sendall(b"HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n")
+            raise BrokenPipeError
+
+    session.wrap(Broken)
+    response = DirectTransport(session).exchange(REQUEST)
+    assert response is not None
+    assert response.status == 413
+    assert not session.is_open

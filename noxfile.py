@@ -82,6 +82,13 @@ SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 RESULTS = ROOT / ".nox" / "results"
 WHEELS = ROOT / ".nox" / "wheels"
+WORKERS_PER_CORE = 2
+"""Tests with a Spark wait most of their time: for batches, for processes that start, for answers that are late."""
+WORKER_MB = 2500
+"""
+What a process takes that runs tests, its Spark, and what that starts. Four that ran tests/spark side by side took 8,200 MB at
+most, what they share counted once; a file can take more than others.
+"""
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
   Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
@@ -259,10 +266,28 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
 
 
 def _pytest(session: nox.Session, *arguments: str) -> None:
-    """Run pytest and leave its results where .ci/run adds them up."""
+    """
+    Run pytest and leave its results where .ci/run adds them up.
+
+    Files run side by side; with `-n0` among the arguments one after the other.
+    """
     session.run("python", "tests/support/compiled_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
-    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *arguments)
+    side_by_side = (f"--numprocesses={_workers()}", "--no-loadscope-reorder")
+    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments)
+
+
+def _workers() -> int:
+    """
+    Return how many processes run tests at the same time; a quarter of the memory is left to others.
+
+    TEST_WORKERS says another number, as .ci/run does where two runs share the machine.
+    """
+    if "TEST_WORKERS" in os.environ:
+        return int(os.environ["TEST_WORKERS"])
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return max(1, min(WORKERS_PER_CORE * cores, memory_mb * 3 // 4 // WORKER_MB))
 
 
 def _pytest_spark(session: nox.Session, spark: str) -> None:

@@ -72,8 +72,8 @@ PACKAGES = {
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }
 """What is published, each with those of ours that it stands on."""
-EXTRAS = {"kinesis-credentials": [], "kinesis-emulator": [], "kinesis-core": ["pyarrow>=14"]}
-"""What the unit tests of a package need beside it and a test runner; those of the others need PySpark."""
+NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
+"""Those whose modules import PySpark, which no package brings."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
@@ -149,27 +149,33 @@ def pythons(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)  # what an earlier run left behind would hide that something is missing
 @nox.parametrize("package", [nox.param(name, id=name) for name in PACKAGES])
 def alone(session: nox.Session, package: str) -> None:
-    """Each package from its wheel, with nothing but what it asks for: what it imports, and its own tests."""
-    wheels = Path(session.create_tmp()) / "wheels"
-    for name in (*PACKAGES[package], package):
-        session.run(
-            "uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), FOLDERS[name], external=True
-        )
-    session.install(f"--find-links={wheels}", *(str(wheel) for wheel in sorted(wheels.glob("*.whl"))))
+    """
+    Each package from its wheel, with nothing but what it asks for: what it imports, and one thing that it is for.
+
+    What its own tests say cannot change with that; `tests` runs them.
+    """
+    ours = _wheels(session, *PACKAGES[package], package)
+    session.install(*ours)
     session.run("python", "-I", "tests/packaging/imports_alone.py", package)
-    unit_tests = Path("tests/unit", package.replace("-", "_"))
-    if unit_tests.exists():
-        session.install(*_group("unit"), *(EXTRAS[package] if package in EXTRAS else _pyspark(session)))
-        _pytest(session, str(unit_tests))
+    if package in NEED_PYSPARK:
+        session.install(*ours, *_pyspark(session))
+        session.run("python", "-I", "tests/packaging/imports_alone.py", package, "pyspark")
+    if package not in {"kinesis-credentials", "kinesis-emulator"}:
+        session.install(*_wheels(session, "kinesis-emulator"))
+    session.run("python", "-I", "tests/packaging/smoke_alone.py", package)
 
 
 @nox.session
 def lowest(session: nox.Session) -> None:
-    """Unit tests with the oldest release of each direct dependency that the packages claim to work with."""
+    """
+    Unit tests with the oldest release of each direct dependency that the packages claim to work with.
+
+    What a release can break shows in them: property tests play histories of our own code, over and over.
+    """
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
     session.install(*_group("unit"), *_pyspark(session))
     # The emulator needs nothing, and its tests a boto3 that knows all it serves.
-    _pytest(session, "tests/unit", "tests/property", "--ignore=tests/unit/kinesis_emulator")
+    _pytest(session, "tests/unit", "--ignore=tests/unit/kinesis_emulator")
 
 
 @nox.session
@@ -244,6 +250,19 @@ def _group(*names: str) -> list[str]:
 
 def _editable() -> list[str]:
     return [f"--editable={folder}" for folder in FOLDERS.values()]
+
+
+def _wheels(session: nox.Session, *packages: str) -> list[str]:
+    """Build packages of ours, and return the paths of their wheels."""
+    built = Path(session.create_tmp()) / "wheels"
+    found = []
+    for package in packages:
+        folder = built / package
+        session.run(
+            "uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), FOLDERS[package], external=True
+        )
+        found += [str(wheel) for wheel in folder.glob("*.whl")]
+    return found
 
 
 def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:

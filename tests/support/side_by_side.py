@@ -7,8 +7,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 PAGES = "tests/docs/test_code_blocks.py"
 """Each page in it is a program with a Spark of its own, and shares nothing with the others."""
-LONG = ("tests/soak/test_soak.py", "tests/chaos/test_chaos.py", "tests/packaging/test_demo.py", PAGES)
-"""Begun before all others, which fill the time until these end."""
+LONG = ("tests/soak/test_soak.py", "tests/chaos/test_chaos.py")
+"""Tests of minutes: begun before all others, which fill the time until these end."""
 
 
 def put_long_ones_first(items: list[pytest.Item]) -> None:

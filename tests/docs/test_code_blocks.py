@@ -37,7 +37,7 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 """
 """What pyspark's shell provides, and pages that make no session of their own take for granted."""
-TIMEOUT_S = 240
+TIMEOUT_S = 840
 
 
 class Block(NamedTuple):

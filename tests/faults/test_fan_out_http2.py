@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from support.certificates import make_certificate
 from support.fan_out_core import REGION, SHARD, STREAM, Desk, Doors, connect, desk
 from support.halves import payloads, plan, streaming
 from support.http2_front import Http2Front
+from support.ports import refusing_port
 from support.tunnels import Tunnels
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
@@ -82,11 +82,11 @@ def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
 
 def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
     """An endpoint that cannot be reached is an error that may pass, with what to check."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    doors = Doors(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
-    with pytest.raises(UnavailableError, match=rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl") as caught:
-        doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+    with refusing_port() as port:
+        doors = Doors(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
+        refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl"
+        with pytest.raises(UnavailableError, match=refused) as caught:
+            doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert caught.value.retryable
 
 

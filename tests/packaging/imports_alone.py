@@ -2,8 +2,10 @@
 Imports all of one package where nothing but that package is installed, and says what should not be there.
 
     python -I tests/packaging/imports_alone.py kinesis-core
+    python -I tests/packaging/imports_alone.py spark-kinesis-source pyspark
 
-The session `alone` runs it in an environment that holds the package's wheel and what that asks for.
+The session `alone` runs it in an environment that holds the package's wheel and what that asks for. The second form is for
+an environment that holds a PySpark besides, without which modules of the Spark packages cannot be imported.
 """
 
 from __future__ import annotations
@@ -47,12 +49,13 @@ def modules_of(package: str) -> list[str]:
     return [package, *(m.name for m in pkgutil.walk_packages(found.__path__, f"{package}."))]
 
 
-def complaints(distribution: str) -> list[str]:
+def complaints(distribution: str, *besides: str) -> list[str]:
     package = distribution.replace("-", "_")
     present = {name for name in OURS | OTHERS if find_spec(name)}
-    wrong = [f"{name} is installed" for name in sorted(present - INSTALLED[distribution])]
-    wrong += [f"{name} is not installed" for name in sorted(INSTALLED[distribution] - present)]
-    if distribution in NEEDS_PYSPARK:  # its modules are imported by its own tests, beside a PySpark
+    wanted = INSTALLED[distribution] | {*besides}
+    wrong = [f"{name} is installed" for name in sorted(present - wanted)]
+    wrong += [f"{name} is not installed" for name in sorted(wanted - present)]
+    if distribution in NEEDS_PYSPARK and "pyspark" not in besides:
         return wrong
     if distribution == "kinesis-emulator":
         wrong += [f"{name} is installed" for name in packages_distributions() if name not in {package, "pip"}]
@@ -66,8 +69,8 @@ def complaints(distribution: str) -> list[str]:
     return wrong
 
 
-def main(distribution: str) -> int:
-    wrong = complaints(distribution)
+def main(distribution: str, *besides: str) -> int:
+    wrong = complaints(distribution, *besides)
     for complaint in wrong:
         sys.stderr.write(f"{distribution} alone: {complaint}\n")
     return int(bool(wrong))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 280  # below the one that pytest sets, so that the child is ended and its output shown
+TIMEOUT_S = 840  # below the one that pytest sets, so that the child is ended and its output shown
 
 
 def test_short_demo() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
+from support.ports import refusing_port
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
 
@@ -83,9 +83,9 @@ def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
 
 def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> None:
     """An endpoint where nobody listens is an error at load() that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    text = load_fails(stream.options(endpointUrl=url))
+    with refusing_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        text = load_fails(stream.options(endpointUrl=url))
     assert url in text
     assert "Check endpointUrl, region, network and proxy" in text
 

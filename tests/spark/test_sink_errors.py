@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator, Fault, Request
 from support.checks import is_check
+from support.ports import refusing_port
 from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import SECRET, StreamUnderTest
 
@@ -120,10 +120,10 @@ def test_missing_permission(
 
 def test_unreachable_endpoint(spark: SparkSession, stream: StreamUnderTest, write_fails: Fails) -> None:
     """An endpoint where nobody listens is an error that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    options = sink_options(stream, endpointUrl=url, maxRetries=1)
-    text = write_fails(frame_of(spark, "'x' as data"), options)
+    with refusing_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        options = sink_options(stream, endpointUrl=url, maxRetries=1)
+        text = write_fails(frame_of(spark, "'x' as data"), options)
     assert url in text
     assert "Check endpointUrl, region, network and proxy" in text
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client, 
 from kinesis_core.errors import UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
+from support.ports import refusing_port
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -58,12 +58,10 @@ def test_the_client_leaves_retries_to_us() -> None:
 
 def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
     """A refused connection is an error of ours within the retries, and says what to check."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
-    with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
-        api.describe()
+    with refusing_port() as port:
+        api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
+        with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
+            api.describe()
 
 
 def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

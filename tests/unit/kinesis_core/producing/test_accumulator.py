@@ -271,8 +271,9 @@ def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
     desk = Desk.open(puts, PLAIN)
     taken = 0.0
     started_s = desk.clock.now
+    grouped = desk.accumulator.router.group(rows(100))
     while desk.clock.now < started_s + 3_600:
-        desk.accumulator.offer(desk.accumulator.router.group(rows(100)), desk.clock.now)
+        desk.accumulator.offer(grouped, desk.clock.now)
         request = desk.accumulator.take(desk.clock.now)
         if not request:
             desk.clock.sleep(desk.accumulator.wait_s(desk.clock.now) or 0.01)

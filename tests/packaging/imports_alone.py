@@ -1,5 +1,5 @@
 """
-Imports all of one package where nothing but that package is installed, and says what should not be there.
+Imports all modules of one package where only that package is installed, and reports what should not be there.
 
     python -I tests/packaging/imports_alone.py kinesis-core
     python -I tests/packaging/imports_alone.py spark-kinesis-source pyspark
@@ -32,19 +32,19 @@ INSTALLED = {
     "spark-kinesis-source": {"spark_kinesis_source", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-sink": {"spark_kinesis_sink", "kinesis_core", "kinesis_credentials", "pyarrow"},
 }
-"""Which of OURS and OTHERS may be there with each package. PySpark is the user's own: no package installs it."""
+"""Which of OURS and OTHERS are installed with each package. No package installs PySpark: users bring their own."""
 
 NEEDS_EXTRA = {
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }
-"""Modules for who has the extra; importing one without it says what is missing."""
+"""Modules that need an extra. Importing one without it raises an error that names the missing package."""
 NEEDS_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 
 
 def modules_of(package: str) -> list[str]:
-    """Return the names of all modules of *package*, which is imported."""
+    """Import *package*, and return the names of all its modules."""
     found = importlib.import_module(package)
     return [package, *(m.name for m in pkgutil.walk_packages(found.__path__, f"{package}."))]
 

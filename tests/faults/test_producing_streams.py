@@ -163,7 +163,7 @@ def test_a_stream_made_anew_before_a_flush(emulator: Emulator) -> None:
         emulator.delete_stream("orders")
         emulator.create_stream("orders", shards=7)
         put(producer, 500, ROWS)
-        with pytest.raises(PutError, match="deleted and made anew") as caught:
+        with pytest.raises(PutError, match="deleted and recreated") as caught:
             producer.flush()
     assert caught.value.counts.keys() == {"StreamRecreated"}
 

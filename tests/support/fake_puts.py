@@ -22,7 +22,7 @@ from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.shard_batch import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
 from support.fake_stream import FakeClock
@@ -280,20 +280,20 @@ class Desk:
     def put(self, rows: Rows) -> None:
         """Put *rows*; while there is no room, requests are sent."""
         left = self.accumulator.offer(self.accumulator.group(rows), self.clock.now)
-        self.accumulator.hurry += 1
+        self.accumulator.waiting_callers += 1
         while left and self.accumulator.failure is None:
             self.step()
             left = self.accumulator.offer(left, self.clock.now)
-        self.accumulator.hurry -= 1
+        self.accumulator.waiting_callers -= 1
 
     def flush(self) -> None:
         """Send everything, or stop at a failure."""
         generation = self.accumulator.begin_generation()
-        self.accumulator.hurry += 1
+        self.accumulator.waiting_callers += 1
         while self.accumulator.failure is None and not self.accumulator.counts.is_written(generation):
             self.step()
-        self.accumulator.hurry -= 1
-        self.sender._watch.note_flush()
+        self.accumulator.waiting_callers -= 1
+        self.sender._watch.on_flushed()
 
     def step(self) -> None:
         """Send a request, or wait until one is due."""

@@ -43,10 +43,10 @@ def write(desk: Desk, some: Rows) -> None:
     """Write *some* rows without a flush."""
     desk.put(some)
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     while desk.accumulator.counts.held_bytes:
         desk.step()
-    desk.accumulator.hurry -= 1
+    desk.accumulator.waiting_callers -= 1
 
 
 def check_written(desk: Desk, start: int, stop: int, *, since: int | None = None) -> None:

@@ -10,7 +10,7 @@ from kinesis_core.errors import AccessDeniedError, PutError
 from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_batch import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from support.fake_puts import Desk, FakePuts, Moods, UserRecord
 
@@ -64,11 +64,11 @@ def test_large_records_of_a_shard_wait_for_each_other() -> None:
         desk.put(rows(1, 3_000_000))
         desk.flush()
     desk.put(rows(2, 2_500_000))
-    desk.accumulator.hurry += 1
-    requests = desk.accumulator.counts.tally["requests"]
+    desk.accumulator.waiting_callers += 1
+    requests = desk.accumulator.counts.totals["requests"]
     [first] = take(desk)
     assert take(desk) == []
-    assert desk.accumulator.counts.tally["requests"] == requests + 1
+    assert desk.accumulator.counts.totals["requests"] == requests + 1
     assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(30)
     desk.send([first])
     assert len(take(desk)) == 1
@@ -87,7 +87,7 @@ def test_nothing_waits_while_a_caller_does() -> None:
     """Somebody who waits, for room or in a flush, makes small requests go out."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(1))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     assert len(take(desk)) == 1
 
 
@@ -164,7 +164,7 @@ def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
     desk.put(rows(2))
     [queue] = desk.accumulator.router.queues
     assert [len(batch.entries) for batch in queue.batches] == [3, 2]
-    [first] = list(queue.take(3, 1_000, must=True))
+    [first] = list(queue.take(3, 1_000, at_least_one=True))
     desk.send([first])
     assert desk.accumulator.counts.is_written(generation)
     assert not desk.accumulator.counts.is_written(generation + 1)
@@ -189,7 +189,7 @@ def test_the_buffer_bounds_what_is_held() -> None:
         assert bool(left) == (number >= 100)
     assert max(held) == 10_000
     request = take(desk)
-    accumulator.hurry += 1
+    accumulator.waiting_callers += 1
     request = request or take(desk)
     desk.send(request)
     assert accumulator.counts.held_bytes < 10_000
@@ -240,7 +240,7 @@ def test_a_throttled_shard_rests_while_others_are_written() -> None:
     desk.put(rows(500, hash_key=LOW))
     desk.responses.on_response(request := take(desk), refuse(request), desk.clock.now)
     desk.put(rows(500, hash_key=HIGH))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     assert {batch.shard_id for batch in take(desk)} == {SECOND}
     wait_s = desk.accumulator.wait_s(desk.clock.now)
     assert wait_s is not None
@@ -326,9 +326,9 @@ def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
     assert error.shard_id == FIRST
     assert error.key_sha256 == "2c70e12b7a0646f9"
     assert str(error) == (
-        "3 user records could not be written: they were not written within 30 s: "
-        "ProvisionedThroughputExceededException 3. 2 more were given up with them. Give the stream more shards, "
-        "write from fewer places at once, or raise recordTtlMs (record_ttl_s). "
+        "3 user records could not be written to stream orders: they were not written within 30 s: "
+        "ProvisionedThroughputExceededException 3. 2 more user records may not be in the stream either, because the "
+        "producer stops. Give the stream more shards, run fewer producers at once, or raise recordTtlMs (record_ttl_s). "
         "[stream=orders shard=shardId-000000000000 key_sha256=2c70e12b7a0646f9]"
     )
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 # our own
@@ -457,8 +457,8 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     desk.clock.sleep(1)
     request = take(desk)
     misrouted = desk.responses.on_response(request, PutResponse(0, [PutResult(SECOND)]), desk.clock.now)
-    assert not desk.responses.knows_why(misrouted)
-    desk.responses.give_up_misrouted(
+    assert not desk.responses.is_explained(misrouted)
+    desk.responses.fail_misrouted(
         misrouted, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException")
     )
     assert failure_of(desk).counts == {"AccessDeniedException": 2}

@@ -126,7 +126,7 @@ def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFix
     caplog.set_level("INFO")
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     for _ in range(5):
-        desk.sender._reshards.ask_once()
+        desk.sender._reshards.check_strategy_once()
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
     desk.flush()
@@ -270,7 +270,7 @@ def test_the_question_has_an_end() -> None:
     assert 30 <= desk.clock.now - began_s < 33
     desk.sender.cancel()
     began_s = desk.clock.now
-    desk.sender._reshards.ask_again(began_s + 100)
+    desk.sender._reshards.recheck_strategy(began_s + 100)
     assert desk.clock.now == began_s
 
 

@@ -155,12 +155,12 @@ def test_other_shards_that_were_seen_are_looked_at_by_all() -> None:
     desk = flushed()
     desk.put(rows(100, 110))
     desk.flush()
-    desk.sender._watch._is_taken_up = False
+    desk.sender._watch._was_flushed = False
     listings = desk.puts.listings
     desk.sender._reshards.is_outdated = True
     desk.put(rows(110, 120))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     desk.step()
     assert desk.puts.listings == listings + 2
 
@@ -187,9 +187,9 @@ def test_threads_wait_for_the_look_of_one() -> None:
     desk.clock.sleep(SILENCE_S)
     desk.put(rows(100, 200))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request, watch = desk.accumulator.take(desk.clock.now), desk.sender._watch
-    watch._looking = looking  # type: ignore[assignment]
+    watch._check_lock = looking  # type: ignore[assignment]
 
     def list_slowly() -> None:
         assert looking.second.wait(30)

@@ -100,9 +100,9 @@ def test_a_closed_producer_takes_nothing() -> None:
     writing = producer(FakePuts().create(1))
     assert writing.close() == Totals()
     assert writing.close() == Totals()
-    with pytest.raises(KinesisError, match="The producer is closed"):
+    with pytest.raises(KinesisError, match="producer of stream orders is closed"):
         writing.put(b"data")
-    with pytest.raises(KinesisError, match="The producer is closed"):
+    with pytest.raises(KinesisError, match="producer of stream orders is closed"):
         writing.flush()
 
 
@@ -115,7 +115,7 @@ def test_a_producer_that_closes_takes_nothing() -> None:
     told: list[KinesisError] = []
 
     def put() -> None:
-        with pytest.raises(KinesisError, match="The producer is closed") as raised:
+        with pytest.raises(KinesisError, match="producer of stream orders is closed") as raised:
             writing.put(b"2")
         told.append(raised.value)
 

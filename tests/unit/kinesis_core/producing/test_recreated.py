@@ -49,7 +49,7 @@ def test_what_was_written_and_not_flushed_is_in_doubt() -> None:
     desk.flush()
     error = failure_of(desk)
     assert error.counts == {"StreamRecreated": 200}
-    assert "deleted and made anew" in str(error)
+    assert "deleted and recreated" in str(error)
     assert "stream=orders" in str(error)
 
 
@@ -68,7 +68,7 @@ def test_aggregates_on_the_way_are_judged_by_the_new_shards() -> None:
     desk = opened()
     desk.put(rows(100, 300))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request = desk.accumulator.take(desk.clock.now)
     desk.puts.recreate(3)
     response = desk.puts.put_records([entry for batch in request for entry in batch.entries])

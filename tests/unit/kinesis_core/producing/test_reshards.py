@@ -52,7 +52,7 @@ def landed_elsewhere(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list
     puts.split(puts.open_shards()[0])
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request = desk.accumulator.take(desk.clock.now)
     response = puts.put_records([entry for batch in request for entry in batch.entries])
     return desk, desk.responses.on_response(request, response, desk.clock.now)
@@ -172,11 +172,11 @@ def test_keys_that_the_service_puts_elsewhere() -> None:
     wrong = dict(zip(puts.open_shards(), reversed(puts.open_shards()), strict=True))
     desk = Desk.open(puts, ProducerSettings(record_ttl_s=5))
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     desk.accumulator.seal()
     while desk.accumulator.failure is None:
         if request := desk.accumulator.take(desk.clock.now):
-            request[0].queue.completed(request[0])
+            request[0].queue.complete(request[0])
             reshards(desk).settle_misrouted([(request[0], wrong[request[0].shard_id])])
             desk.clock.sleep(1.0)
     with pytest.raises(PutError, match="does not own their keys"):

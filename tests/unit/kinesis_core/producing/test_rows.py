@@ -82,9 +82,9 @@ def test_missing_keys_count_as_the_random_ones_that_may_take_their_place() -> No
 
 def test_columns_must_be_of_equal_length() -> None:
     """A key too few is not guessed."""
-    with pytest.raises(InvalidRecordError, match=r"equal length; got \[2, 1\]"):
+    with pytest.raises(InvalidRecordError, match=r"equal lengths; got \[2, 1\]"):
         check([b"", b""], ["k"])
-    with pytest.raises(InvalidRecordError, match=r"equal length; got \[1, 1, 2\]"):
+    with pytest.raises(InvalidRecordError, match=r"equal lengths; got \[1, 1, 2\]"):
         check([b""], ["k"], [None, None])
 
 

@@ -22,9 +22,9 @@ from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
+from kinesis_core.producing.shard_queue import ShardBatch
 from support.fake_stream import FakeClock
 
 THROTTLED = "ProvisionedThroughputExceededException"

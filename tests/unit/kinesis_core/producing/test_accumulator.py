@@ -10,8 +10,8 @@ from kinesis_core.errors import AccessDeniedError, PutError
 from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
+from kinesis_core.producing.shard_queue import ShardBatch
 from support.fake_puts import Desk, FakePuts, Moods, UserRecord
 
 PLAIN = ProducerSettings(aggregation_enabled=False)

@@ -24,7 +24,11 @@ def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> 
     key = first.rows().keys[0]
     key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
     codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
-    others = f" {other} more user records may not be in the stream either, because the producer stops." if other else ""
+    others = (
+        f" {other} more user records may not be in the stream either, because the producer stops."
+        if other
+        else ""
+    )
     message = (
         f"{sum(counts.values())} user records could not be written to stream {stream}: {why}: {codes}.{others} "
         f"{_advice(first)} [stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"

@@ -12,7 +12,7 @@ from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_core.producing.shard_queue import ShardBatch
-from support.fake_puts import Desk, FakePuts, Moods, UserRecord
+from support.fake_puts import Desk, FakePuts, FaultRates, UserRecord
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
 FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
@@ -104,7 +104,7 @@ def test_user_records_of_a_shard_share_aggregates() -> None:
     sizes = sorted(len(entry.data) for entry, _ in puts.stored)
     assert len(sizes) == 12
     assert all(900 < size <= 1_000 for size in sizes[2:])
-    assert all(record.is_at_home for record in puts.user_records())
+    assert all(record.is_owned for record in puts.user_records())
 
 
 def test_a_lone_user_record_goes_plain() -> None:
@@ -296,13 +296,13 @@ def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
 
 def test_lost_responses_are_counted() -> None:
     """A request without a response is sent again, and its user records count as possible duplicates."""
-    puts = FakePuts(moods=Moods(lost_responses=100)).create(1)
+    puts = FakePuts(fault_rates=FaultRates(lost_responses=100)).create(1)
     desk = Desk.open(puts)
     desk.put(rows(10))
     desk.accumulator.begin_generation()
     desk.clock.sleep(1)
     desk.send(take(desk))
-    puts.moods = Moods()
+    puts.fault_rates = FaultRates()
     desk.flush()
     assert puts.lost == 10
     assert set(puts.copies().values()) == {2}
@@ -320,7 +320,7 @@ def failure_of(desk: Desk) -> PutError:
 
 def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
     """The error has counts by code, the shard, the hash of a key, and what to do. It pickles."""
-    desk = Desk.open(FakePuts(moods=Moods(refused_records=100)).create(2), PLAIN)
+    desk = Desk.open(FakePuts(fault_rates=FaultRates(refused_records=100)).create(2), PLAIN)
     desk.put(rows(3, hash_key=LOW))
     desk.clock.sleep(20)
     desk.put(rows(2, hash_key=HIGH))
@@ -439,7 +439,7 @@ def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
     assert desk.accumulator.offer(groups, desk.clock.now) == {}
     desk.flush()
     assert len(puts.user_records()) == 42
-    assert all(record.is_at_home for record in puts.user_records())
+    assert all(record.is_owned for record in puts.user_records())
 
 
 def test_plain_records_are_never_misplaced() -> None:

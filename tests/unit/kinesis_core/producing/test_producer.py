@@ -15,7 +15,7 @@ import pytest
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.model import PutEntry, PutResponse
-from support.fake_puts import FakePuts, Moods
+from support.fake_puts import FakePuts, FaultRates
 
 PATIENCE_S = 30
 
@@ -194,7 +194,9 @@ def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
 
 def test_many_threads_share_a_producer() -> None:
     """Records of all threads are written in spite of refusals and lost responses, and each thread may flush."""
-    puts = FakePuts(random.Random(3), Moods(refused_records=10, failed_calls=10, lost_responses=10)).create(3)
+    puts = FakePuts(
+        random.Random(3), FaultRates(refused_records=10, failed_calls=10, lost_responses=10)
+    ).create(3)
     lock = threading.Lock()  # the fake is not thread-safe
 
     class Locked:

@@ -135,10 +135,10 @@ def test_damage_makes_a_plain_record(
 ) -> None:
     """An aggregate with one changed byte, or cut at any offset, is a plain record."""
     aggregate = seal(encode(messages, rows))
-    place = data.draw(st.integers(0, len(aggregate) - 1))
-    changed = data.draw(st.integers(1, 255)) ^ aggregate[place]
-    assert unpack(aggregate[:place] + bytes([changed]) + aggregate[place + 1 :]) is None
-    assert unpack(aggregate[:place]) is None
+    index = data.draw(st.integers(0, len(aggregate) - 1))
+    changed = data.draw(st.integers(1, 255)) ^ aggregate[index]
+    assert unpack(aggregate[:index] + bytes([changed]) + aggregate[index + 1 :]) is None
+    assert unpack(aggregate[:index]) is None
 
 
 @settings(deadline=None)

@@ -137,9 +137,9 @@ def test_rows_name_their_stream(
     rows = [(str(number), f"part-{number % 20}") for number in range(2000)]
     options = sink_options(streams[0], streamName=None, aggregationEnabled=aggregated)
     write(spark.createDataFrame(rows, "data string, streamName string"), options)
-    for place, stream in enumerate(streams):
+    for index, stream in enumerate(streams):
         found = sorted(int(record.data) for record in user_records(emulator, stream.name))
-        assert found == list(range(place, 2000, 20))
+        assert found == list(range(index, 2000, 20))
 
 
 def test_option_before_column(spark: SparkSession, emulator: Emulator, make_stream: MakeStream) -> None:

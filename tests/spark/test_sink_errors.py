@@ -163,7 +163,7 @@ def test_modes(
             ["'x' as data", "if(id = 7, 'one', '1') as explicitHashKey"],
             "not a decimal number from 0 to 2^128-1",
         ),
-        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "the stream takes records of at most 1048576"),
+        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "the stream accepts records of at most 1048576"),
     ],
 )
 def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], message: str) -> None:

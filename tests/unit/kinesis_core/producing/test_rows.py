@@ -48,7 +48,7 @@ def test_good_rows_pass() -> None:
             [b"", bytes(MAX)],
             ["k", "k"],
             None,
-            "Row 1 has 1048577 bytes of data and partition key; the stream takes",
+            "Row 1 has 1048577 bytes of data and partition key; the stream accepts",
         ),
         ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1048577 bytes of data and partition key"),
     ],

@@ -172,7 +172,7 @@ def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
     for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
         if size_bytes > max_record_bytes:
             raise InvalidRecordError(
-                f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "
+                f"Row {row} has {size_bytes} bytes of data and partition key; the stream accepts records of at most "
                 f"{max_record_bytes}. Make it smaller, or raise the stream's MaxRecordSizeInKiB (10 MiB at most).",
                 row,
             )

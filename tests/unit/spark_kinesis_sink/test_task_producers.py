@@ -89,7 +89,9 @@ def test_unconfirmed_rows(made: Any) -> None:
 def test_which_row(made: Any) -> None:
     """The error for a bad row has its index in the task, whatever block and stream the row is in."""
     rows = [(b"1", "a"), (b"2", "b"), (b"3", "a"), (b"bad", "b")]
-    with pytest.raises(InvalidRecordError, match=r"It is row 3 of the task, counted from 0\.$") as caught:
+    with pytest.raises(
+        InvalidRecordError, match=r"It is row 3 of the task, counted from 0\. \[stream=b\]$"
+    ) as caught:
         Worker(made, MANY).run(list(blocks_of_rows(rows, ROUTED)))
     assert caught.value.row == 3
 

@@ -80,16 +80,18 @@ def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: Stream
     for block in blocks:
         rows += len(block.data)
         if stream is not None:
-            _put(block, producers.get(stream))
+            _put(block, producers.get(stream), stream)
             continue
         for name, part in block.by_stream():
-            _put(part, producers.get(StreamRef(name)))
+            _put(part, producers.get(StreamRef(name)), StreamRef(name))
     return rows
 
 
-def _put(block: Block, producer: Producer) -> None:
+def _put(block: Block, producer: Producer, stream: StreamRef) -> None:
     try:
         producer.put_columns(block.data, block.partition_keys, block.explicit_hash_keys)
     except InvalidRecordError as error:
         row = block.row(error.row)
-        raise InvalidRecordError(f"{error} It is row {row} of the task, counted from 0.", row) from None
+        raise InvalidRecordError(
+            f"{error} It is row {row} of the task, counted from 0. [stream={stream.label}]", row
+        ) from None

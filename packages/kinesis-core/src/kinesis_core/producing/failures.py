@@ -60,4 +60,4 @@ def internal_error(stream: str, error: BaseException) -> PutError:
 def _advice(batch: ShardBatch) -> str:
     if batch.state.reason in (THROTTLED, ""):
         return _TOO_SLOW
-    return f"Write the user records since the last flush again. {batch.state.detail}"
+    return f"{batch.state.detail} Records since the last flush may be missing: write them again."

@@ -30,8 +30,15 @@ def module_path(half: str) -> Path:
 
 
 def list_names(half: str) -> list[str]:
-    """Return all names that *half* understands, without those that both halves have and those of the other half."""
-    return list(dict.fromkeys(_iterate_names(TABLES[half], OTHER[half])))
+    """
+    Return all names that *half* understands, without those that both halves have and those of the other half.
+
+    Of names that differ only in case or in the prefix `kinesis.`, only the first is returned: each of them finds the option.
+    """
+    names: dict[str, str] = {}
+    for name in _iterate_names(TABLES[half], OTHER[half]):
+        names.setdefault(name.lower().removeprefix("kinesis."), name)
+    return list(names.values())
 
 
 def _iterate_names(table: OptionTable, other: str) -> Iterator[str]:

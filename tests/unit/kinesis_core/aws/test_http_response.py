@@ -1,4 +1,4 @@
-"""Responses that another reader could understand in another way are refused. Section numbers are those of RFC 9112."""
+"""Responses that another reader could parse differently are refused. Section numbers are those of RFC 9112."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEXT = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"
 
 
 class Text:
-    """A socket that returns *text* and then its end."""
+    """A socket that returns *text*, then the end of the connection."""
 
     def __init__(self, text: bytes) -> None:
         self.file = io.BytesIO(text)
@@ -94,7 +94,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
 def test_ambiguous_responses_are_refused(text: bytes) -> None:
-    """A proxy in between could take other bytes for the response than this reader would."""
+    """A proxy in between could take other bytes for the response than this reader does."""
     with pytest.raises((ConnectionError, ValueError)):
         receive(Text(text))
 
@@ -108,7 +108,7 @@ LAST = {
 
 @pytest.mark.parametrize("text", LAST.values(), ids=LAST.keys())
 def test_a_connection_ends_if_the_next_response_would_be_another(text: bytes) -> None:
-    """Bytes after a response are not the response to the next request, and a server that closes takes no further request."""
+    """Bytes after a response are not the next response. A server that closes takes no further request."""
     response = receive(Text(text))
     assert bytes(response.body) == b"{}"
     assert response.is_last
@@ -117,14 +117,14 @@ def test_a_connection_ends_if_the_next_response_would_be_another(text: bytes) ->
 @pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
 @pytest.mark.parametrize("rest", [b"", b"{}"])
 def test_a_status_without_content(status: bytes, rest: bytes) -> None:
-    """A response with such a status ends with its head, whatever its headers say: 6.3 (1)."""
+    """A response with such a status ends after its headers, whatever they say: 6.3 (1)."""
     response = receive(Text(b"HTTP/1.1 " + status + b"\r\n" + TWO + b"\r\n" + rest))
     assert response.body == b""
     assert response.is_last == bool(rest)
 
 
 def test_chunks_of_http_1_0_end_the_connection() -> None:
-    """A proxy of HTTP/1.0 may have passed chunks on that it did not understand: 6.1."""
+    """An HTTP/1.0 proxy may forward chunks that it does not understand: 6.1."""
     text = OK.replace(b"1.1", b"1.0") + b"Connection: keep-alive\r\n" + CHUNKED + CHUNKS
     response = receive(Text(text))
     assert (bytes(response.body), response.is_last) == (b"{}", True)
@@ -132,12 +132,12 @@ def test_chunks_of_http_1_0_end_the_connection() -> None:
 
 @pytest.mark.parametrize("length", [b"Content-Length: 2\r\nContent-Length: 2\r\n", b"CONTENT-LENGTH:2\r\n"])
 def test_a_length_that_is_repeated_alike_is_one_length(length: bytes) -> None:
-    """RFC 9110, 8.6 allows to take equal lengths for one."""
+    """RFC 9110, 8.6 allows reading equal lengths as one."""
     assert receive(Text(OK + length + END)).body == b"{}"
 
 
 @pytest.mark.parametrize("size", [b"2;name=value\r\n", b"2 \r\n", b"002\r\n"])
 def test_chunk_sizes_that_are_valid(size: bytes) -> None:
-    """Extensions are ignored, and zeros may come first: 7.1."""
+    """Chunk extensions are ignored, and sizes may have leading zeros: 7.1."""
     response = receive(Text(OK + CHUNKED + b"\r\n" + size + b"{}\r\n0\r\nTrailer: x\r\n\r\n"))
     assert (bytes(response.body), response.is_last) == (b"{}", False)

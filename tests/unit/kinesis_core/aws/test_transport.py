@@ -1,4 +1,4 @@
-"""Which transport sends the frequent calls."""
+"""The choice of the HTTP transport for the frequent calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_option_wins(option: Transport | None, variable: str | None, transpo
 
 
 def test_another_value_is_an_error() -> None:
-    """A misspelt variable is reported; it does not choose the default."""
+    """A misspelt variable is an error; it does not select the default."""
     with pytest.raises(
         OptionError, match="KINESIS_HTTP_TRANSPORT accepts 'direct' or 'botocore'; got 'boto'"
     ):

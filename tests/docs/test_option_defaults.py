@@ -95,12 +95,7 @@ def test_one_default(option: Option[Any]) -> None:
     "table",
     [
         SOURCE_OPTIONS,
-        pytest.param(
-            SINK_OPTIONS,
-            marks=pytest.mark.xfail(
-                strict=True, reason="the declarations of the sink have texts of their own"
-            ),
-        ),
+        SINK_OPTIONS,
     ],
     ids=list(TABLES),
 )

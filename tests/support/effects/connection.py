@@ -13,6 +13,7 @@ from attrs import evolve
 
 from kinesis_core.aws import RetryBudget, stream_client
 from kinesis_core.errors import ServiceError
+from kinesis_core.model import TrimHorizon
 from kinesis_emulator.faults import Fault
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
 from support.fake_stream import FakeClock
@@ -90,6 +91,17 @@ def outage_minutes(world: World, options: Options) -> object:
         api.describe()
     world.refuse = lambda _: None
     return (clock.now - FakeClock().now) // 60
+
+
+def calls_through_botocore(world: World, options: Options) -> object:
+    """Return how many of two calls go through botocore's client."""
+    connection = world.half.connect(world.options(options))
+    api = stream_client(connection, connection.streams[0])
+    seen: list[object] = []
+    api.client.meta.events.register("before-call.kinesis.GetShardIterator", lambda **_: seen.append(1))
+    for _ in range(2):
+        api.get_iterator("shardId-000000000000", TrimHorizon())
+    return len(seen)
 
 
 def freezes(world: World, options: Options) -> object:
@@ -217,6 +229,7 @@ EFFECTS = {
         waits_s, {"maxRetryInterval": "3 s"}, [1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 2.0, 4.0, 8.0, 10.0]
     ),
     "outageTimeout": Effect(outage_minutes, {"outageTimeout": "3 m"}, 3, 1, both={"maxRetries": "1"}),
+    "httpTransport": Effect(calls_through_botocore, {"httpTransport": "botocore"}, 2, 1),
     "checkPermissions": Effect(is_checked, {"checkPermissions": "false"}, False, True),
     "freezeWorkerHeap": Effect(freezes, {"freezeWorkerHeap": "false"}, False, True),
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_core.errors import ServiceError
-from kinesis_core.reading import FanOutSettings, Transport
+from kinesis_core.reading import FanOutSettings, FanOutTransport
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
 from spark_kinesis_source.options import SourceOptions
@@ -113,8 +113,8 @@ EFFECTS = {
     "fanOutTransport": Effect(
         subscribing(lambda settings: settings.transport),
         {"fanOutTransport": "HTTP/2"},
-        Transport.HTTP_2,
-        Transport.HTTP_1_1,
+        FanOutTransport.HTTP_2,
+        FanOutTransport.HTTP_1_1,
         both=FAN_OUT,
     ),
     "fanOutFallback": Effect(

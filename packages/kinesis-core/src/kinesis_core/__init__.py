@@ -28,7 +28,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reading import FanOutSettings, ReadSettings, Transport, UserRecord
+from kinesis_core.reading import FanOutSettings, FanOutTransport, ReadSettings, UserRecord
 from kinesis_core.stream import Batch, ListedShard, Stream
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Batch",
     "DataLossError",
     "FanOutSettings",
+    "FanOutTransport",
     "ForeignCheckpoint",
     "InvalidRecordError",
     "InvalidRequestError",
@@ -61,7 +62,6 @@ __all__ = [
     "StreamNotFoundError",
     "StreamRecreatedError",
     "Totals",
-    "Transport",
     "TrimHorizon",
     "UnavailableError",
     "UserRecord",

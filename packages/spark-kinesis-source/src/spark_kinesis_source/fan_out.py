@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from kinesis_core.aws import Connection
 from kinesis_core.clock import SystemClock
-from kinesis_core.reading import Transport
+from kinesis_core.reading import FanOutTransport
 from spark_kinesis_source.options import FanOutOptions
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Consumers:
         from kinesis_core.reading.fan_out import check_permission, find_consumer
 
         settings = options.settings
-        over_http2 = settings.transport is Transport.HTTP_2
+        over_http2 = settings.transport is FanOutTransport.HTTP_2
         for ref in connection.streams:
             name = options.consumers[ref.label]
             consumer = find_consumer(

@@ -14,9 +14,9 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.reading import (
     FanOutSettings,
+    FanOutTransport,
     PollingRangeReader,
     ReadSettings,
-    Transport,
     read_concurrently,
 )
 from spark_kinesis_source.options import SourceOptions
@@ -94,7 +94,10 @@ class ReadTask:
 
         def subscriptions(stream: str) -> SubscribeApi:
             return subscription_client(
-                self.connection, self._ref(stream), consumers[stream], settings.transport is Transport.HTTP_2
+                self.connection,
+                self._ref(stream),
+                consumers[stream],
+                settings.transport is FanOutTransport.HTTP_2,
             )
 
         return FanOutRangeReader(subscriptions, polling, settings, polling.rng)

@@ -150,7 +150,7 @@ def test_regions_that_contradict(given: dict[str, str]) -> None:
         read_by_awslabs(endpointUrl=ENDPOINT, **given)
 
 
-@pytest.mark.parametrize("names", permutations(["region", "kinesis.region"]))
+@pytest.mark.parametrize("names", list(permutations(["region", "kinesis.region"])))
 def test_both_names_of_the_region(names: tuple[str, str]) -> None:
     """Ours is the region of the streams and awslabs' is not, so both at another endpoint are an error, in any order."""
     with pytest.raises(OptionError) as caught:
@@ -161,7 +161,7 @@ def test_both_names_of_the_region(names: tuple[str, str]) -> None:
     )
 
 
-@pytest.mark.parametrize("names", permutations(["region", "kinesis.region"]))
+@pytest.mark.parametrize("names", list(permutations(["region", "kinesis.region"])))
 def test_different_regions_by_both_names(names: tuple[str, str]) -> None:
     """Two names of the region with different values are an error that names both, in any order."""
     first, second = names

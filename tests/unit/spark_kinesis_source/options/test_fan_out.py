@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.reading import FanOutSettings, Transport
+from kinesis_core.reading import FanOutSettings, FanOutTransport
 from spark_kinesis_source.options import FanOutOptions, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
 
@@ -119,7 +119,7 @@ def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
         ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
         ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
         ({"fanOutFallback": "false"}, FanOutSettings(fallback_to_polling=False)),
-        ({"fanOutTransport": "http/2"}, FanOutSettings(transport=Transport.HTTP_2)),
+        ({"fanOutTransport": "http/2"}, FanOutSettings(transport=FanOutTransport.HTTP_2)),
     ],
 )
 def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from attrs import asdict
 
+from kinesis_core.aws import Transport
 from kinesis_core.errors import OptionError
 from kinesis_core.model import AtTimestamp, Latest, PerShard, TrimHorizon
 from kinesis_core.options import Origin
@@ -135,6 +136,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         30.0,
         {"kinesis.clientMaxRetryIntervalMs": "30000", "kinesis.client.maxRetryIntervalMs": "30000"},
     ),
+    ("httpTransport", "connection.transport", None, "botocore", Transport.BOTOCORE, {}),
     ("outageTimeout", "connection.retry.outage_timeout_s", 60.0, "5 m", 300.0, {}),
     (
         "endpointUrl",

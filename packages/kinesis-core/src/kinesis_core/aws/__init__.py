@@ -15,6 +15,7 @@ from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_wit
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, is_retryable, malformed, translate
 from kinesis_core.aws.stream_api import PutApi, StreamApi
 from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
+from kinesis_core.aws.transport import Transport
 
 __all__ = [
     "CALLS",
@@ -37,6 +38,7 @@ __all__ = [
     "StreamRef",
     "SubscribeApi",
     "Throttles",
+    "Transport",
     "call_with_retries",
     "check_http2",
     "check_reading",

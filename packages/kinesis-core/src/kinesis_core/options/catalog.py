@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from kinesis_core.aws import Connection, RetryPolicy
+from kinesis_core.aws import Connection, RetryPolicy, Transport
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole
-from kinesis_core.options.parsers import boolean, duration, integer, region, stream_arns, stream_names, url
+from kinesis_core.options.parsers import (
+    boolean,
+    duration,
+    integer,
+    one_of,
+    region,
+    stream_arns,
+    stream_names,
+    url,
+)
 from kinesis_core.options.proxy import PROXY_OPTIONS
 
 WHERE = "Where the stream is"
 RETRIES = "Retries"
+HTTP = "HTTP"
 WORKERS = "Spark's Python workers"
 
 _RETRY = RetryPolicy()
@@ -131,6 +141,19 @@ OUTAGE_TIMEOUT = Option[float](
     group=RETRIES,
 )
 
+HTTP_TRANSPORT = Option[Transport | None](
+    name="httpTransport",
+    meaning=(
+        "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs and "
+        "sends every call, which takes about ten times the CPU of a small call and three times that of a large page. Use it "
+        "to find out whether `direct` causes a problem. A DEBUG event `transport.chosen` names the one in use."
+    ),
+    parser=one_of({transport.value: transport for transport in Transport}),
+    default=None,
+    default_text="the environment variable `KINESIS_HTTP_TRANSPORT`, else `direct`",
+    group=HTTP,
+)
+
 CHECK_PERMISSIONS = Option[bool](
     name="checkPermissions",
     meaning=(
@@ -162,6 +185,7 @@ COMMON_OPTIONS = (
     *CREDENTIAL_OPTIONS,
     CHECK_PERMISSIONS,
     *PROXY_OPTIONS,
+    HTTP_TRANSPORT,
     MAX_RETRIES,
     RETRY_INTERVAL,
     MAX_RETRY_INTERVAL,

@@ -7,6 +7,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
     CHECK_PERMISSIONS,
     ENDPOINT_URL,
+    HTTP_TRANSPORT,
     MAX_RETRIES,
     MAX_RETRY_INTERVAL,
     OUTAGE_TIMEOUT,
@@ -59,6 +60,7 @@ def read_connection(
         retry=RetryPolicy(values[MAX_RETRIES], retry_s, max_retry_s, values[OUTAGE_TIMEOUT]),
         proxy_url=read_proxy(values),
         stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
+        transport=values[HTTP_TRANSPORT],
         check_permissions=values[CHECK_PERMISSIONS],
     )
 

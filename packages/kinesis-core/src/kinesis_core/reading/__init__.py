@@ -13,17 +13,17 @@ from kinesis_core.reading.columns import (
 )
 from kinesis_core.reading.concurrent import read_concurrently
 from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings, Transport
+from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, FanOutTransport, ReadSettings
 
 __all__ = [
     "COLUMNS",
     "DEFAULT_COLUMNS",
     "FanOutSettings",
+    "FanOutTransport",
     "Kind",
     "PollingRangeReader",
     "ReadSettings",
     "SHARD_RATE_BYTES",
-    "Transport",
     "UserRecord",
     "find_columns",
     "read_concurrently",

@@ -14,7 +14,7 @@ Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.
 """
 
 
-class Transport(Enum):
+class FanOutTransport(Enum):
     """The protocol of subscriptions. HTTP/2 requires the extra `kinesis-core[http2]`."""
 
     HTTP_1_1 = "HTTP/1.1"
@@ -44,4 +44,4 @@ class FanOutSettings:
     """The maximum time without an event."""
     retries: int = 10
     """Further subscriptions in a row after one without an event."""
-    transport: Transport = Transport.HTTP_1_1
+    transport: FanOutTransport = FanOutTransport.HTTP_1_1

@@ -20,7 +20,7 @@ from kinesis_core.options import (
     one_of,
     text,
 )
-from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings, Transport
+from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings, FanOutTransport
 from spark_kinesis_source.options.rates import show_rate
 
 FAN_OUT = "Enhanced fan-out"
@@ -176,13 +176,13 @@ FAN_OUT_FALLBACK = Option[bool](
     group=FAN_OUT,
     scope=Scope.SOURCE,
 )
-FAN_OUT_TRANSPORT = Option[Transport](
+FAN_OUT_TRANSPORT = Option[FanOutTransport](
     name="fanOutTransport",
     meaning=(
         "The protocol of subscriptions. `HTTP/2` requires `pip install 'kinesis-core[http2]'` on driver and executors. If the "
         "server does not offer HTTP/2, the task uses HTTP/1.1."
     ),
-    parser=one_of({transport.value: transport for transport in Transport}),
+    parser=one_of({transport.value: transport for transport in FanOutTransport}),
     default=_DEFAULTS.transport,
     group=FAN_OUT,
     scope=Scope.SOURCE,

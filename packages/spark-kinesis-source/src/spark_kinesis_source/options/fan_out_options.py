@@ -10,7 +10,7 @@ from attrs import frozen
 from kinesis_core.aws import Connection, StreamRef, check_http2
 from kinesis_core.errors import OptionError
 from kinesis_core.options import BadValueError, Option, Values
-from kinesis_core.reading import FanOutSettings, Transport
+from kinesis_core.reading import FanOutSettings, FanOutTransport
 from spark_kinesis_source.options.fan_out import (
     CONSUMER_ARN,
     CONSUMER_NAME,
@@ -66,7 +66,7 @@ class FanOutOptions:
 
 
 def _read_settings(values: Values) -> FanOutSettings:
-    if values[FAN_OUT_TRANSPORT] is Transport.HTTP_2:
+    if values[FAN_OUT_TRANSPORT] is FanOutTransport.HTTP_2:
         check_http2()
     return FanOutSettings(
         fallback_to_polling=values[FAN_OUT_FALLBACK],

@@ -84,7 +84,7 @@ def test_what_leaves_between_two_pages_is_told(
     """Records that leave behind the first page are told of, near the retention or older, and whatever ends the range."""
     one = aged(age_hours)
     shard_range = whole(one, close(one) if is_closed else None)
-    with pytest.raises(DataLossError, match=f"may be lost.*failOnDataLoss=false.*shard={one.shard_id}"):
+    with pytest.raises(DataLossError, match=f"{one.shard_id} .*may be lost.*failOnDataLoss=false"):
         Reading(by_subscription).records(one, shard_range, {0: 25})
 
 
@@ -94,7 +94,7 @@ def test_a_retention_that_is_lowered_while_a_range_is_read(by_subscription: bool
     """A task that believes in seven days of retention notices that it is one day now, before it ends."""
     one = aged(100)
     shard_range = whole(one, close(one) if is_closed else None, hours=168)
-    with pytest.raises(DataLossError, match=r"may be lost.*retention_hours=168"):
+    with pytest.raises(DataLossError, match=r"may be lost \(retention 168 h\)"):
         Reading(by_subscription).records(one, shard_range, {1: 32})
 
 
@@ -105,7 +105,7 @@ def test_all_that_is_left_of_a_closed_shard_leaves(by_subscription: bool) -> Non
     shard_range = whole(one, close(one))
     with pytest.raises(DataLossError, match="may be lost"):
         Reading(by_subscription).records(one, shard_range, {0: RECORDS})
-    with pytest.raises(DataLossError, match="begins the range, is not there"):
+    with pytest.raises(DataLossError, match=r"records from AT .* expired.*no record is left"):
         Reading(by_subscription).records(one, shard_range, {})
 
 

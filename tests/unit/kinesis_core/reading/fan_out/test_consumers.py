@@ -107,7 +107,7 @@ def test_one_that_must_exist_is_never_registered() -> None:
     """A name that is only to be found is named in the error when it is not there, and in no registration."""
     consumers = Consumers()
     with pytest.raises(
-        StreamNotFoundError, match=r"^Consumer 'me' must exist, and does not\. .*consumerName"
+        StreamNotFoundError, match=r"^Consumer 'me' does not exist\. .*consumerName"
     ) as caught:
         find_consumer(consumers, "me", 60, consumers.clock, register_if_missing=False)
     assert caught.value.code == "ResourceNotFoundException"

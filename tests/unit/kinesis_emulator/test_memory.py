@@ -49,14 +49,14 @@ def test_places_and_bytes_outlast_freeing() -> None:
         for number in range(10):
             log.append(b"x" * number, number, arrived_ms=1000 * number)
     freed.free(4)
-    assert [freed.fragments(place, 10) for place in range(4, 10)] == [
-        whole.fragments(place, 10) for place in range(4, 10)
+    assert [freed.fragments(index, 10) for index in range(4, 10)] == [
+        whole.fragments(index, 10) for index in range(4, 10)
     ]
     assert freed.data_bytes(5, 9) == whole.data_bytes(5, 9) == 5 + 6 + 7 + 8
-    assert freed.place_at_time(6500) == whole.place_at_time(6500) == 7
-    assert freed.place_after_bytes(4, 9) == whole.place_after_bytes(4, 9) == 6
+    assert freed.index_at_time(6500) == whole.index_at_time(6500) == 7
+    assert freed.index_after_bytes(4, 9) == whole.index_after_bytes(4, 9) == 6
     assert [*freed.entries()] == [*whole.entries()][4:]
-    assert (freed.fragment(3), freed.peak_ms(3), freed.place_at_time(0)) == (None, 0, 4)
+    assert (freed.fragment(3), freed.peak_ms(3), freed.index_at_time(0)) == (None, 0, 4)
 
 
 def test_an_emptied_log_goes_on() -> None:

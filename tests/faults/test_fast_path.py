@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.certificates import make_certificate
-from support.fan_out_core import KEYS, Doors, connect
+from support.fan_out_core import KEYS, Apis, connect
 from support.scripted_http import Response, ScriptedHttp, good, say
 
 READ_TIMEOUT_S = 0.3
@@ -38,7 +38,7 @@ def server() -> Iterator[ScriptedHttp]:
 
 
 def stream_client(server: ScriptedHttp) -> BotoStreamApi:
-    return Doors(connect(server.url, READ_TIMEOUT_S)).reading()
+    return Apis(connect(server.url, READ_TIMEOUT_S)).reading()
 
 
 def ask(api: BotoStreamApi, server: ScriptedHttp, *responses: Response) -> object:

@@ -72,8 +72,8 @@ PACKAGES = {
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }
 """The published packages, each with the packages of ours that it needs."""
-EXTRAS = {"kinesis-credentials": [], "kinesis-emulator": [], "kinesis-core": ["pyarrow>=14"]}
-"""Requirements of a package's unit tests beside the package and the test runner. Packages not listed need PySpark."""
+NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
+"""Packages whose modules import PySpark. No package installs it."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
@@ -82,6 +82,13 @@ SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 RESULTS = ROOT / ".nox" / "results"
 WHEELS = ROOT / ".nox" / "wheels"
+WORKERS_PER_CORE = 2
+"""Tests with Spark wait most of the time: for batches, for processes to start, and for late responses."""
+WORKER_MB = 2500
+"""
+Memory of a test process with its Spark and all its children. Four processes with tests/spark took up to 8,200 MB together,
+shared memory counted once; some files take more than others.
+"""
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
   Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
@@ -142,27 +149,33 @@ def pythons(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)  # packages of an earlier run would hide a missing dependency
 @nox.parametrize("package", [nox.param(name, id=name) for name in PACKAGES])
 def alone(session: nox.Session, package: str) -> None:
-    """Test each package alone: installed from its wheel with only its declared dependencies."""
-    wheels = Path(session.create_tmp()) / "wheels"
-    for name in (*PACKAGES[package], package):
-        session.run(
-            "uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), FOLDERS[name], external=True
-        )
-    session.install(f"--find-links={wheels}", *(str(wheel) for wheel in sorted(wheels.glob("*.whl"))))
+    """
+    Test each package alone: installed from its wheel with only its declared dependencies, imported, and used once.
+
+    Its own tests do not depend on that; the session `tests` runs them.
+    """
+    ours = _wheels(session, *PACKAGES[package], package)
+    session.install(*ours)
     session.run("python", "-I", "tests/packaging/imports_alone.py", package)
-    unit_tests = Path("tests/unit", package.replace("-", "_"))
-    if unit_tests.exists():
-        session.install(*_group("unit"), *(EXTRAS[package] if package in EXTRAS else _pyspark(session)))
-        _pytest(session, str(unit_tests))
+    if package in NEED_PYSPARK:
+        session.install(*ours, *_pyspark(session))
+        session.run("python", "-I", "tests/packaging/imports_alone.py", package, "pyspark")
+    if package not in {"kinesis-credentials", "kinesis-emulator"}:
+        session.install(*_wheels(session, "kinesis-emulator"))
+    session.run("python", "-I", "tests/packaging/smoke_alone.py", package)
 
 
 @nox.session
 def lowest(session: nox.Session) -> None:
-    """Run unit tests with the oldest supported release of each direct dependency."""
+    """
+    Run unit tests with the oldest supported release of each direct dependency.
+
+    These show what a release can break. Property tests only repeat histories of our own code.
+    """
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
     session.install(*_group("unit"), *_pyspark(session))
     # The emulator has no dependencies, and its tests need a boto3 that has all its operations.
-    _pytest(session, "tests/unit", "tests/property", "--ignore=tests/unit/kinesis_emulator")
+    _pytest(session, "tests/unit", "--ignore=tests/unit/kinesis_emulator")
 
 
 @nox.session
@@ -239,6 +252,19 @@ def _editable() -> list[str]:
     return [f"--editable={folder}" for folder in FOLDERS.values()]
 
 
+def _wheels(session: nox.Session, *packages: str) -> list[str]:
+    """Build wheels of our packages, and return their paths."""
+    built = Path(session.create_tmp()) / "wheels"
+    found = []
+    for package in packages:
+        folder = built / package
+        session.run(
+            "uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), FOLDERS[package], external=True
+        )
+        found += [str(wheel) for wheel in folder.glob("*.whl")]
+    return found
+
+
 def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
     """Install our packages from this folder, the groups of pyproject.toml, and a Spark, by default the newest."""
     session.install(*_pyspark(session, spark), *_editable(), *_group(*groups))
@@ -259,10 +285,28 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
 
 
 def _pytest(session: nox.Session, *arguments: str) -> None:
-    """Run pytest, and write its results to the folder that .ci/run reads."""
+    """
+    Run pytest, and write its results to the folder that .ci/run reads.
+
+    Test files run in parallel; with `-n0` among the arguments one after the other.
+    """
     session.run("python", "tests/support/compiled_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
-    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *arguments)
+    side_by_side = (f"--numprocesses={_workers()}", "--no-loadscope-reorder")
+    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments)
+
+
+def _workers() -> int:
+    """
+    Return the number of test processes. A quarter of the memory stays free for other programs.
+
+    TEST_WORKERS overrides it. .ci/run sets it when two runs share the machine.
+    """
+    if "TEST_WORKERS" in os.environ:
+        return int(os.environ["TEST_WORKERS"])
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return max(1, min(WORKERS_PER_CORE * cores, memory_mb * 3 // 4 // WORKER_MB))
 
 
 def _pytest_spark(session: nox.Session, spark: str) -> None:

@@ -1,4 +1,4 @@
-"""Adds up what nox and pytest left in a folder: a line per session, and one for all tests."""
+"""Adds up the reports of nox and pytest in a folder: one line per session, and one line for all tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def count_tests(results: Path) -> Counter[str]:
-    """Return how many tests passed, failed and were skipped, by all reports in *results*."""
+    """Return how many tests passed, failed and were skipped in all reports in *results*."""
     counts: Counter[str] = Counter()
     for report in results.glob("*.xml"):
         for suite in ElementTree.parse(report).getroot().iter("testsuite"):  # noqa: S314 # pytest wrote it
@@ -23,7 +23,7 @@ def count_tests(results: Path) -> Counter[str]:
 
 
 def read_sessions(reports: list[Path]) -> dict[str, str]:
-    """Return every session's outcome; a report that nox did not come to write is a session that failed."""
+    """Return the outcome of every session. A missing report counts as a failed session."""
     outcomes: dict[str, str] = {}
     for report in reports:
         if not report.exists():

@@ -1,4 +1,4 @@
-"""Draws the plots of docs/benchmarks.md as SVG: the same bytes for the same points, readable on white and on black."""
+"""Draws the plots of docs/benchmarks.md as SVG. The same points give the same bytes, readable on white and on black."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.bench.harness import Plot
 FOLDER = Path(__file__).parent / "plots"
 _INCHES = (7.2, 3.6)
 _GREY = "#777777"
-"""As far from white as from black."""
+"""Equally far from white and from black."""
 _COLOURS = ("#2f81f7", "#e3702e", "#2da44e", "#a371f7", "#d0455f")
 _MARKERS = "osD^v"
 _STYLE = {
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "plots",  # ids are random otherwise
+    "svg.hashsalt": "plots",  # otherwise ids are random
     **dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), _GREY
     ),
@@ -25,7 +25,7 @@ _STYLE = {
 
 
 def draw(plot: Plot, folder: Path = FOLDER) -> Path:
-    """Draw *plot* and return where it is."""
+    """Draw *plot* and return the path of the file."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{plot.name}.svg"
     with mpl.rc_context(_STYLE):  # type: ignore[arg-type, unused-ignore] # its names of settings are a type of their own
@@ -37,8 +37,8 @@ def _figure(plot: Plot) -> Figure:
     figure = Figure(_INCHES, layout="constrained")
     axes = figure.add_subplot(title=plot.title, xlabel=plot.x, ylabel=plot.y)
     for (name, points), colour, marker in zip(plot.lines.items(), _COLOURS, _MARKERS, strict=False):
-        places = sorted(points)
-        axes.plot([x for x, _ in places], [y for _, y in places], color=colour, marker=marker, label=name)
+        ordered = sorted(points)
+        axes.plot([x for x, _ in ordered], [y for _, y in ordered], color=colour, marker=marker, label=name)
     if "x" in plot.log:
         axes.set_xscale("log")
         axes.set_xticks(sorted({x for points in plot.lines.values() for x, _ in points}))

@@ -1,8 +1,8 @@
 """
-Run benchmarks, and write what they found into their sections of docs/benchmarks.md.
+Runs benchmarks and writes their results into their sections of docs/benchmarks.md.
 
     python -m docs.generate_benchmarks               all of them
-    python -m docs.generate_benchmarks call latency  bench_call and bench_latency only; the other sections stay
+    python -m docs.generate_benchmarks call latency  only bench_call and bench_latency; the other sections stay
 
 Exits with 1 when a target is missed.
 """
@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def run(name: str) -> list[Finding]:
-    """Return what one benchmark found, in a process of its own: a Spark that ran before would disturb it."""
+    """Return the findings of one benchmark, run in a process of its own because an earlier Spark would disturb it."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_run_here, name).result()
 
@@ -46,7 +46,7 @@ def _run_here(name: str) -> list[Finding]:
 
 
 def render(findings: Iterable[Finding]) -> str:
-    """Return a section of the page: rows of one group that follow each other are a table."""
+    """Return a section of the page. Consecutive rows of one group become one table."""
     parts = [describe_machine()]
     for group, members in groupby(
         findings, key=lambda found: found.group if isinstance(found, Row) else None
@@ -59,7 +59,7 @@ def render(findings: Iterable[Finding]) -> str:
 
 
 def describe_machine() -> str:
-    """Return when it was measured and what a ratio may depend on, in general terms."""
+    """Return the date and the facts that a ratio can depend on: processor, Python and libraries."""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     day = datetime.now(timezone.utc).date().isoformat()
     return f"{day}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {versions}."
@@ -84,12 +84,12 @@ def _table(group: str, rows: Iterable[Row]) -> str:
 
 
 def _line(row: Row) -> str:
-    target, verdict = "", ""
+    target, result = "", ""
     if row.target is not None:
         bound = "at most" if row.is_cost else "at least"
-        target, verdict = f"{bound} {row.target:g}", "met" if row.met else "**missed**"
+        target, result = f"{bound} {row.target:g}", "met" if row.met else "**missed**"
     ours, theirs = readable(row.ours), readable(row.theirs)
-    return f"| {row.case} | {row.metric} | {ours} | {theirs} | {row.ratio:.1f} | {target} | {verdict} |"
+    return f"| {row.case} | {row.metric} | {ours} | {theirs} | {row.ratio:.1f} | {target} | {result} |"
 
 
 def main(wanted: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 Write docs/reference/options.md from the declarations of the options.
 
     python docs/generate_options.py           writes the page
-    python docs/generate_options.py --check   shows how the page differs from the declarations, and exits with 1
+    python docs/generate_options.py --check   prints how the page differs from the declarations, and exits with 1 if it does
 """
 
 from __future__ import annotations
@@ -22,37 +22,55 @@ TABLES = {"source": SOURCE_OPTIONS, "sink": SINK_OPTIONS}
 INTRODUCTION = """\
 # Options of source and sink
 
-<!-- Made by docs/generate_options.py from the declarations of the options. Change those, and run it again. -->
+<!-- Written by docs/generate_options.py from the declarations of the options. Change those, and run it again. -->
 
-Set them with `.option(name, value)` on `spark.readStream`, `spark.read`, `df.writeStream` or `df.write` with
-`.format("kinesis")`. Names are case-blind, and each may have the prefix `kinesis.`. The names that the awslabs, qubole
-and Databricks connectors have work as well. An unknown name, a value outside its domain, or two names of one option with
-different values stop the query before any call to AWS. An option given as `None` counts as not given.
+Set options with `.option(name, value)` on `spark.readStream`, `spark.read`, `df.writeStream` or `df.write`, after
+`.format("kinesis")`.
+
+* Names are not case-sensitive. Each name may have the prefix `kinesis.`.
+* The option names of the awslabs, qubole and Databricks connectors also work, in the units of those connectors. Each section
+  lists them in its second table.
+* The query fails before any call to AWS if a name is unknown, if a value is not accepted, or if two names of one option have
+  different values.
+* An option with the value `None` counts as not set.
+* A duration is a number and a unit: `200 ms`, `10 s`, `5 m` (minutes), `2 h` or `1 d`. The column *accepts* names the unit of a
+  number without one.
+* A size is a number of bytes, or a number and a unit: `64k`, `64m`, `20gb`. Units of sizes are powers of 1024.
+* The column *for* says whether the source, the sink or both have the option. The other half accepts and ignores it.
+"""
+UNSUPPORTED = """\
+## Not supported
+
+The query fails if one of these options is set.
+"""
+IGNORED = """\
+## Accepted by the {half}, without effect
+
+These options do not fail the query. The log has one line for each of them, the event `option.ignored`.
 """
 
 
 def render(tables: Mapping[str, OptionTable]) -> str:
-    """Return the page for *tables*, by what each is of."""
+    """Return the page for *tables*, by half of the connector."""
     lines = [INTRODUCTION]
     every = list(dict.fromkeys(option for table in tables.values() for option in table.options))
     for group in dict.fromkeys(option.group for option in every):
         options = [option for option in every if option.group == group]
         lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options)]
-    lines += ["## Not supported yet", "", "Setting one of these is refused, unless it asks for nothing:", ""]
     unsupported = dict.fromkeys(entry for table in tables.values() for entry in table.unsupported)
-    lines += render_rows(("name", "asks for", "meanwhile"), _list_unsupported(unsupported))
+    lines += [UNSUPPORTED, *render_rows(("option", "feature", "instead"), _list_unsupported(unsupported))]
     for half, table in tables.items():
-        lines += ["", f"## Accepted by the {half}, and not needed", "", "One line in the log says why:", ""]
-        lines += render_rows(("name", "why"), ((_code(u.names), u.reason) for u in table.ignored_options))
+        rows = ((_code(ignored.names), ignored.reason) for ignored in table.ignored_options)
+        lines += ["", IGNORED.format(half=half), *render_rows(("option", "reason"), rows)]
     return "\n".join(lines) + "\n"
 
 
 def _render_options(options: Iterable[Option[Any]]) -> list[str]:
     rows = (
-        (f"`{option.name}`", option.meaning, option.parser.domain, option.default_text, option.scope.value)
+        (f"`{option.name}`", option.meaning, option.parser.domain, option.shown_default, option.scope.value)
         for option in options
     )
-    return render_rows(("option", "meaning", "accepts", "default", "of"), rows)
+    return render_rows(("option", "meaning", "accepts", "default", "for"), rows)
 
 
 def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:
@@ -73,7 +91,7 @@ def _list_unsupported(entries: Iterable[Unsupported]) -> Iterator[tuple[str, ...
     for unsupported in entries:
         names = _code(unsupported.names)
         if unsupported.accepted:
-            names += f" (but {_code(unsupported.accepted)})"
+            names += f" (except {_code(unsupported.accepted)})"
         yield names, unsupported.feature, unsupported.instead
 
 
@@ -82,12 +100,13 @@ def _code(names: Iterable[str]) -> str:
 
 
 def render_rows(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return a Markdown table, line by line."""
     table = [header, tuple("---" for _ in header), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
 
 
 def update(path: Path, page: str, arguments: list[str]) -> int:
-    """Write *page*, or, for --check, show how what is written differs from it; return the exit status."""
+    """Write *page*; or, with --check, print how the file differs from it. Return the exit status."""
     if arguments != ["--check"]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")

@@ -1,8 +1,8 @@
 """
-Marked sections of a page: a program writes what stands between two markers, and people write the rest.
+Marked sections of a page: programs write the text between two markers, and people write the rest.
 
     <!-- soak -->
-    what `write_section(page, "soak", text)` replaces
+    the text that `write_section(page, "soak", text)` replaces
     <!-- /soak -->
 """
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 
 def write_section(path: Path, name: str, text: str) -> None:
-    """Put *text* into the section *name* of the page at *path*, in place of what it held."""
+    """Replace the section *name* of the page at *path* by *text*."""
     path.write_text(replace_section(path.read_text(encoding="utf-8"), name, text), encoding="utf-8")
 
 
 def replace_section(page: str, name: str, text: str) -> str:
     """
-    Return *page* with *text* in its section *name*, set off by blank lines.
+    Return *page* with *text* in its section *name*, between blank lines.
 
     Raises:
         ValueError: The page has no such section, or more than one.

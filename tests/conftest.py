@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 import os
+import pkgutil
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
 
+import pytest
 from hypothesis import settings
+
+from support.side_by_side import FileByFile, put_long_ones_first
 
 # How long an example takes says something of the machine, and nothing of what is tested.
 # Where a commit is judged the same cases come each time, or it would be blamed for what chance finds in an older one;
 # everywhere else new ones do.
 settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tests")
+
+OURS = (
+    "kinesis_credentials",
+    "kinesis_core",
+    "kinesis_emulator",
+    "spark_kinesis_source",
+    "spark_kinesis_sink",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    put_long_ones_first(items)
+
+
+def pytest_collection_finish() -> None:
+    """
+    Import all that is ours: the same cases need the same modules.
+
+    Hypothesis tries constants that it finds in what is imported, and which tests a process had before is up to chance.
+    """
+    for package in OURS:
+        with suppress(ModuleNotFoundError):  # of one that is not installed here, or an extra
+            for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+                with suppress(ModuleNotFoundError):
+                    import_module(module.name)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
+    return FileByFile(config, log)

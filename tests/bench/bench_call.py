@@ -1,5 +1,5 @@
 """
-Whole calls over HTTPS: client, signing, transport and record batch, against boto3.
+Whole calls over HTTPS: client, signing, transport and record batch, compared with boto3.
 
     python -m tests.bench.bench_call
 """
@@ -43,7 +43,7 @@ from kinesis_core.reading.arrow import BatchBuilder
 
 REPEAT = 9
 MAX_RECORDS = 10_000
-"""The most that a call may ask for."""
+"""The largest Limit of a call."""
 NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
 PAYLOADS = random_payloads(500, 100)
 SMALL: dict[str, tuple[Any, Callable[[BotoStreamApi], object], Callable[[Any], object]]] = {
@@ -70,11 +70,11 @@ SMALL: dict[str, tuple[Any, Callable[[BotoStreamApi], object], Callable[[Any], o
         ),
     ),
 }
-"""What the server answers, and how either asks for it."""
+"""For each action: the server's response, our call, and boto3's call."""
 
 
 def run() -> list[Row]:
-    """Return one row per size of page, and one per call whose answer is small."""
+    """Return one row per size of page, and one per call with a small response."""
     with tempfile.TemporaryDirectory() as folder:
         certificate, key = make_certificate(Path(folder))
         return [
@@ -134,7 +134,7 @@ def _stream_api(client: Any) -> BotoStreamApi:
 
 @contextmanager
 def _responding(body: bytes, certificate: Path, key: Path) -> Iterator[int]:
-    """Answer every request on the port yielded with *body*, from a process of its own: its time does not count."""
+    """Respond with *body* to every request on the port yielded, in another process, so that its CPU time does not count."""
     context = multiprocessing.get_context("spawn")
     ours, its = context.Pipe()
     server = context.Process(target=_serve, args=(its, body, str(certificate), str(key)), daemon=True)
@@ -159,13 +159,13 @@ def _serve(parent: Connection, body: bytes, certificate: str, key: str) -> None:
             connection, _ = listener.accept()
             connection.setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-            )  # or the client waits for its end
+            )  # otherwise the client waits for the end of the response
             wrapped = tls.wrap_socket(connection, server_side=True)
             threading.Thread(target=_response, args=(wrapped, head.encode() + body), daemon=True).start()
 
 
 def _response(connection: ssl.SSLSocket, response: bytes) -> None:
-    """Answer the requests of one connection until the client closes it."""
+    """Respond to the requests of one connection until the client closes it."""
     with connection, connection.makefile("rb") as requests:
         while requests.readline():
             length = 0

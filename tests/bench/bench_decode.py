@@ -1,5 +1,5 @@
 """
-From GetRecords' bytes to a record batch, against boto3's parser and aws_kinesis_agg.
+From the bytes of GetRecords to a record batch, compared with boto3's parser and aws_kinesis_agg.
 
     python -m tests.bench.bench_decode
 """
@@ -32,7 +32,7 @@ SCHEMA = BatchBuilder([column.name for column in DEFAULT_COLUMNS]).schema
 
 
 def run() -> list[Row]:
-    """Return one row per page and per aggregate measured."""
+    """Return one row per measured page and aggregate."""
     return [
         _decode(10_000, 100, target=20),
         _decode(1_000, 1_000, target=10),
@@ -90,7 +90,7 @@ def _deaggregate(size_bytes: int, target: float | None) -> Row:
 
 
 def page_body(payloads: Iterable[bytes]) -> bytes:
-    """Return the body of a GetRecords answer as Kinesis writes it, one record for each of *payloads*."""
+    """Return the body of a GetRecords response as Kinesis writes it, with one record for each of *payloads*."""
     first_number = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
     records = [
         {
@@ -111,7 +111,7 @@ def random_payloads(count: int, size_bytes: int) -> list[bytes]:
 
 
 def user_batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
-    """Build the batch as a user does from what boto3 returns: a list per column."""
+    """Build the batch as a user does from boto3's response: with one list per column."""
     arrivals: list[datetime] = [record["ApproximateArrivalTimestamp"] for record in records]
     columns = [
         pa.array([record["Data"] for record in records], pa.binary()),
@@ -124,7 +124,7 @@ def user_batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
 
 
 def _botocore_parser() -> Callable[[bytes], dict[str, Any]]:
-    """Return boto3's own parser of GetRecords answers, without the call around it."""
+    """Return boto3's own parser of GetRecords responses, without the call around it."""
     session = botocore.session.get_session()
     operation = session.get_service_model("kinesis").operation_model("GetRecords")
     parser = session.get_component("response_parser_factory").create_parser("json")
@@ -139,7 +139,7 @@ def _botocore_parser() -> Callable[[bytes], dict[str, Any]]:
 
 
 def _aws_kinesis_agg() -> Any:
-    """Import the library without what it does to sys.path."""
+    """Import the library without its changes to sys.path."""
     path = list(sys.path)
     from aws_kinesis_agg import deaggregator
 
@@ -148,7 +148,7 @@ def _aws_kinesis_agg() -> Any:
 
 
 def _aggregate(count: int, size_bytes: int, seed: int) -> bytes:
-    """Return an aggregate of *count* user records under 50 partition keys, as Google's protobuf writes it."""
+    """Return an aggregate of *count* user records with 50 partition keys, as Google's protobuf library writes it."""
     chance = random.Random(seed)
     message = _aws_kinesis_agg().messages_pb2.AggregatedRecord()
     message.partition_key_table.extend(f"user-{index}" for index in range(50))

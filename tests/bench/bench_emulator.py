@@ -1,4 +1,4 @@
-"""How much the emulator takes and gives: it must never be the bottleneck of a test."""
+"""The rates at which the emulator takes and returns records: it must never be the bottleneck of a test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run() -> list[Row]:
 
 
 class _Client:
-    """As little as possible between the clock and the server: no signing, no parsing unless asked for."""
+    """The thinnest client: it does not sign requests, and does not parse responses."""
 
     def __init__(self, endpoint_url: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(endpoint_url).netloc)
@@ -73,10 +73,10 @@ def _megabytes_a_second(client: _Client) -> float:
 
 
 def _latest_page_iterator(client: _Client) -> str:
-    """Return an iterator at the first page that holds larger records only."""
-    asked: dict[str, Any] = {"StreamName": "orders", "ShardId": "shardId-000000000000"}
+    """Return an iterator at the first page of the larger records."""
+    request: dict[str, Any] = {"StreamName": "orders", "ShardId": "shardId-000000000000"}
     iterator = json.loads(
-        client.call("GetShardIterator", json.dumps({**asked, "ShardIteratorType": "TRIM_HORIZON"}).encode())
+        client.call("GetShardIterator", json.dumps({**request, "ShardIteratorType": "TRIM_HORIZON"}).encode())
     )["ShardIterator"]
     while True:
         page = json.loads(client.call("GetRecords", json.dumps({"ShardIterator": iterator}).encode()))

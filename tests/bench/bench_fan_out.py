@@ -1,7 +1,7 @@
 """
-From a subscription's bytes to record batches, against those of GetRecords' pages, and against boto3's event stream.
+From the bytes of a subscription to record batches, compared with pages of GetRecords and with boto3's event stream.
 
-Decoding costs more than polling's does by the checksum of each event, at 4 GB/s; an answer of GetRecords has none.
+Decoding an event also costs its checksum, at 4 GB/s. A response of GetRecords has none.
 
     python -m tests.bench.bench_fan_out
 """
@@ -45,13 +45,13 @@ from kinesis_emulator.frames import event_frame
 REPEAT = 9
 EVENTS = 4
 PIECE_BYTES = 65536
-"""As much as urllib3 hands over at once."""
+"""The most that urllib3 returns at once."""
 CONSUMER = "arn:aws:kinesis:us-east-1:000000000000:stream/orders/consumer/me:1"
 Read = Callable[[], list[pa.RecordBatch]]
 
 
 def run() -> list[Row]:
-    """Return three rows per size of records: decoding alone, with the calls, and against boto3."""
+    """Return three rows per record size: decoding alone, with the calls, and against boto3."""
     return [
         row
         for records, size_bytes, target in ((10_000, 100, 15), (1_000, 1_000, 7), (200, 10_000, None))
@@ -106,7 +106,7 @@ def _against_boto3(records: int, size_bytes: int, target: float | None) -> Row:
 
 
 def _subscribed(body: bytes) -> Read:
-    """Return a function that makes a subscription, and reads all of its events."""
+    """Return a function that subscribes and reads all events."""
     client, builder = _client(_response(body)), BatchBuilder(SCHEMA.names)
     take_connection(client)
     rng = random.Random(0)
@@ -127,7 +127,7 @@ def _row(records: int, size_bytes: int, what: str, ours: Read, theirs: Read, tar
 
 
 def _event(body: bytes) -> bytes:
-    """Return the payload of an event with the records of a page."""
+    """Return the payload of an event with the records of the page *body*."""
     page = json.loads(body)
     del page["NextShardIterator"]
     page["ContinuationSequenceNumber"] = page["Records"][-1]["SequenceNumber"]
@@ -135,7 +135,7 @@ def _event(body: bytes) -> bytes:
 
 
 def _response(body: bytes) -> list[bytes]:
-    """Return what a subscription sends, with the records of a page in each event."""
+    """Return the bytes that a subscription sends, with the records of the page *body* in each event."""
     events = event_frame("SubscribeToShardEvent", _event(body)) * EVENTS
     return [event_frame("initial-response", b"{}"), *_pieces(events)]
 
@@ -146,7 +146,7 @@ def _pieces(data: bytes) -> list[bytes]:
 
 @frozen
 class _Connection:
-    """An answer's body as urllib3 hands it over."""
+    """The body of a response as urllib3 returns it."""
 
     pieces: list[bytes]
 
@@ -158,7 +158,7 @@ class _Connection:
 
 
 def _client(pieces: list[bytes]) -> Any:
-    """Return a client whose calls are all answered with *pieces*, so that all but the network counts."""
+    """Return a client whose calls all get *pieces* as response, so that everything but the network is measured."""
     client: Any = botocore.session.get_session().create_client(
         "kinesis", region_name="us-east-1", aws_access_key_id="invented", aws_secret_access_key="invented"
     )

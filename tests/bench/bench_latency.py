@@ -1,5 +1,6 @@
 """
-From put to sink, against the same query over a source that is handed the record; what an idle query costs; and a trickle.
+The time from put to sink, compared with the same query over a source that is handed the record. Also the cost of an idle
+query, and of a trickle of records.
 
     python -m tests.bench.bench_latency
 """
@@ -27,11 +28,11 @@ from kinesis_emulator import Emulator
 GROUP = "Put to sink"
 TRIGGERS = ("0 seconds", "1 second")
 RECORDS = 27
-"""How long a record waits to be looked for is a matter of chance: of fewer the median tells little."""
+"""How long a record waits for the next poll is random, so the median of fewer records is not stable."""
 WARM_UP = 3
-"""The first batches compile."""
+"""The JVM compiles during the first batches."""
 PAUSE_S = 1.0
-"""Between two records the query comes to rest."""
+"""The query becomes idle between two records."""
 STEADY_S = 8.0
 STEADY_PERIOD_S = 0.05
 IDLE_S = 10.0
@@ -63,7 +64,7 @@ def run() -> list[Finding]:
 
 @contextmanager
 def _session(directory: Path) -> Iterator[SparkSession]:
-    """Yield a production session: none of the shortcuts that make tests start fast."""
+    """Yield a session as in production, without the settings that make tests start fast."""
     spark = start_session(
         directory,
         config={
@@ -80,13 +81,13 @@ def _session(directory: Path) -> Iterator[SparkSession]:
 
 @frozen
 class _Found:
-    """Latencies of ours and of the floor, in milliseconds, and the parts of those of an idle query."""
+    """Latencies of ours and of the floor in milliseconds, and their parts in an idle query."""
 
     idle: tuple[list[float], list[float]]
     loaded: tuple[list[float], list[float]]
     parts: tuple[list[dict[str, float]], list[dict[str, float]]]
     idle_calls_a_second: float
-    """GetRecords of ours, when nothing comes."""
+    """Our calls of GetRecords while no record comes."""
 
     def rows(self, trigger: str) -> Iterator[Row]:
         for state, (ours, floor) in (("idle", self.idle), ("20 records/s", self.loaded)):
@@ -124,7 +125,7 @@ class _Bench:
         self._client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, **_KEYS)
 
     def measure(self, trigger: str) -> _Found:
-        """Measure both queries in turns, which run side by side and are idle in each other's."""
+        """Measure both queries in turns. Each is idle during the other's turn."""
         ours, floor = probes = self._probes(trigger.partition(" ")[0])
         for probe in probes:
             probe.start(trigger)
@@ -163,7 +164,7 @@ class _Bench:
         self._client.put_record(StreamName=stream, Data=data, PartitionKey="k")
 
     def _one(self, probe: Probe, turn: int) -> Arrival:
-        time.sleep(PAUSE_S + 0.037 * turn)  # at odd moments of the polling period
+        time.sleep(PAUSE_S + 0.037 * turn)  # at varying moments of the polling period
         return probe.send_one()
 
     def _idle_calls_a_second(self) -> float:
@@ -173,7 +174,7 @@ class _Bench:
 
 
 def _steady_ms(probe: Probe) -> list[float]:
-    """Put record after record, and return the latencies of all but those of the first second."""
+    """Put records one after another, and return the latencies of those after the first second."""
     arrivals = probe.send_many(round(STEADY_S / STEADY_PERIOD_S), STEADY_PERIOD_S)
     return [arrival.ms for arrival in arrivals[round(1 / STEADY_PERIOD_S) :]]
 
@@ -188,11 +189,11 @@ def _curve(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _breakdown(found: _Found) -> str:
-    """Return a table of where the time goes."""
+    """Return a table of the parts of the latency."""
     ours, floor = found.parts
     lines = [
-        "Where the time of a record goes that comes to an idle query with trigger 0, in ms, medians. A shard without news is looked at",
-        "every 0.4 s, half as often as its quota allows, so that `until planned` is 0.2 s of waiting in the mean and one call.",
+        "The parts of the latency of a record that comes to an idle query with trigger 0, in ms, medians. An idle shard is polled",
+        "every 0.4 s, half as often as its quota allows. So `until planned` is 0.2 s of waiting in the mean, and one call.",
         "",
         "| | ours | floor |",
         "| --- | ---: | ---: |",

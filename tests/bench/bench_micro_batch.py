@@ -1,5 +1,5 @@
 """
-What a micro-batch takes whose 64 shards got one record each, on 2 cores: against one of a source that is handed a record.
+The duration of a micro-batch of 64 shards with one record each, on 2 cores, compared with a source that is handed a record.
 
     python -m tests.bench.bench_micro_batch
 """
@@ -29,11 +29,11 @@ TARGET = 2.0
 DEFAULT = "16"
 SHARDS_PER_TASK = ("8", DEFAULT, "32", "64")
 SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes what makes sessions start fast in tests."""
+"""Undoes the settings that make sessions start fast in tests."""
 
 
 def run() -> list[Finding]:
-    """Return a row for each way to deal shards out to tasks, and where the time goes by default."""
+    """Return a row for each number of shards per task, and the parts of the duration with the default."""
     with tempfile.TemporaryDirectory() as folder, EmulatorProcess() as emulator:
         spark = start_session(Path(folder), master="local[2]", config=SESSION)
         try:
@@ -60,7 +60,7 @@ class _Bench:
 
     def _put(self) -> None:
         """Put one record into each shard."""
-        keys = [str(place * 2**128 // SHARDS) for place in range(SHARDS)]
+        keys = [str(index * 2**128 // SHARDS) for index in range(SHARDS)]
         records = [{"Data": b"x", "PartitionKey": "k", "ExplicitHashKey": key} for key in keys]
         self.stream.client.put_records(StreamName=self.stream.name, Records=records)
 
@@ -90,7 +90,7 @@ class _Bench:
 
 
 def _parts_ms(query: StreamingQuery) -> dict[str, float]:
-    """Return how long batches took, in the median, by Spark's names of their parts."""
+    """Return the median durations of the parts of a batch, by Spark's names."""
     spent = [progress.durationMs for progress in query.recentProgress if progress.numInputRows][WARM_UP:]
     return {name: statistics.median(parts.get(name, 0) for parts in spent) for name in spent[-1]}
 
@@ -106,7 +106,7 @@ def _table(ours: dict[str, float], floor: dict[str, float]) -> str:
     names = sorted(ours, key=lambda name: -ours[name])
     lines = [f"| {name} | {ours[name]:,.0f} | {floor.get(name, 0):,.0f} |" for name in names]
     head = [
-        "Where Spark says that the time goes, in ms, medians:",
+        "The parts of the duration that Spark reports, in ms, medians:",
         "",
         "| | ours | floor |",
         "| --- | ---: | ---: |",

@@ -1,5 +1,5 @@
 """
-What planning a micro-batch takes: calls, CPU time and time, by the number of shards, over HTTPS with 10 ms per call.
+The cost of planning a micro-batch: calls, CPU time and time, by the number of shards, over HTTPS with 10 ms per call.
 
     python -m tests.bench.bench_planning
 """
@@ -29,27 +29,27 @@ GROUP = "Planning"
 SHARDS = (1, 10, 100, 1000, 10_000)
 LATENCY_S = 0.01
 RECORDS_PER_S = 1000.0
-"""As many as a shard takes; in 2 seconds more of them come than a plan reads to see whether a shard is quiet."""
+"""The maximum rate of a shard. In 2 seconds more records come than a plan reads to see whether the shard is idle."""
 PERIOD_S = 2.0
-"""From plan to plan, unless planning itself takes longer."""
+"""The period of the plans, unless planning itself takes longer."""
 LASTS_S = 400
-"""As long as records come; longer than any measurement takes."""
+"""How long records come: longer than any measurement takes."""
 ONE_RECORD_PER_S = 1e-6
 PLANS = 3
 WARM_UP = 2
-"""The first plan knows of no shard whether it is busy, and an idle one still has its only record."""
+"""The first plan does not know yet which shards are busy, and an idle shard still has its only record."""
 QUOTA_CALLS = 5.0
 MANY = 1000
 MANY_CPU_S = 1.5
 BATCH_S = 5.0
-"""What Spark takes at the least for the records that come to a thousand busy shards in as many seconds."""
+"""The least time in which Spark processes the records of a thousand busy shards in as many seconds."""
 THREADS = 8
 """The default of `planningThreads`."""
 
 
 @frozen
 class Cost:
-    """What planning one batch took, in the median; calls of GetRecords per shard."""
+    """The median cost of planning one batch. Calls are those of GetRecords per shard."""
 
     calls: float
     calls_per_s: float
@@ -58,7 +58,7 @@ class Cost:
 
 
 def run() -> list[Finding]:
-    """Return the rows by number of shards, and how CPU time and time grow with it."""
+    """Return the rows by number of shards, and a plot of CPU time and time."""
     with tempfile.TemporaryDirectory() as folder:
         certificates = make_certificate(Path(folder))
         busy = {shards: _cost(certificates, shards, RECORDS_PER_S) for shards in SHARDS}
@@ -116,7 +116,7 @@ def _cost(certificates: tuple[Path, Path], shards: int, records_per_s: float) ->
 
 
 def _waited(certificates: tuple[Path, Path]) -> Row:
-    """Return how long a query waits for its plans, beside what it takes to make one."""
+    """Return how long a query waits for its plans, compared with the time to make one."""
     with _planner(certificates, MANY, RECORDS_PER_S) as query:
         plans, waited_s = PlanAhead(query.planner, SystemClock()), []
         with closing(plans):
@@ -134,7 +134,7 @@ def _waited(certificates: tuple[Path, Path]) -> Row:
 
 @define
 class Query:
-    """Plans batch after batch of a stream in another process."""
+    """Plans the batches of a stream that another process serves."""
 
     kinesis: CannedKinesis
     planner: Planner
@@ -142,7 +142,7 @@ class Query:
     start: Offset
 
     def batch(self) -> tuple[float, float, float, float]:
-        """Plan a batch, and wait until the next one is due; return what it took as `Cost` has it."""
+        """Plan a batch, and wait until the next one is due. Return its cost, in the order of the fields of `Cost`."""
         before = self.kinesis.calls().get("GetRecords", 0)
         started_s, cpu_s = time.monotonic(), time.process_time()
         self.start = self.planner.next_offset(self.start)

@@ -38,15 +38,15 @@ REPEAT = 9
 SHARDS = 4
 KEYS = 50
 ROWS_A_CALL = 10_000
-"""As many as Spark puts into one Arrow batch."""
+"""As many rows as Spark puts into one Arrow batch."""
 MAX_AGGREGATE_BYTES = 51_200
 MAX_PUT_RECORDS = 500
 AGGREGATES_A_REQUEST = 200
-"""So that they stay under 10 MiB."""
+"""Keeps a request under 10 MiB."""
 
 
 def run() -> list[Row]:
-    """Return one row per way of writing and size of record."""
+    """Return one row for each way of writing and record size."""
     with one_core(), tempfile.TemporaryDirectory() as folder, _responding(Path(folder)) as server:
         return [
             _encode(100, KEYS, target=4),
@@ -60,7 +60,7 @@ def run() -> list[Row]:
 
 
 def _encode(size_bytes: int, distinct_keys: int, target: float | None) -> Row:
-    """Aggregate, and make the bodies of the requests; nothing is sent."""
+    """Aggregate, and build the bodies of the requests. Nothing is sent."""
     data, keys = _rows(size_bytes, distinct_keys)
     aggregate, serialize = _aws_kinesis_agg(), _botocore_serializer()
     with closing(Producer(EncodingApi.create())) as producer:
@@ -89,8 +89,8 @@ def _write(server: Server, size_bytes: int, target: float | None, connections: i
     """
     Write over HTTPS, a record for each user record.
 
-    With one connection, which is what the loop beside it has, the ratio is that of the work. With more of them the
-    threads' turns at the interpreter cost something as well; what they buy is time, where answers take a while.
+    With one connection, as in the loop of boto3, the ratio compares the work. With several connections, switching
+    threads costs CPU time too. They save time if responses take long.
     """
     data, keys = _rows(size_bytes)
     boto = server.client()
@@ -131,7 +131,7 @@ def _entry(made: Any) -> dict[str, Any]:
 
 
 def _aws_kinesis_agg() -> Any:
-    """Import the library without what it does to sys.path."""
+    """Import the library, and undo its changes to sys.path."""
     path = list(sys.path)
     from aws_kinesis_agg import aggregator
 
@@ -140,7 +140,7 @@ def _aws_kinesis_agg() -> Any:
 
 
 def _botocore_serializer() -> Callable[[Sequence[dict[str, Any]]], object]:
-    """Return boto3's own serializer of PutRecords requests, without the call around it."""
+    """Return boto3's serializer of PutRecords requests, without the call around it."""
     model = botocore.session.get_session().get_service_model("kinesis").operation_model("PutRecords")
     serializer = botocore.serialize.create_serializer("json", include_validation=True)
     return lambda records: serializer.serialize_to_request({"StreamName": STREAM, "Records": records}, model)
@@ -157,7 +157,7 @@ def _shards() -> list[Shard]:
 
 @frozen
 class EncodingApi:
-    """A door that leads nowhere: requests are encoded, and answered as if they had been written."""
+    """An API without a server: requests are encoded, and the response says that they are written."""
 
     shards: ShardMap
 
@@ -170,10 +170,10 @@ class EncodingApi:
             STREAM, f"arn:aws:kinesis:us-east-1:000000000000:stream/{STREAM}", "ACTIVE", 0, 24
         )
 
-    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the door's
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the API's
         return _shards()
 
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
         encode_put(entries, STREAM, None)
         return PutResponse(
             0, [PutResult(self.shards.shard_of(int(entry.explicit_hash_key or 0))) for entry in entries]
@@ -182,7 +182,7 @@ class EncodingApi:
 
 @frozen
 class Server:
-    """Where a process listens that takes everything and keeps nothing."""
+    """The address of a process that accepts everything and stores nothing."""
 
     port: int
 
@@ -207,7 +207,7 @@ class Server:
 
 @contextmanager
 def _responding(folder: Path) -> Iterator[Server]:
-    """Answer requests from a process of its own: its time does not count."""
+    """Serve requests in another process, whose time does not count."""
     certificate, key = make_certificate(folder)
     context = multiprocessing.get_context("spawn")
     ours, its = context.Pipe()

@@ -1,5 +1,5 @@
 """
-Reading in Spark to `noop`, over HTTPS: ours against what a user writes by hand, and against the floor.
+Reading in Spark to `noop`, over HTTPS: ours, a source written by hand, and the floor.
 
     python -m tests.bench.bench_read
 """
@@ -27,26 +27,25 @@ from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 TURNS = 5
 WARM_UP = 1
-"""The JVM compiles for longer than the check takes."""
+"""The JVM still compiles after the check."""
 SHARDS = 16
 SHARDS_BY_HAND = 2
-"""A share of the shards takes it as long as all of them take us: both queries' fixed costs weigh the same."""
+"""A share of the shards takes the source by hand as long as all of them take ours, so fixed costs have the same weight."""
 US = "us of CPU per record"
 SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes what makes sessions start fast in tests."""
+"""Undoes the settings that make sessions start fast in tests."""
 
 
 WHY = """\
-What lies beyond the floor: signing a call, and reading its answer into memory of its own, which is new each time; the checks of a
-page; and most of all the record batch, which the floor has ready. A task's threads take what these steps add up to. The rest of a
-batch is Spark's, and what a query costs however little it reads: its shards are listed and planned in a Python worker, which
-imports what that takes.
+The floor does not sign calls, does not read each response into new memory, does not check pages, and has its record batches ready,
+which counts most. A task's threads take the sum of these steps. The rest of a batch is Spark's, and the fixed cost of a query: its
+shards are listed and planned in a Python worker, which imports the modules for that.
 """
 
 
 @frozen
 class Case:
-    """What is read, and how much cheaper it must be than by hand."""
+    """A stream to read, and how much cheaper than by hand that must be."""
 
     name: str
     stream: CannedStream
@@ -72,7 +71,7 @@ CASES = (
 
 @frozen
 class Spent:
-    """Microseconds of CPU per record, of one turn."""
+    """Microseconds of CPU per record in one turn."""
 
     ours: float
     by_hand: float
@@ -81,13 +80,13 @@ class Spent:
 
     @property
     def floor(self) -> float:
-        """Prepared batches through Spark, and their bytes through a socket and a decoder."""
+        """The cost of ready batches in Spark, plus that of their bytes in a socket and a decoder."""
         return self.ready + self.raw
 
 
 @frozen
 class Measured:
-    """All of one case."""
+    """All measurements of one case."""
 
     turns: list[Spent]
     steps: list[float]
@@ -123,7 +122,7 @@ def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> Measure
 
 @frozen
 class _Contenders:
-    """All that read one stream; a turn has each of them once."""
+    """All readers of one stream. A turn runs each of them once."""
 
     spark: SparkSession
     stream: CannedStream
@@ -131,7 +130,7 @@ class _Contenders:
     certificate: Path
 
     def check(self) -> None:
-        """See that all of them read what there is; it warms them up, too."""
+        """Check that each of them reads the whole stream. This also warms them up."""
         rows = self.stream.total_rows
         counts = [frame.count() for frame in (self._ours(), self._ready(), self._by_hand())]
         if counts != [rows, rows, rows * SHARDS_BY_HAND // SHARDS]:
@@ -153,7 +152,7 @@ class _Contenders:
         return cpu_s(write, [self.kinesis.pid]) / rows * 1e6
 
     def _ours(self) -> DataFrame:
-        # Kinesis' rates would only make it wait.
+        # With the rates of Kinesis it would only wait.
         rates = {"minFetchPeriod": "0", "maxFetchRate": "1000"}
         reader = self.spark.read.format("kinesis").options(**self.options(), **rates)
         return reader.option("startingPosition", "TRIM_HORIZON").load()

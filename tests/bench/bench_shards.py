@@ -1,5 +1,5 @@
 """
-Many shards in one task over HTTPS: pages a second of one process when each call takes 20 ms, by shards and threads.
+Many shards in one task over HTTPS: pages per second of one process when each call takes 20 ms, by shards and threads.
 
     python -m tests.bench.bench_shards
 """
@@ -40,7 +40,7 @@ PLOTTED_SHARDS = (4, 16, 64)
 PLOTTED_THREADS = (1, 2, 4, 8, 16, 32)
 PAGE_RECORDS, RECORD_BYTES = 500, 1000
 PAGES = 32
-"""Of a shard; what a turn reads of each is so much that all of them have about as many."""
+"""The pages of a shard. A turn reads fewer of each if there are more shards, so that all turns read about as many."""
 PAGES_A_TURN = 128
 TURNS = 3
 CALLS_PER_S = "calls per second"
@@ -48,16 +48,15 @@ REGION = "us-east-1"
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 
 WHY_THREADS = """
-Reading takes its shards by threads, not by asyncio. Waiting, sending, and decrypting what came leave Python's lock to
-others, and what holds it, signing a request and decoding a page, is under 2 ms for such a page; so a few threads keep a
-core busy, which is as much as an event loop would. botocore has no asyncio, and credentials, proxies and certificates
-are its own.
+A task reads its shards with threads, not with asyncio. Waiting, sending and decrypting release Python's lock. Signing a
+request and decoding a page hold it, for less than 2 ms per page of this size. So a few threads keep a core busy, and an
+event loop could not do more. botocore has no asyncio, and it handles credentials, proxies and certificates.
 """
 
 
 @frozen
 class Task:
-    """What a task reads: *pages* of each of so many *shards*."""
+    """The work of a task: it reads *pages* of each of *shards*."""
 
     endpoint_url: str
     shards: int
@@ -70,7 +69,7 @@ class Task:
     def ours(self, threads: int) -> None:
         stream = StreamRef(STREAM)
         connection = Connection((stream,), REGION, self.endpoint_url, KEYS)
-        # Kinesis' rates would only make it wait.
+        # With the rates of Kinesis it would only wait.
         settings = ReadSettings(PAGE_RECORDS, min_fetch_period_s=0, max_fetch_rate_bytes=1e12)
         ranges = PollingRangeReader(lambda _: stream_client(connection, stream), settings, random.Random(0))
         builder = BatchBuilder(SCHEMA.names)
@@ -83,7 +82,7 @@ class Task:
         self._check(rows)
 
     def by_hand(self, boto: Any, threads: int) -> None:
-        """Read as a user of boto3 does, with a pool of threads."""
+        """Read as a user of boto3 does, with a thread pool."""
 
         def read(index: int) -> list[int]:
             where = {"StreamName": STREAM, "ShardId": _shard(index), "ShardIteratorType": "TRIM_HORIZON"}
@@ -102,7 +101,7 @@ class Task:
             raise AssertionError("every page must come once")
 
     def calls_per_s(self, read: Callable[[], None]) -> float:
-        """Return how many calls a second *read* made; each shard's first is for its iterator."""
+        """Return the calls per second of *read*. The first call of each shard is for its iterator."""
         started_s = time.perf_counter()
         read()
         return self.shards * (self.pages + 1) / (time.perf_counter() - started_s)
@@ -113,7 +112,7 @@ def _shard(index: int) -> str:
 
 
 def run() -> list[Finding]:
-    """Return what is read of so many shards with the threads that a task has, and how that depends on them."""
+    """Return the calls per second by number of shards with the default threads, and a plot by threads."""
     stream = CannedStream(
         shards=max(SHARDS), pages=PAGES, records=PAGE_RECORDS, record_bytes=RECORD_BYTES, name=STREAM
     )
@@ -148,7 +147,7 @@ def _against_boto3(task: Task, boto: Any) -> Row:
             task.calls_per_s(lambda: task.by_hand(boto, min(threads, task.shards))),
         )
         for _ in range(TURNS + 1)
-    ][1:]  # connections are made in the first
+    ][1:]  # the first turn opens the connections
     return Row(
         "shards in one task, against boto3 in as many threads",
         f"{task.shards} shards" if task.shards > 1 else "1 shard",

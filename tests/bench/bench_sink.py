@@ -1,6 +1,6 @@
 """
-What a task of the sink takes in Spark: against boto3 and aws_kinesis_agg by hand, against the floor, record batches
-against rows, and its memory beside a slow server.
+CPU time and memory of a task of the sink in Spark: against boto3 and aws_kinesis_agg by hand, against the minimum
+work, record batches against rows, and the memory of a task with a slow server.
 
     python -m tests.bench.bench_sink
 """
@@ -26,7 +26,7 @@ from kinesis_emulator.requests import Request
 
 GROUP = "Sink in Spark"
 ROWS = {100: 200_000, 1000: 50_000}
-"""Rows of a task by their size: some 20 and 50 MB."""
+"""Rows of a task by their size: 20 and 50 MB."""
 REPEAT = 5
 CASES = (
     ("hand-sink", "by hand", 100, True, 6.0),
@@ -38,7 +38,7 @@ CASES = (
     ("row-sink", "rows", 100, True, None),
     ("row-sink", "rows", 1000, False, None),
 )
-"""The other sink and what to call it, bytes of a row, whether rows are aggregated, the target."""
+"""The other sink, its name, bytes of a row, whether rows are aggregated, and the target."""
 PROFILE = """\
 Where the CPU time of a task goes that aggregates rows of 100 B under 1,000 keys (one run of cProfile apart from the above): half of it into the loop that
 encodes user records, 14 % into finding the shard of each key and dealing rows out to shards, 6 % into the aggregates' MD5, 5 % each
@@ -55,7 +55,7 @@ def run() -> list[Finding]:
     with one_core(), tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
         bench = _Bench(spark, Path(directory))
         rows = [bench.compare(*case) for case in CASES]
-    # Memory in a session of its own: a worker's peak is that of all its tasks.
+    # In a session of its own: the peak memory of a worker is that of all its tasks.
     with tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
         return [*rows, *_Bench(spark, Path(directory)).memory(), Note(PROFILE)]
 
@@ -72,7 +72,7 @@ def _session(directory: Path) -> Iterator[SparkSession]:
 
 
 class _Task(NamedTuple):
-    """What a task took: CPU time, and the memory of its worker before it and at most."""
+    """CPU time of a task, and the memory of its worker before it and at its peak."""
 
     spent_s: float
     idle_bytes: int
@@ -92,24 +92,24 @@ class _Bench:
         return Row(GROUP, case, "rows/s and core", ours, theirs, ratio, target)
 
     def _turn(self, sink: str, size: int, aggregated: bool) -> tuple[float, float]:
-        """Return the CPU seconds of a task of ours, and of the other *sink*'s."""
+        """Return the CPU seconds of a task of our sink, and of the other *sink*."""
         our_s, its_s = 0.0, 0.0
-        with EmulatorProcess({"orders": 4}) as emulator:  # a new one, for it keeps everything
+        with EmulatorProcess({"orders": 4}) as emulator:  # a new one, because it stores everything
             where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
             for rows in (
                 1,
                 ROWS[size],
-            ):  # at first what a worker does once: imports, and the way to an endpoint
+            ):  # first what a worker does once: imports and connecting
                 our_s = self._write("arrow-sink", rows, size, where).spent_s
                 its_s = self._write(sink, rows, size, where).spent_s
         return our_s, its_s
 
     def memory(self) -> list[Row]:
-        """A task of a million rows, beside a server that takes its time with every answer."""
-        with Emulator(settings=Settings(limits=Limits.unlimited(), fault=_take_slowly)) as emulator:
+        """Return the memory of a task of a million rows with a server that responds slowly."""
+        with Emulator(settings=Settings(limits=Limits.unlimited(), fault=_respond_slowly)) as emulator:
             emulator.create_stream("orders", 1)
             where = {"endpointUrl": emulator.endpoint_url}
-            self._write("arrow-sink", 1, SLOW_BYTES, where)  # a worker with everything loaded
+            self._write("arrow-sink", 1, SLOW_BYTES, where)  # loads everything in the worker
             task = self._write("arrow-sink", SLOW_ROWS, SLOW_BYTES, where)
         idle_mb, peak_mb = task.idle_bytes / 1e6, task.peak_bytes / 1e6
         added_mb = peak_mb - idle_mb
@@ -121,7 +121,7 @@ class _Bench:
         ]
 
     def _write(self, sink: str, rows: int, size: int, where: dict[str, str]) -> _Task:
-        """Write from one task."""
+        """Write in one task."""
         self._notes.unlink(missing_ok=True)
         data = f"rpad(cast(id as string), {size}, 'x') as data"
         frame = self._spark.range(0, rows, 1, 1).selectExpr(data, "cast(id % 1000 as string) as partitionKey")
@@ -133,8 +133,8 @@ class _Bench:
         return _Task(float(spent_s), int(idle_bytes), int(peak_bytes))
 
 
-def _take_slowly(request: Request) -> Fault | None:
-    """Answer PutRecords late, and forget the records: a stream's worth of memory is not what is measured."""
+def _respond_slowly(request: Request) -> Fault | None:
+    """Respond to PutRecords late, and store nothing, so that the memory of the emulator does not count."""
     if request.action != "PutRecords":
         return None
     time.sleep(SLOW_RESPONSE_S)

@@ -1,9 +1,9 @@
 """
-What a process pays before its first record: importing each package, and reading a first page.
+The cost of a process before its first record: importing each package, and reading a first page.
 
     python -m tests.bench.bench_startup
 
-Every figure is the CPU time of a new process, those of two processes that follow each other are compared.
+Each figure is the CPU time of a new process. Two processes that follow each other are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GROUP = "Start-up"
 TURNS = 9
 TARGET = 1.3
 WORKER = "import pyspark.worker, pyspark.sql.datasource"
-"""What Spark has imported in a worker by the time that it imports a data source."""
+"""The modules that Spark has imported in a worker before it imports a data source."""
 FLOOR = "import pyarrow, botocore.session"
 PACKAGES = {
     "kinesis_credentials": "",
@@ -29,7 +29,7 @@ PACKAGES = {
     "spark_kinesis_sink": WORKER,
     "kinesis_emulator": "",
 }
-"""What has been imported before each."""
+"""The code that is run before each import."""
 OURS = """
 from kinesis_core.model import At, After
 from kinesis_core.model import ShardRange
@@ -57,7 +57,7 @@ rows = batch.num_rows
 
 
 def run() -> list[Finding]:
-    """Return a row for each package, and one for the first task."""
+    """Return one row per package, and one for the first task."""
     rows = [_importing(package, first) for package, first in PACKAGES.items()]
     return [*rows, _first_task()]
 
@@ -89,7 +89,7 @@ def _first_task() -> Row:
 
 
 def _compare(first: str, ours: str, theirs: str) -> tuple[float, float, float]:
-    """Return the medians of both in ms, and of their ratio, after *first* in new processes in turns."""
+    """Return the medians of both in ms and of their ratio. Each runs after *first* in new processes, in turns."""
     turns = [(_cpu_ms(first, ours), _cpu_ms(first, theirs)) for _ in range(TURNS)]
     return (
         statistics.median(mine for mine, _ in turns),
@@ -99,7 +99,7 @@ def _compare(first: str, ours: str, theirs: str) -> tuple[float, float, float]:
 
 
 def _cpu_ms(first: str, code: str) -> float:
-    timed = f"{first}\nimport time\nbegun_s = time.process_time()\n{code}\nprint((time.process_time() - begun_s) * 1000)"
+    timed = f"{first}\nimport time\nstarted_s = time.process_time()\n{code}\nprint((time.process_time() - started_s) * 1000)"
     done = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)
     return float(done.stdout)
 

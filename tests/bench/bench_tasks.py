@@ -1,4 +1,4 @@
-"""What a Spark task costs: ours against an empty source in Python, 64 tasks with one record each."""
+"""The cost of a Spark task: ours compared with an empty source in Python, for 64 tasks with one record each."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ TASKS = 64
 TURNS = 5
 WARM_UP = 2
 SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes what makes sessions start fast in tests."""
+"""Undoes the settings that make sessions start fast in tests."""
 WAYS = {"TCP": {}, "Unix sockets": {"spark.python.unix.domain.socket.enabled": "true"}}
-"""How Spark talks to its Python workers; Unix sockets are there from 4.1 on, for the asking."""
+"""How Spark communicates with its Python workers. Unix sockets are an option from Spark 4.1 on."""
 Load = Callable[[SparkSession], DataFrame]
 
 
 def run() -> list[Row]:
     with Emulator(settings=Settings(limits=Limits.unlimited())) as emulator:
         stream = StreamUnderTest(emulator.endpoint_url, shards=TASKS)
-        for place, shard in enumerate(stream.open_shards()):
+        for index, shard in enumerate(stream.open_shards()):
             hash_key = int(shard["HashKeyRange"]["StartingHashKey"])
-            emulator.put(stream.name, f"record {place}", explicit_hash_key=hash_key)
+            emulator.put(stream.name, f"record {index}", explicit_hash_key=hash_key)
         return [row for way in WAYS for row in _compare(stream, way)]
 
 
 def _compare(stream: StreamUnderTest, way: str) -> Iterator[Row]:
     empty_s = _time(_load_empty, WAYS[way])
-    for freezes in (True, False):
-        ours_s = _time(_loader(stream, freezes), WAYS[way])
-        case = f"{way}, heap {'frozen' if freezes else 'not frozen'}"
+    for freeze in (True, False):
+        ours_s = _time(_loader(stream, freeze), WAYS[way])
+        case = f"{way}, heap {'frozen' if freeze else 'not frozen'}"
         yield Row("Spark task", case, "tasks/s", TASKS / ours_s, TASKS / empty_s, empty_s / ours_s, None)
 
 
@@ -48,16 +48,16 @@ def _load_empty(spark: SparkSession) -> DataFrame:
     return spark.read.format("empty").option("tasks", TASKS).load()
 
 
-def _loader(stream: StreamUnderTest, freezes: bool) -> Load:
-    options = stream.options(shardsPerTask="1", freezeWorkerHeap=str(freezes).lower())
+def _loader(stream: StreamUnderTest, freeze: bool) -> Load:
+    options = stream.options(shardsPerTask="1", freezeWorkerHeap=str(freeze).lower())
     return lambda spark: spark.read.format("kinesis").options(**options).load()
 
 
 def _time(load: Load, config: dict[str, str]) -> float:
     """
-    Return the median seconds of all tasks of one stage, in a session of its own.
+    Return the median duration in seconds of all tasks of one stage, in a new session.
 
-    Workers are shared by all queries of a session, and a frozen heap stays frozen.
+    All queries of a session share its workers, and a frozen heap stays frozen.
     """
     with tempfile.TemporaryDirectory() as directory:
         spark = start_session(Path(directory), config={**SESSION, **config})
@@ -69,7 +69,7 @@ def _time(load: Load, config: dict[str, str]) -> float:
 
 
 def _run_tasks(frame: DataFrame) -> float:
-    """Return the seconds that the tasks take; the plan, which calls Kinesis, is made once and kept by the frame."""
+    """Return the duration of the tasks in seconds. The frame keeps its plan, so only the first run calls Kinesis for it."""
     tasks = frame._jdf.queryExecution().toRdd()
     started_s = time.monotonic()
     assert tasks.count() == TASKS

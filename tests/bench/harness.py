@@ -1,5 +1,5 @@
 """
-Comparing two ways to do one thing, and what a benchmark reports: rows of a table, plots, notes.
+Compares two ways to do one thing, and defines the findings of a benchmark: rows of a table, plots, notes.
 
 A module `bench_<name>` has a function `run` that returns its findings in the order of the page.
 """
@@ -23,9 +23,9 @@ TURN_S = 0.2
 @frozen
 class Row:
     """
-    One line of the benchmark report; *ours* and *theirs* are in the unit of *metric*, higher is better.
+    One line of the benchmark report. *ours* and *theirs* are in the unit of *metric*, and higher is better.
 
-    With `is_cost` lower is better, and the target is the most that the ratio may be.
+    With `is_cost` lower is better, and the target is the largest ratio allowed.
     """
 
     group: str
@@ -50,8 +50,8 @@ class Plot:
     Lines through points, drawn as `docs/plots/<name>.svg`.
 
     Attributes:
-        x: What the x axis is labelled with, its unit too; so is *y*.
-        lines: Points of each line, by its name in the legend.
+        x: The label of the x axis, with its unit. *y* is that of the y axis.
+        lines: The points of each line, by the line's name in the legend.
         log: The axes with a logarithmic scale: "", "x", "y" or "xy".
     """
 
@@ -65,7 +65,7 @@ class Plot:
 
 @frozen
 class Note:
-    """A paragraph of the report, such as why a target is missed, with a profile. Markdown."""
+    """A paragraph of the report in Markdown, such as the reason for a missed target, with a profile."""
 
     text: str
 
@@ -75,23 +75,23 @@ Finding: TypeAlias = Row | Plot | Note
 
 @frozen
 class Measurement:
-    """Medians of the CPU seconds of a call of either, and of the ratio of neighbouring turns."""
+    """Medians of the CPU seconds per call of each side, and of the ratio of neighbouring turns."""
 
     ours_s: float
     theirs_s: float
     ratio: float
 
     def row(self, group: str, case: str, work: float, metric: str, target: float | None) -> Row:
-        """Return the report's line for calls that did *work* units of *metric* each."""
+        """Return the line of the report, for calls that each did *work* units of *metric*."""
         return Row(group, case, metric, work / self.ours_s, work / self.theirs_s, self.ratio, target)
 
 
 def measure(ours: Callable[[], object], contender: Callable[[], object], repeat: int) -> Measurement:
     """
-    Time both *repeat* times in turns.
+    Time both sides in turns, *repeat* times each.
 
-    A turn of either lasts about `TURN_S`, however many calls that takes, so that a machine that slows down
-    for a while slows both; the ratio is that of turns next to each other.
+    Each turn lasts about `TURN_S`, with as many calls as that takes, so a machine that is slow for a while slows both.
+    The ratio is that of neighbouring turns.
     """
     our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(contender)
     turns = [(_turn(ours, our_calls), _turn(contender, their_calls)) for _ in range(repeat)]
@@ -108,8 +108,8 @@ def _calls_a_turn(work: Callable[[], object]) -> int:
 
 
 def _turn(work: Callable[[], object], calls: int) -> float:
-    """Return the CPU seconds of one of *calls*."""
-    # Both start without garbage and keep the collector on, as a program would.
+    """Make *calls* calls, and return the CPU seconds per call."""
+    # Both start without garbage and keep the collector enabled, as programs do.
     gc.collect()
     start_s = time.process_time()
     for _ in range(calls):
@@ -120,10 +120,10 @@ def _turn(work: Callable[[], object], calls: int) -> float:
 @contextmanager
 def one_core() -> Iterator[None]:
     """
-    Keep on one core what is started in the block, where the system can do that.
+    Run everything that is started in the block on one core, if the system supports that.
 
-    CPU time is that of the work, then. Hyperthreads of one core slow each other down, so that whoever lets several
-    threads work at a time, or a server beside them, would seem to work more than who does one thing after the other.
+    CPU times are then those of the work alone. Hyperthreads of one core slow each other down, so a reader with several
+    threads, or with a server beside it, would seem to use more CPU time than a sequential one.
     """
     if not hasattr(os, "sched_setaffinity"):
         yield
@@ -151,5 +151,5 @@ def show(findings: Iterable[Finding]) -> None:
 
 
 def readable(value: float) -> str:
-    """Return *value* with three digits at least."""
+    """Return *value* with at least three digits."""
     return format(value, ",.0f" if value >= 100 else ",.3g")

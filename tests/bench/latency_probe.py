@@ -1,4 +1,4 @@
-"""A streaming query that notes when each record arrives in its sink."""
+"""A streaming query that records when each record arrives in its sink."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEADLINE_S = 120.0
 
 @frozen
 class Arrival:
-    """A record in the sink. Times in seconds since the epoch."""
+    """The arrival of a record in the sink. Times are seconds since the epoch."""
 
     put_s: float
     arrived_s: float
@@ -30,7 +30,7 @@ class Arrival:
 
 @define
 class Probe:
-    """The query; a record says when it was put."""
+    """The query. The payload of a record is the time when it was put."""
 
     spark: SparkSession
     checkpoint: Path
@@ -54,14 +54,14 @@ class Probe:
         self.put(repr(time.time()).encode())
 
     def send_one(self) -> Arrival:
-        """Put a record into a query that is at rest, and wait until it arrives."""
+        """Put a record for an idle query, and wait until it arrives."""
         count = len(self.arrived)
         self.send()
         wait(lambda: len(self.arrived) > count)
         return self.arrived[-1]
 
     def send_many(self, count: int, period_s: float) -> list[Arrival]:
-        """Put record after record, and return all of them once the last one has arrived."""
+        """Put records one after another, and return all arrivals when the last one is there."""
         first = len(self.arrived)
         for _ in range(count):
             self.send()
@@ -70,8 +70,8 @@ class Probe:
         return self.arrived[first:]
 
     def parts_ms(self, arrival: Arrival) -> dict[str, float]:
-        """Return where the time of a record went that was alone in its batch."""
-        wait(lambda: self._progress(arrival.batch_id))  # Spark reports it when all is written down
+        """Return the parts of the latency of a record that was alone in its batch."""
+        wait(lambda: self._progress(arrival.batch_id))  # Spark reports a batch after it has written its logs
         found = self._progress(arrival.batch_id)[0]
         started_s = datetime.fromisoformat(found.timestamp.replace("Z", "+00:00")).timestamp()
         spent = found.durationMs
@@ -84,7 +84,7 @@ class Probe:
         }
 
     def _progress(self, batch_id: int) -> list[StreamingQueryProgress]:
-        """Return what Spark reports of a batch that ran; it reports idle moments by the number of the next batch."""
+        """Return Spark's reports of a batch that ran. Its reports of idle moments have the number of the next batch."""
         return [p for p in self._query.recentProgress if p.batchId == batch_id and "addBatch" in p.durationMs]
 
     def stop(self) -> None:

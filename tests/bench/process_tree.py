@@ -1,4 +1,4 @@
-"""The CPU time of a program with all that it started: of Spark, the driver, the JVM and the Python workers."""
+"""The CPU time of a program and its descendants: for Spark, the driver, the JVM and the Python workers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 _TICKS_A_S = os.sysconf("SC_CLK_TCK")
 _PARENT, _OWN, _REAPED = 1, slice(11, 13), slice(13, 15)
-"""Fields behind the name in /proc/<pid>/stat; see proc_pid_stat(5)."""
+"""Fields after the name in /proc/<pid>/stat; see proc_pid_stat(5)."""
 
 
 def cpu_s(work: Callable[[], object], others: Collection[int]) -> float:
     """
-    Return the CPU seconds that this process and its descendants spend on *work*, but for those of *others*.
+    Return the CPU seconds that this process and its descendants spend on *work*, without those of *others*.
 
-    What ends meanwhile counts with the parent that waited for it, and not at all where none did: Spark's daemon
-    kills workers that were idle for a minute, and does not wait.
+    A process that ends meanwhile counts with the parent that waited for it. If no parent waited, it does not count:
+    Spark's daemon kills workers that were idle for a minute, and does not wait.
     """
     before = _ticks(others)
     work()
@@ -25,7 +25,7 @@ def cpu_s(work: Callable[[], object], others: Collection[int]) -> float:
 
 
 def _ticks(others: Collection[int]) -> dict[int, int]:
-    """Return what each process of the tree has spent so far, with its children that ended."""
+    """Return the ticks of each process of the tree so far, including its children that ended."""
     stats = _stats()
     children: dict[int, list[int]] = {}
     for pid, fields in stats.items():
@@ -40,7 +40,7 @@ def _ticks(others: Collection[int]) -> dict[int, int]:
 
 
 def _stats() -> dict[int, list[int]]:
-    """Return the numbers behind the name of each process, and 0 for its state."""
+    """Return the fields after the name of each process as numbers, with 0 for its state."""
     stats = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():

@@ -1,4 +1,4 @@
-"""The least that a reader in Python can do: a TLS socket, and a decoder of JSON and base64; no checks, no signing."""
+"""The minimal reader in Python: a TLS socket, and a decoder of JSON and base64, without checks or signing."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class _Response(msgspec.Struct):
 
 
 class RawReader:
-    """Reads shards one after the other on one connection; a context manager."""
+    """Reads shards one after the other on one connection. A context manager."""
 
     def __init__(self, port: int, certificate: Path) -> None:
         trust = ssl.create_default_context(cafile=certificate)
         self._socket = trust.wrap_socket(socket.create_connection((HOST, port)), server_hostname=HOST)
-        self._room = memoryview(bytearray(_LARGEST))
+        self._buffer = memoryview(bytearray(_LARGEST))
         self._decoder = msgspec.json.Decoder(_Response)
 
     def read_shards(self, count: int) -> float:
-        """Return the CPU seconds of reading so many shards to their tips."""
+        """Read *count* shards to their tips, and return the CPU seconds."""
         started_s = time.process_time()
         for index in range(count):
             self._read_shard(f"shardId-{index:012}")
@@ -55,17 +55,17 @@ class RawReader:
         return self._decoder.decode(body)
 
     def call(self, action: str, request: dict[str, str]) -> memoryview:
-        """Return the answer's body, which lasts until the next call."""
+        """Return the body of the response, which is valid until the next call."""
         body = json.dumps(request).encode()
         head = f"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.{action}\r\nContent-Length: {len(body)}\r\n\r\n"
         self._socket.sendall(head.encode() + body)
-        received = self._socket.recv_into(self._room)
-        start = bytes(self._room[:1024]).index(b"\r\n\r\n") + 4  # the head comes in one piece, and is short
-        length = bytes(self._room[:start]).lower().partition(b"content-length: ")[2]
+        received = self._socket.recv_into(self._buffer)
+        start = bytes(self._buffer[:1024]).index(b"\r\n\r\n") + 4  # short headers in one piece
+        length = bytes(self._buffer[:start]).lower().partition(b"content-length: ")[2]
         stop = start + int(length.partition(b"\r\n")[0])
         while received < stop:
-            received += self._socket.recv_into(self._room[received:])
-        return self._room[start:stop]
+            received += self._socket.recv_into(self._buffer[received:])
+        return self._buffer[start:stop]
 
     def __enter__(self) -> RawReader:
         return self

@@ -1,4 +1,4 @@
-"""Where the CPU time of reading a page goes, step by step, beside what the step takes at least."""
+"""The CPU time of each step of reading a page, and the least that the step takes."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ STEPS = (
     "all of it, as a task does it, in 16 threads",
 )
 SETTINGS = ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e12)
-"""Kinesis' rates would only make it wait."""
+"""With the rates of Kinesis it would only wait."""
 
 
 def measure_steps(options: Mapping[str, str], certificate: Path, stream: CannedStream) -> list[float]:
     """
-    Return microseconds of CPU per (user) record of each of `STEPS`.
+    Return the microseconds of CPU per (user) record for each of `STEPS`.
 
-    Each step takes all pages of a shard in turn, which are more than the processor's caches hold, as in a task.
+    Each step processes all pages of a shard in turn. As in a task, they do not fit into the caches of the processor.
     """
     connection = SourceOptions.parse(options).connection
     api = stream_client(connection, connection.streams[0])
@@ -82,7 +82,7 @@ def measure_steps(options: Mapping[str, str], certificate: Path, stream: CannedS
 
 
 def _iterators(api: BotoStreamApi) -> Iterator[str]:
-    """Yield what the pages of a shard are asked for with."""
+    """Yield the iterators of the pages of a shard."""
     iterator: str | None = api.get_iterator("shardId-000000000000", TrimHorizon())
     while iterator is not None:
         page = api.get_records(iterator, MAX_RECORDS)
@@ -94,7 +94,7 @@ def steps_table(measured: dict[str, list[float]]) -> str:
     """Return a table with a column for each size."""
     lines = [["us of CPU per record", *measured], ["---", *("---:" for _ in measured)]]
     lines += [
-        [step, *(f"{steps[place]:.2f}" for steps in measured.values())] for place, step in enumerate(STEPS)
+        [step, *(f"{steps[index]:.2f}" for steps in measured.values())] for index, step in enumerate(STEPS)
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

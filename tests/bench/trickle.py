@@ -1,4 +1,4 @@
-"""What a trickle of records costs a query with the default trigger, and how late they are: waiting for each other, or not."""
+"""The cost of a trickle of records with the default trigger, and their latency: with and without waiting for more records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.bench.process_tree import cpu_s
 from kinesis_emulator import EmulatorProcess
 
 WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
-"""More records than come in the delay, so that it is the delay that counts."""
+"""More records than come during the delay, so the delay decides."""
 GROUP = f"A trickle of 10 records/s: {', '.join(f'{name}={value}' for name, value in WAITING.items())}, or default"
 _CASES: dict[str, dict[str, str]] = {"waiting": WAITING, "default": {}}
 PERIOD_S = 0.1
@@ -29,15 +29,15 @@ _OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "te
 
 @frozen
 class _Turn:
-    """CPU and passed seconds of one turn of one query, and its records."""
+    """CPU seconds and elapsed seconds of one turn of one query, and its records."""
 
     cpu_s: float
-    passed_s: float
+    elapsed_s: float
     arrivals: list[Arrival]
 
 
 def measure_trickle(spark: SparkSession, directory: Path) -> Iterator[Row]:
-    """Run a query with the options and one without in turns, and yield the rows of both side by side."""
+    """Run a query with the options and one without them in turns, and yield rows that compare both."""
     with EmulatorProcess() as emulator:
         turns = [
             [_turn(spark, directory, emulator, f"{name}-{turn}", options) for name, options in _CASES.items()]
@@ -76,11 +76,11 @@ def _turn(
 
 
 def _cores(turns: list[_Turn]) -> float:
-    return sum(turn.cpu_s for turn in turns) / sum(turn.passed_s for turn in turns)
+    return sum(turn.cpu_s for turn in turns) / sum(turn.elapsed_s for turn in turns)
 
 
 def _batches_a_second(turns: list[_Turn]) -> float:
-    return sum(len({a.batch_id for a in turn.arrivals}) for turn in turns) / sum(t.passed_s for t in turns)
+    return sum(len({a.batch_id for a in turn.arrivals}) for turn in turns) / sum(t.elapsed_s for t in turns)
 
 
 def _latency_ms(turns: list[_Turn], share: float) -> float:

@@ -22,6 +22,7 @@ from support.witness import kinesis_local, moto
 
 SERVERS = ("emulator", "kinesis-local", "moto")
 _names = itertools.count()
+"""For names in the order in which they are made, which is the one that moto lists them in."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -135,7 +136,7 @@ def new_stream(client: Any) -> Callable[..., StreamOf]:
     """Return a function that creates a stream with a number of shards."""
 
     def create(shards: int = 1) -> StreamOf:
-        name = f"stream-{next(_names)}"
+        name = f"stream-{next(_names):04}"
         client.create_stream(StreamName=name, ShardCount=shards)
         waiter = client.get_waiter("stream_exists")
         waiter.wait(StreamName=name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500})

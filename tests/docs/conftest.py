@@ -1,4 +1,4 @@
-"""A place to run documentation in: a Kinesis with the streams it talks of, a DynamoDB, and a Spark that keeps to itself."""
+"""An environment in which the documentation runs: an emulator with its streams, a DynamoDB, and an isolated Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.left_checkpoints import AWSLABS_LOG, after, leave_checkpoint
 from support.witness import moto
 
 REGION = "eu-west-1"
-"""The region that the documentation names."""
+"""The region in the examples of the documentation."""
 SPARK_DEFAULTS = """\
 spark.driver.bindAddress 127.0.0.1
 spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
@@ -54,7 +54,7 @@ def dynamodb_url() -> Iterator[str]:
 
 @pytest.fixture
 def old_checkpoint(endpoint_url: str, tmp_path: Path) -> None:
-    """Leave a checkpoint of another connector that has read one record of each shard."""
+    """Write a checkpoint of another connector that has read one record of each shard."""
     client = _client(endpoint_url)
     read = {}
     for shard in client.list_shards(StreamName="orders")["Shards"]:
@@ -67,7 +67,7 @@ def old_checkpoint(endpoint_url: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def environment(endpoint_url: str, dynamodb_url: str, tmp_path: Path) -> dict[str, str]:
-    """Return variables under which what is written for AWS talks to the emulator, and nothing of the machine's leaks in."""
+    """Return the environment in which code for AWS calls the emulator, without the AWS settings of the machine."""
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

@@ -1,4 +1,4 @@
-"""Every code block of the documentation runs: Python as programs, JSON through a parser, commands one by one."""
+"""Every code block of the documentation is checked: Python runs, JSON is parsed, and commands must exist."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def run_my_job(**options):
     pass
 
 """
-"""What pages take for granted: a job of the reader's own."""
+"""Pages assume that the reader has a job."""
 SHELL_OF_SPARK = """\
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 """
 """What pyspark's shell provides, and pages that make no session of their own take for granted."""
-TIMEOUT_S = 240
+TIMEOUT_S = 840
 
 
 class Block(NamedTuple):
@@ -82,16 +82,16 @@ def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-    said = [
+    lines = [
         line for line in log.read_text().splitlines() if not line.startswith("\tat ")
     ]  # the JVM's own frames
-    assert status == 0, "\n".join(said[-60:])
+    assert status == 0, "\n".join(lines[-60:])
 
 
 @pages_with(is_program)
 @pytest.mark.usefixtures("old_checkpoint")
 def test_python(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    """The Python blocks of a page run, one after the other, as one program."""
+    """The Python blocks of a page run one after the other, as one program."""
     program = "\n".join(block.text for block in blocks(page) if is_program(block))
     needs_session = re.search(r"\bspark\b", program) and "SparkSession.builder" not in program
     (tmp_path / "page.py").write_text(PRELUDE + (SHELL_OF_SPARK if needs_session else "") + program)
@@ -108,7 +108,7 @@ def test_tests(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
 
 @pages_with(lambda block: block.language == "json")
 def test_json(page: Path) -> None:
-    """The JSON on a page is JSON."""
+    """Each JSON block on a page is valid JSON."""
     for block in blocks(page):
         if block.language == "json":
             json.loads(block.text)
@@ -128,7 +128,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", commands())
 def test_command(command: str) -> None:
-    """A command is one that exists here: a session, packages of ours, or options that the emulator understands."""
+    """Each command exists: a nox session, packages of ours, or valid options of the emulator."""
     match shlex.split(command):
         case ["python3", "noxfile.py", "-s", session, *_]:
             assert re.search(rf"^def {session}\(", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
@@ -145,14 +145,14 @@ def test_command(command: str) -> None:
 
 
 def test_languages() -> None:
-    """There is no block in a language that nothing here runs."""
+    """Every block is in a language that these tests check."""
     known = {"python", "json", "sh", "console"}
     strange = {block.language for page in PAGES for block in blocks(page)} - known
     assert not strange
 
 
 def test_links() -> None:
-    """Every link within the repository leads to something that is there."""
+    """Every link within the repository leads to an existing file."""
     missing = []
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

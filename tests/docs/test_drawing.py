@@ -1,4 +1,4 @@
-"""What the programs of docs make of what a benchmark found."""
+"""Plots and tables that the programs in docs make from the findings of benchmarks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PLOT = Plot(
 
 
 def test_the_same_points_are_drawn_as_the_same_bytes(tmp_path: Path) -> None:
-    """A run that finds what the last one found changes no file."""
+    """The same findings draw the same file, byte for byte."""
     first, second = (draw(PLOT, tmp_path / name).read_bytes() for name in ("first", "second"))
     assert first == second
 
 
 def test_a_plot_says_what_it_shows(tmp_path: Path) -> None:
-    """Title, labels of both axes with their units, and the name of each line stand in it as text."""
+    """A plot has its title, the labels of both axes with their units, and the name of each line as text."""
     path = draw(PLOT, tmp_path)
     texts = {element.text for element in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}  # noqa: S314 # our own file
     assert texts >= {PLOT.title, PLOT.x, PLOT.y, *PLOT.lines, "1,000"}
 
 
 def test_rows_of_one_group_are_one_table() -> None:
-    """A section says when and where it was measured; a note stands between the tables of two groups."""
+    """A section names the machine and the date of the measurement. A note is printed between the tables of two groups."""
     rows = [
         Row("reading", "100 B", "us", 2.0, 23.0, 11.5, 11.0),
         Row("reading", "1 KB", "us", 7.5, 33.0, 4.4, 5.0),
@@ -51,7 +51,7 @@ def test_rows_of_one_group_are_one_table() -> None:
 
 
 def test_every_benchmark_has_its_section_on_the_page() -> None:
-    """What a benchmark finds has a place to go before it is measured."""
+    """Every benchmark has a section on the page."""
     page = PAGE.read_text(encoding="utf-8")
     for path in BENCHMARKS.glob("bench_*.py"):
         name = path.stem.removeprefix("bench_")

@@ -1,4 +1,4 @@
-"""The reference page of permissions is what the declared calls say, and its policies allow them."""
+"""The reference page of permissions is generated from the declared calls, and its policies allow them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_page_is_current() -> None:
 
 
 def test_stale_page(tmp_path: Path) -> None:
-    """A page that differs is shown as a difference, and is an error; writing it anew mends it."""
+    """A page that differs is an error and is shown as a difference. Generating it again repairs it."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     page = tmp_path / "docs" / "reference" / "iam.md"
     page.write_text(page.read_text().replace("kinesis:GetRecords", "kinesis:Get*"))
@@ -53,7 +53,7 @@ def test_stale_page(tmp_path: Path) -> None:
 
 
 def test_policies() -> None:
-    """The policies allow every declared action and no other, each purpose its own."""
+    """The policies allow every declared action and no other, by purpose."""
     found = policies()
     assert set().union(*found.values()) == {use.iam_action for use in (*CALLS, *KEY_USES)}
     assert found["Reading by polling"] == {
@@ -68,7 +68,7 @@ def test_policies() -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.iam_action)
 def test_calls(call: Call) -> None:
-    """Each declared call is an operation of AWS's, and stands on the page with every one of its uses and its quota."""
+    """Each declared call is an operation of AWS, and is on the page with each of its uses and its quota."""
     assert call.operation in botocore.session.get_session().get_service_model(call.service).operation_names
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{call.iam_action}` |")]
     assert len(rows) == len(call.uses)

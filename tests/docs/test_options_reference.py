@@ -1,4 +1,4 @@
-"""The reference page of the options is what the declarations say."""
+"""The reference page of the options matches the declarations."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_page_is_current() -> None:
-    """The page in the repository is the one that its generator writes."""
+    """The page in the repository is what its generator writes."""
     checked = run(DOCS / "generate_options.py", "--check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_stale_page(tmp_path: Path) -> None:
-    """A page that differs is shown as a difference, and is an error; writing it anew mends it."""
+    """A page that differs is an error, and the check prints the difference. Writing the page again corrects it."""
     script = tmp_path / "generate_options.py"
     script.write_text((DOCS / "generate_options.py").read_text())
     assert run(script, "--check").returncode == 1
@@ -40,7 +40,7 @@ def test_stale_page(tmp_path: Path) -> None:
 
 
 def test_page_names_everything() -> None:
-    """Every name that is understood stands on the page."""
+    """Every accepted name is on the page."""
     page = (DOCS / "reference" / "options.md").read_text()
     names = [option.name for table in TABLES for option in table.options]
     names += [alias.name for table in TABLES for option in table.options for alias in option.aliases]

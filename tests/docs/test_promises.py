@@ -1,4 +1,4 @@
-"""The page of promises names tests that exist, for every promise."""
+"""Every promise on the page of promises names existing tests."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def names_in(path: str) -> set[str]:
 
 @pytest.mark.parametrize("promise", PROMISES, ids=title)
 def test_each_promise_is_kept_by_tests(promise: str) -> None:
-    """Each promise names a test, and every test that it names is there."""
+    """Each promise names at least one test, and each named test exists."""
     named = NAMED.findall(promise)
     assert named
     assert [f"{path}::{name}" for path, name in named if name not in names_in(path)] == []
 
 
 def test_nothing_else_is_named() -> None:
-    """Every test that the page names, is named by a promise, as path and name."""
+    """Every test on the page belongs to a promise, and is named by path and name."""
     assert len(PROMISES) > 30
     assert PAGE.count("`tests/") == sum(len(NAMED.findall(promise)) for promise in PROMISES)

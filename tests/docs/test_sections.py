@@ -1,4 +1,4 @@
-"""Programs write marked sections of pages, and leave the rest alone."""
+"""Programs write the marked sections of pages, and change nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = "# A page\n\n<!-- one -->\n<!-- /one -->\nbetween\n<!-- two -->\n\nold\n\
 
 
 def test_section_is_replaced() -> None:
-    """What stands between the markers gives way to the text; everything else stays."""
+    """The text between the markers is replaced, and everything else is unchanged."""
     once = replace_section(PAGE, "two", "new\n")
     assert once == PAGE.replace("old", "new")
     assert replace_section(once, "one", "| a |") == once.replace(
@@ -26,7 +26,7 @@ def test_section_is_replaced() -> None:
 
 
 def test_writing_twice_is_writing_once(tmp_path: Path) -> None:
-    """A section that is written again has only the last text."""
+    """A section that is written twice has only the last text."""
     path = tmp_path / "page.md"
     path.write_text(PAGE)
     write_section(path, "one", "first\n\nrun")
@@ -36,20 +36,20 @@ def test_writing_twice_is_writing_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["", "<!-- one -->\n", "<!-- /one -->\n<!-- one -->\n", PAGE + PAGE])
 def test_markers_must_be_there_once(page: str) -> None:
-    """A page without the pair of markers, or with two, is refused: a text would be lost or come twice."""
+    """A page without the pair of markers, or with two pairs, is refused: a text would be lost or repeated."""
     with pytest.raises(ValueError, match="needs one section '<!-- one -->' to '<!-- /one -->'"):
         replace_section(page, "one", "text")
 
 
 @pytest.mark.parametrize(("page", "section"), SECTIONS)
 def test_no_section_is_empty(page: str, section: str) -> None:
-    """What a page says was measured is there."""
+    """Every section for measurements has content."""
     held = PAGES[page].partition(f"<!-- {section} -->\n")[2].partition(f"<!-- /{section} -->\n")[0]
     assert held.strip()
 
 
 def test_sections_are_found() -> None:
-    """A page's sections are those that programs write: one that nobody ends, or begins, is none."""
+    """Each page has sections, and each section has a start and an end marker."""
     for page, text in PAGES.items():
         ended = re.findall(r"^<!-- /(\w+) -->$", text, re.M)
         assert [(page, section) for section in ended] == [found for found in SECTIONS if found[0] == page]

@@ -1,4 +1,4 @@
-"""Every declared option reaches the place where it acts."""
+"""Every declared option has an effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EFFECTS = {
 HALVES = {half.name: half for half in (SOURCE, SINK)}
 DECLARED = [(half, option.name) for half, table in TABLES.items() for option in table.options]
 NOWHERE = "http://127.0.0.1:9"
-"""Nobody listens at the port of the discard service."""
+"""No server listens at the port of the discard service."""
 CONFIG = """\
 [profile team]
 aws_access_key_id = AKIATEAM
@@ -77,12 +77,12 @@ def world(half: Half) -> Iterator[World]:
 
 @pytest.mark.parametrize(("half", "option"), DECLARED, indirect=["half"])
 def test_effect(half: Half, world: World, option: str) -> None:
-    """With the option something is another than without it, there where it acts."""
+    """The option changes what can be observed of the half."""
     effect = EFFECTS[half.name].get(option)
     if effect is None:
         pytest.fail(
-            f"Nothing shows what '{option}' does to the {half.name}. Add it to a table of effects in "
-            "tests/support/effects: that of connection.py where source and sink share it, else that of its group."
+            f"The effect of '{option}' on the {half.name} is not tested. Add it to a table of effects in "
+            "tests/support/effects: in connection.py if source and sink share it, otherwise in the file of its group."
         )
     first, then = effect.options()
     assert effect.before != effect.after
@@ -92,11 +92,11 @@ def test_effect(half: Half, world: World, option: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_effect_without_an_option(name: str) -> None:
-    """No effect is shown of an option that is not declared."""
+    """Every tested effect belongs to a declared option."""
     assert set(EFFECTS[name]) <= {option.name for option in TABLES[name].options}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_reasons(table: OptionTable) -> None:
-    """A name that is accepted without an effect is declared with the reason."""
+    """A name that is accepted without effect is declared with a reason."""
     assert all(ignored_options.reason for ignored_options in table.ignored_options)

@@ -1,4 +1,4 @@
-"""Enhanced fan-out against the emulator, by HTTP/1.1 and HTTP/2, while subscriptions end in every way they can."""
+"""Enhanced fan-out over HTTP/1.1 and HTTP/2, against the emulator, with every way in which a subscription can end."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-"""A socket that is left to the garbage collector warns where no test would see it."""
+"""A socket that the garbage collector closes is a warning, which pytest would otherwise not report as a failure."""
 
 OpenDesk = Callable[..., AbstractContextManager[Desk]]
 READ_TIMEOUT_S = 0.5
-"""Of a subscription that says nothing; whatever shall come in these tests has been sent by then, or comes later."""
+"""Ends a silent subscription. In these tests everything is sent well before it, or after it."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(params=["HTTP/1.1", "HTTP/2 reset", "HTTP/2 goaway", "HTTP/2 cut"])
 def open_desk(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> OpenDesk:
-    """Return a function that opens a desk; by HTTP/2, what the emulator breaks off ends in one of three ways."""
+    """Return a function that opens a desk. Over HTTP/2 the emulator breaks connections off in one of three ways."""
     protocol, _, ending = request.param.partition(" ")
 
     def call(read_timeout_s: float = 30) -> AbstractContextManager[Desk]:
@@ -57,7 +57,7 @@ def at(open_desk: OpenDesk) -> Iterator[Desk]:
 
 
 def test_a_range_comes_through_one_subscription(at: Desk) -> None:
-    """A range is what polling brings of it, and its connection is closed at the range's end."""
+    """One subscription delivers what polling delivers, and its connection is closed at the end of the range."""
     records = at.apis.records()
     assert at.read(at.range(3, At(records[20].number))) == records[3:20]
     assert at.subscriptions() == 1
@@ -65,13 +65,13 @@ def test_a_range_comes_through_one_subscription(at: Desk) -> None:
 
 
 def test_large_events(at: Desk) -> None:
-    """Events of megabytes come in many pieces, and whole."""
+    """Events of megabytes arrive complete, although they come in many pieces."""
     at.put(5, 1_000_000)
     assert at.read(at.range()) == at.apis.records()
 
 
-def test_five_minutes_are_over(at: Desk) -> None:
-    """When a subscription's time is over, the next one goes on behind its last event."""
+def test_a_subscription_is_renewed_after_five_minutes(at: Desk) -> None:
+    """After the five minutes of a subscription, the next one continues after its last event."""
     at.suffer(Fault(events=EventFault(after_events=2, pause_s=1000)))
     found, pages = [], at.reader(at.range(), FanOutSettings(fallback_to_polling=False)).pages()
     for page in pages:
@@ -93,14 +93,14 @@ def test_five_minutes_are_over(at: Desk) -> None:
     ],
 )
 def test_whatever_ends_a_subscription_it_goes_on(at: Desk, fault: EventFault) -> None:
-    """Nothing is lost and nothing comes twice, however often a subscription ends in its middle."""
+    """Nothing is lost or repeated, however often a subscription ends in the middle."""
     at.suffer(*[Fault(events=fault)] * 3)
     assert at.read(at.range()) == at.apis.records()
     assert at.subscriptions() == 4 if fault.after_events == 0 else 3
 
 
 def test_silence_ends_a_subscription(open_desk: OpenDesk) -> None:
-    """A connection on which nothing comes any more is given up after the read timeout, and made again."""
+    """A silent connection is closed after the read timeout, and the shard is subscribed to again."""
     with open_desk(READ_TIMEOUT_S) as at:
         at.put(30)
         at.suffer(Fault(events=EventFault(after_events=2, silence=True)))
@@ -109,8 +109,8 @@ def test_silence_ends_a_subscription(open_desk: OpenDesk) -> None:
         at.wait_until_left()
 
 
-def test_a_call_that_is_not_responded(at: Desk) -> None:
-    """Refusals and lost connections before the first event are tried again like those behind it."""
+def test_a_call_without_a_response(at: Desk) -> None:
+    """Refusals and lost connections before the first event are retried like those after it."""
     at.suffer(
         Fault("InternalFailure", status=500),
         Fault(drop_request=True),
@@ -123,13 +123,13 @@ def test_a_call_that_is_not_responded(at: Desk) -> None:
 
 @pytest.mark.parametrize("response", [b"<html>not Kinesis</html>", b"\0" * 100, b""])
 def test_an_response_that_is_no_event_stream(at: Desk, response: bytes) -> None:
-    """A success with another body is never taken for the end of a shard: the subscription is made again."""
+    """A good status with another body is not the end of a shard: the shard is subscribed to again."""
     at.suffer(Fault(status=200, body=response))
     assert at.read(at.range()) == at.apis.records()
 
 
 def test_the_events_of_a_closed_shard_end(at: Desk) -> None:
-    """The event that names the children ends the range, without another subscription."""
+    """The event that names the child shards ends the range without another subscription."""
     shard_range = at.range(0, ShardEnd())
     at.emulator.split(STREAM, SHARD)
     assert at.read(shard_range) == at.apis.records()
@@ -141,7 +141,7 @@ def test_the_events_of_a_closed_shard_end(at: Desk) -> None:
 
 
 def test_a_late_first_event(at: Desk) -> None:
-    """A subscription has begun when the call returns; its first event may take its time."""
+    """A subscription is open when the call returns, even if its first event is late."""
     at.suffer(Fault(events=EventFault(pause_s=20)))
     with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
         assert at.emulator.subscriptions(STREAM) == [("me", SHARD)]
@@ -149,8 +149,8 @@ def test_a_late_first_event(at: Desk) -> None:
         assert next(events).records == at.apis.records()[:RECORDS_PER_EVENT]
 
 
-def test_empty_events_say_where_to_go_on(at: Desk) -> None:
-    """An event without records has a continuation and the lag; nothing of it is a record."""
+def test_empty_events_have_a_continuation(at: Desk) -> None:
+    """An event without records has a continuation and the lag."""
     at.suffer(Fault(events=EventFault(empty_events=2, millis_behind=7_000)))
     with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
         first, second, third = (next(events) for _ in range(3))
@@ -160,7 +160,7 @@ def test_empty_events_say_where_to_go_on(at: Desk) -> None:
 
 
 def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
-    """Where somebody subscribed a moment ago, the range comes by GetRecords, without a wait."""
+    """If another subscriber took the shard a moment ago, the range is polled at once."""
     shard_range, started_s = at.range(), at.ticks.now_s
     with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
         next(events)
@@ -168,8 +168,8 @@ def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
     assert at.ticks.now_s - started_s < 5
 
 
-def test_who_is_taken_over_goes_on_by_polling(at: Desk) -> None:
-    """After another subscriber took the shard, the rest of a range is polled, and the shard left to the other one."""
+def test_a_range_is_polled_after_another_subscriber(at: Desk) -> None:
+    """After another subscriber takes the shard, the rest of the range is polled, and the shard is left to that subscriber."""
     at.suffer(Fault(events=EventFault(after_events=2, pause_s=100)))
     pages, found = at.read_or_poll(at.range()), []
     for page in pages:
@@ -192,27 +192,27 @@ def test_who_is_taken_over_goes_on_by_polling(at: Desk) -> None:
         ("SomethingNewException", ServiceError),
     ],
 )
-def test_an_error_among_the_events_is_told_in_words(at: Desk, code: str, kind: type[ServiceError]) -> None:
-    """Code, message and request id are the service's, shard and consumer ours; no JSON is left in it."""
+def test_an_error_among_the_events_is_readable(at: Desk, code: str, kind: type[ServiceError]) -> None:
+    """The error has the service's code, message and request id, and our shard and consumer. It has no JSON."""
     at.suffer(Fault(events=EventFault(code=code, message="Try again later.")))
-    said = rf"{code} \(status 200, request id \S{{36}}\): Try again later\. .*shard={SHARD} consumer=arn:"
-    with pytest.raises(kind, match=said) as caught:
+    message = rf"{code} \(status 200, request id \S{{36}}\): Try again later\. .*shard={SHARD} consumer=arn:"
+    with pytest.raises(kind, match=message) as caught:
         list(at.subscribing().subscribe(SHARD, TrimHorizon()))
     assert caught.value.code == code
     assert "{" not in str(caught.value)
 
 
 def test_a_second_subscription_is_refused(at: Desk) -> None:
-    """Within 5 seconds of the last one the call itself says that the resource is in use."""
-    said = r"ResourceInUseException \(status 400.*Another active"
+    """A second subscription within 5 seconds is refused by the call itself: the resource is in use."""
+    message = r"ResourceInUseException \(status 400.*Another active"
     events = at.subscribing().subscribe(SHARD, TrimHorizon())
-    with closing(events), pytest.raises(ResourceInUseError, match=said):
+    with closing(events), pytest.raises(ResourceInUseError, match=message):
         at.subscribing().subscribe(SHARD, TrimHorizon())
 
 
 @pytest.mark.parametrize("shard_id", ["shardId-000000000009", SHARD])
-def test_what_is_not_there_is_named(at: Desk, shard_id: str) -> None:
-    """An unknown shard, or a consumer that has gone, is not found: by its name, with what to check."""
+def test_a_missing_shard_or_consumer_is_named(at: Desk, shard_id: str) -> None:
+    """The error about an unknown shard or a deregistered consumer names it."""
     if shard_id == SHARD:
         at.emulator.deregister_consumer(STREAM, "me")
     with pytest.raises(StreamNotFoundError, match=f"ResourceNotFoundException.*{shard_id}"):
@@ -220,14 +220,14 @@ def test_what_is_not_there_is_named(at: Desk, shard_id: str) -> None:
 
 
 def test_a_missing_permission_is_named(at: Desk) -> None:
-    """A denied subscription names the IAM action, and is not polled around."""
+    """A denied subscription names the IAM action. The shard is not polled instead."""
     at.emulator.settings.deny.add("SubscribeToShard")
     with pytest.raises(AccessDeniedError, match="Allow the IAM action kinesis:SubscribeToShard"):
         list(at.read_or_poll(at.range()))
 
 
 def test_a_lost_start_is_told(at: Desk) -> None:
-    """Records that left retention before a subscription came to them are data loss, as they are when polling."""
+    """Records that expired before a subscription reached them are data loss, as in polling."""
     shard_range = at.range()
     at.emulator.trim(STREAM, SHARD, 10)
     with pytest.raises(DataLossError, match=r"records from AT .* expired"):
@@ -236,7 +236,7 @@ def test_a_lost_start_is_told(at: Desk) -> None:
 
 @pytest.mark.parametrize("events_read", [0, 1])
 def test_closing_the_events_closes_the_connection(at: Desk, events_read: int) -> None:
-    """Who does not want the rest of a subscription closes it, and its socket with it, before the first event too."""
+    """Closing a subscription closes its socket, also before the first event."""
     events = at.subscribing().subscribe(SHARD, TrimHorizon())
     for _ in range(events_read):
         next(events)
@@ -244,8 +244,8 @@ def test_closing_the_events_closes_the_connection(at: Desk, events_read: int) ->
     at.wait_until_left()
 
 
-def test_a_consumer_comes_and_goes(at: Desk) -> None:
-    """A consumer is registered by name, found by name and by ARN, and removed with its subscriptions."""
+def test_a_consumer_is_registered_and_removed(at: Desk) -> None:
+    """A consumer is registered by name, found by name and by ARN, and removed."""
     at.emulator.settings.consumer_creating_s = 8
     api = at.apis.consumers()
     made = find_consumer(api, "another", 60, at.clock)

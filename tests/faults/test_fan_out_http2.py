@@ -1,8 +1,7 @@
-"""What HTTP/2 changes, and what it does not: connections, certificates, proxies, servers without it."""
+"""Enhanced fan-out over HTTP/2: connections, certificates, proxies and servers without HTTP/2."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from support.certificates import make_certificate
 from support.fan_out_core import REGION, SHARD, STREAM, Apis, Desk, connect, desk
 from support.halves import payloads, plan, streaming
 from support.http2_front import Http2Front
+from support.ports import refusing_port
 from support.tunnels import Tunnels
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-"""A socket that is left to the garbage collector warns where no test would see it."""
+"""A socket that the garbage collector closes is a warning, which pytest would otherwise not report as a failure."""
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def at(files: tuple[Path, Path]) -> Iterator[Desk]:
         made.wait_until_left()
 
 
-def test_http2_is_spoken(at: Desk) -> None:
-    """Each subscription has a connection of its own, by HTTP/2, which is closed when it ends or is refused."""
+def test_each_subscription_has_a_connection(at: Desk) -> None:
+    """Each subscription has its own HTTP/2 connection, which is closed when the subscription ends or is refused."""
     at.suffer(Fault(events=EventFault(after_events=2, cut=True)), Fault("LimitExceededException"))
     assert at.read(at.range()) == at.apis.records()
     assert at.front is not None
@@ -42,7 +42,7 @@ def test_http2_is_spoken(at: Desk) -> None:
 
 
 def test_two_subscriptions_do_not_share(at: Desk) -> None:
-    """Subscriptions that are open at the same time are on two connections, so that neither waits for the other."""
+    """Two open subscriptions use two connections, so neither waits for the other."""
     at.emulator.split(STREAM, SHARD)
     subscriptions = [
         at.subscribing().subscribe(shard, TrimHorizon()) for shard in at.emulator.shard_ids(STREAM)
@@ -54,13 +54,13 @@ def test_two_subscriptions_do_not_share(at: Desk) -> None:
 
 
 def test_events_larger_than_the_window(at: Desk) -> None:
-    """Flow control lets events through that are larger than what may be under way at once."""
-    at.put(20, 1_000_000)  # five in each, and 16 MiB for all of them
+    """Flow control lets events through that are larger than the window."""
+    at.put(20, 1_000_000)  # five in each event, and a window of 16 MiB for all of them
     assert at.read(at.range()) == at.apis.records()
 
 
 def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
-    """Where the server does not offer HTTP/2, the same client reads by HTTP/1.1."""
+    """If the server does not offer HTTP/2, the same client reads over HTTP/1.1."""
     with desk(files=files, speaks="http/1.1") as at:
         at.put(30)
         at.suffer(Fault(events=EventFault(after_events=2, cut=True)))
@@ -71,7 +71,7 @@ def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
 
 
 def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
-    """A server whose certificate nobody vouches for is not spoken to; the error says so."""
+    """The client sends nothing to a server with an untrusted certificate. The error says so."""
     assert at.front is not None
     other, _ = make_certificate(tmp_path)
     apis = Apis(connect(at.front.url, 5, other), STREAM, None, at.clock)
@@ -82,19 +82,19 @@ def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
 
 def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
     """An endpoint that cannot be reached is an error that may pass, with what to check."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    apis = Apis(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
-    with pytest.raises(UnavailableError, match=rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl") as caught:
-        apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+    with refusing_port() as port:
+        apis = Apis(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
+        refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl"
+        with pytest.raises(UnavailableError, match=refused) as caught:
+            apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert caught.value.retryable
 
 
 @pytest.mark.parametrize("password", ["pass%25word", "wrong"])
-def test_a_proxy_is_gone_through(
+def test_a_proxy_is_used(
     at: Desk, files: tuple[Path, Path], password: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HTTP/2 goes through the proxy that botocore would take, with its user and password, which no error shows."""
+    """HTTP/2 uses the proxy that botocore would use, with its user and password. No error shows them."""
     assert at.front is not None
     with Tunnels() as tunnels:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:{password}@127.0.0.1:{tunnels.port}")
@@ -113,12 +113,12 @@ def test_a_proxy_is_gone_through(
         )
 
 
-def test_the_source_speaks_it(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `fanOutTransport` a query's tasks subscribe by HTTP/2, trusting the certificates that botocore would."""
+def test_the_source_subscribes_by_http2(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `fanOutTransport` the tasks of a query subscribe by HTTP/2, and trust the certificates that botocore trusts."""
     monkeypatch.setenv("AWS_CA_BUNDLE", str(files[0]))
     with Emulator() as emulator, Http2Front(emulator.port, *files) as front:
         emulator.create_stream(STREAM)
-        sent = [emulator.put(STREAM, b"%d" % i).data for i in range(20)]  # so few make one batch
+        sent = [emulator.put(STREAM, b"%d" % i).data for i in range(20)]  # few enough for one batch
         options = {
             "streamName": STREAM,
             "region": REGION,
@@ -133,4 +133,4 @@ def test_the_source_speaks_it(files: tuple[Path, Path], monkeypatch: pytest.Monk
         with streaming(options) as reader:
             partitions, _ = plan(reader)
             assert payloads(reader, partitions) == sent
-        assert front.calls == [1, 1]  # one of them to see that it is allowed
+        assert front.calls == [1, 1]  # one of them checks the permission

@@ -1,4 +1,4 @@
-"""Calls past botocore's client over real connections: whatever happens to them, it is as it is through the client."""
+"""Calls past botocore's client over real connections: their results and errors are those of calls through the client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from support.certificates import make_certificate
 from support.fan_out_core import KEYS, Apis, connect
 from support.scripted_http import Response, ScriptedHttp, good, say
 
-READ_TIMEOUT_S = 0.3
+SHORT_S, PATIENT_S = 0.3, 30.0
+"""Read timeouts: of a call that gets no response, and of a call that does, however busy the machine is."""
 SIGNED_WITH = Credentials(KEYS.access_key_id, KEYS.secret_key)
 PAGE = json.dumps({"Records": [], "NextShardIterator": "next" * 20_000, "MillisBehindLatest": 7}).encode()
 GOOD = say(good(PAGE))
@@ -27,7 +28,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n" % 
 
 
 def stay_silent(connection: socket.socket) -> bool:
-    """Wait until the client has had enough."""
+    """Send nothing until the client closes the connection."""
     return connection.recv(1) != b""
 
 
@@ -37,12 +38,12 @@ def server() -> Iterator[ScriptedHttp]:
         yield running
 
 
-def stream_client(server: ScriptedHttp) -> BotoStreamApi:
-    return Apis(connect(server.url, READ_TIMEOUT_S)).reading()
+def stream_client(server: ScriptedHttp, read_timeout_s: float = PATIENT_S) -> BotoStreamApi:
+    return Apis(connect(server.url, read_timeout_s)).reading()
 
 
 def ask(api: BotoStreamApi, server: ScriptedHttp, *responses: Response) -> object:
-    """Return what GetRecords says to *answers*: a page's lag, or the kind of the error and its code."""
+    """Return the result of GetRecords with *responses* queued: the lag of the page, or the class and code of the error."""
     server.responses += responses
     try:
         page = api.get_records("iterator", 10)
@@ -52,7 +53,7 @@ def ask(api: BotoStreamApi, server: ScriptedHttp, *responses: Response) -> objec
 
 
 def test_signatures_are_those_that_botocore_checks(server: ScriptedHttp) -> None:
-    """A server that signs what it received, as botocore would, comes to the same signature, call after call."""
+    """A server that signs the received requests with botocore gets the same signatures."""
     api = stream_client(server)
     assert [ask(api, server, GOOD) for _ in range(4)] == [7] * 4
     assert [request.is_signed_with(SIGNED_WITH, "http") for request in server.received] == [True] * 4
@@ -61,7 +62,7 @@ def test_signatures_are_those_that_botocore_checks(server: ScriptedHttp) -> None
 
 
 def test_headers_are_those_of_botocore(server: ScriptedHttp) -> None:
-    """Over the wire, too, the calls differ by time, signature and id alone; one connection serves them all."""
+    """On the wire the calls differ only in time, signature and id. One connection serves all of them."""
     api = stream_client(server)
     for _ in range(2):
         ask(api, server, GOOD)
@@ -79,7 +80,7 @@ RESPONSES = {
     "and closed": say(good(PAGE).replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), stay=False),
     "up to the end": say(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, stay=False),
     "after a 100": say(b"HTTP/1.1 100 Continue\r\n\r\n" + good(PAGE)),
-    "no answer": say(b"", stay=False),
+    "no response": say(b"", stay=False),
     "no HTTP": say(b"220 mail.example.com ESMTP\r\n\r\n", stay=False),
     "silence": stay_silent,
     "5xx": say(b"HTTP/1.1 503 Slow\r\nContent-Length: 0\r\n\r\n"),
@@ -89,10 +90,11 @@ RESPONSES = {
 
 
 @pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
-def test_responses_are_taken_alike(response: Response, server: ScriptedHttp) -> None:
-    """What an answer comes to does not depend on the way of the call, and what breaks is not sent twice."""
-    through = ask(stream_client(server), server, response)
-    api = stream_client(server)
+def test_responses_have_the_same_result_both_ways(response: Response, server: ScriptedHttp) -> None:
+    """The result of a response does not depend on the path of the call. A failed call is not repeated."""
+    timeout_s = SHORT_S if response is stay_silent else PATIENT_S
+    through = ask(stream_client(server, timeout_s), server, response)
+    api = stream_client(server, timeout_s)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, response) == through
     assert len(server.received) == 3
@@ -108,15 +110,15 @@ CUT = {
 
 
 @pytest.mark.parametrize("text", CUT.values(), ids=CUT)
-def test_responses_cut_short_are_not_taken(text: bytes, server: ScriptedHttp) -> None:
-    """An answer that ends early is an error that may be tried again, never a page."""
+def test_responses_cut_short_are_errors(text: bytes, server: ScriptedHttp) -> None:
+    """A response that ends early is a retryable error, never a page."""
     api = stream_client(server)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
 
 
-def test_the_first_response_of_a_connection_cut_short_is_not_taken(server: ScriptedHttp) -> None:
-    """Nor is it where the session had to connect first."""
+def test_the_first_response_of_a_connection_cut_short_is_an_error(server: ScriptedHttp) -> None:
+    """A response that ends early is an error also if the session connected for this call."""
     api = stream_client(server)
     assert ask(api, server, say(good(PAGE), stay=False)) == 7
     server.wait_until_left()
@@ -131,13 +133,13 @@ def test_a_body_that_stops_is_given_up(server: ScriptedHttp) -> None:
         connection.sendall(good(PAGE)[:-9000])
         return stay_silent(connection)
 
-    api = stream_client(server)
+    api = stream_client(server, SHORT_S)
     assert ask(api, server, GOOD) == 7
     assert ask(api, server, stop) == (UnavailableError, "ReadTimeoutError")
 
 
 def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> None:
-    """A server that closes an idle connection costs a new one, not an error."""
+    """A server that closes an idle connection causes a new connection, not an error."""
     api = stream_client(server)
     for _ in range(3):
         assert ask(api, server, say(good(PAGE), stay=False)) == 7
@@ -145,10 +147,10 @@ def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> Non
     assert server.connections == 3
 
 
-def test_more_than_an_response_is_not_the_next_one(
+def test_bytes_after_a_response_are_not_the_next_one(
     server: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What TLS decrypted along with an answer's end is seen, though the connection looks idle."""
+    """Bytes that TLS decrypted with the end of a response are detected, although the socket shows none."""
     certificate, key = make_certificate(tmp_path)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
     server.certificate = str(certificate), str(key)
@@ -167,7 +169,7 @@ def test_more_than_an_response_is_not_the_next_one(
 def test_certificates_are_checked(
     server: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bundle that AWS_CA_BUNDLE names is trusted and no other certificate, whichever way a call goes."""
+    """Both paths trust the bundle in AWS_CA_BUNDLE and no other certificate."""
     pairs = []
     for name in ("trusted", "other"):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""The producer against the emulator, over HTTP, while calls fail in every way they can."""
+"""The producer against the emulator, over HTTP, while calls fail in every way."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_every_user_record_is_there_and_every_copy_is_explained(
     emulator: Emulator, enabled: bool, seed: int
 ) -> None:
     """
-    Through partial failures, throttles, 500s, resets and lost answers: copies are what was written under an answer that
-    was lost. The totals say how many there may be: the user records of all calls without an answer that says no.
+    Through partial failures, throttles, 500s, resets and lost responses, every copy is a record written under a lost
+    response. The totals bound their number: the user records of all calls without a response that refuses them.
     """
     mishaps = Mishaps(seed)
     emulator.settings.fault = mishaps
@@ -88,12 +88,15 @@ def test_every_user_record_is_there_and_every_copy_is_explained(
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_throttled_records_are_sent_again_alone(enabled: bool) -> None:
-    """Shards that take 1,000 records and 1 MiB a second refuse parts of requests: each user record is there once."""
+    """
+    Shards with a quota of 1,000 records and 1 MiB a second refuse parts of requests. Each user record is written
+    once.
+    """
 
     clock = ManualClock()
 
-    def pass_time(request: Request) -> None:  # noqa: ARG001 # a fault's signature
-        clock.advance(0.15)  # brings back the quota of 150 records, fewer than a request asks for
+    def pass_time(request: Request) -> None:  # noqa: ARG001 # the signature of a fault
+        clock.advance(0.15)  # refills the quota by 150 records, fewer than a request has
 
     with Emulator(settings=Settings(limits=Limits(), fault=pass_time), clock=clock) as emulator:
         emulator.create_stream("orders", shards=2)
@@ -115,8 +118,8 @@ def test_a_reshard_while_writing_misplaces_nothing_for_good(
     emulator: Emulator, mishaps: Mishaps | None
 ) -> None:
     """
-    Splits and merges under way: everything arrives, and the KCL, which drops what is not at home, misses nothing. What it
-    finds twice was written under an answer that was lost.
+    While the stream is split and merged, every record is written, and the KCL, which drops misplaced aggregates,
+    misses nothing. Each additional copy was written under a lost response.
     """
 
     def reshard(start: int) -> None:
@@ -132,22 +135,22 @@ def test_a_reshard_while_writing_misplaces_nothing_for_good(
         put_numbers(producer, reshard)
         producer.flush()
     assert set(copies(emulator)) == PAYLOADS
-    at_home = _copies_for_the_kcl(emulator)
-    assert set(at_home) == PAYLOADS
-    assert sum(at_home.values()) - ROWS <= (mishaps.lost if mishaps else 0)
+    kcl_copies = _copies_for_the_kcl(emulator)
+    assert set(kcl_copies) == PAYLOADS
+    assert sum(kcl_copies.values()) - ROWS <= (mishaps.lost if mishaps else 0)
 
 
 def _copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
-    """Return what is in plain records, and in aggregates of which every user record belongs to the shard."""
+    """Return the user records in plain records, and in aggregates whose shard owns all their keys."""
     ranges = _ranges(emulator)
-    at_home: Counter[bytes] = Counter()
+    kcl_copies: Counter[bytes] = Counter()
     for record in emulator.records("orders"):
         aggregate = unpack(record.data)
         names = [record.partition_key or ""] if aggregate is None else aggregate.partition_keys
         first, last = ranges[record.shard_id]
         if all(first <= int.from_bytes(md5(name.encode()).digest(), "big") <= last for name in names):  # noqa: S324 # routing
-            at_home.update([record.data] if aggregate is None else aggregate.data)
-    return at_home
+            kcl_copies.update([record.data] if aggregate is None else aggregate.data)
+    return kcl_copies
 
 
 def _ranges(emulator: Emulator) -> dict[str, tuple[int, int]]:
@@ -156,7 +159,7 @@ def _ranges(emulator: Emulator) -> dict[str, tuple[int, int]]:
 
 
 def test_a_service_that_stays_away_is_a_failure_in_time(emulator: Emulator) -> None:
-    """Nothing hangs, and nothing is dropped in silence: the error says what the service said last."""
+    """An outage does not block the producer, and drops nothing silently: the error has the last response."""
     emulator.settings.fault = lambda request: (
         Fault("InternalFailure", status=500) if request.action == "PutRecords" else None
     )
@@ -167,22 +170,22 @@ def test_a_service_that_stays_away_is_a_failure_in_time(emulator: Emulator) -> N
     assert caught.value.counts == {"InternalFailure": 1}
 
 
-def test_no_such_stream_is_said_when_opening(emulator: Emulator) -> None:
-    """Before anything is put."""
+def test_a_missing_stream_is_an_error_when_opening(emulator: Emulator) -> None:
+    """A missing stream is an error before anything is put."""
     with pytest.raises(StreamNotFoundError, match="Check streamName or streamARN"):
         open_producer(emulator, "nowhere")
 
 
 @pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
-def test_a_missing_permission_is_said_when_opening(emulator: Emulator, action: str) -> None:
+def test_a_missing_permission_is_an_error_when_opening(emulator: Emulator, action: str) -> None:
     """The error names the IAM action."""
     emulator.settings.deny.add(action)
     with pytest.raises(AccessDeniedError, match=f"Allow the IAM action kinesis:{action}"):
         open_producer(emulator)
 
 
-def test_a_missing_permission_to_write_is_said_at_once(emulator: Emulator) -> None:
-    """There is no call to ask beforehand; the first request fails for good."""
+def test_a_missing_permission_to_write_is_an_error_at_once(emulator: Emulator) -> None:
+    """The producer does not check the permission to write when it opens. The first request fails without a retry."""
     emulator.settings.deny.add("PutRecords")
     with open_producer(emulator) as producer:
         producer.put(b"data", "key")
@@ -193,7 +196,7 @@ def test_a_missing_permission_to_write_is_said_at_once(emulator: Emulator) -> No
 
 
 def test_the_largest_records_are_written(emulator: Emulator) -> None:
-    """Records of 10 MiB where the stream takes them, one to a request; with their key one byte more is too large."""
+    """A stream may accept records of 10 MiB, one in a request. One more byte, the key included, is too large."""
     emulator.create_stream("large", max_record_kib=10_240)
     with open_producer(emulator, "large") as producer:
         producer.put_columns([bytes(10 * 1024 * 1024 - 3)] * 3, ["key"] * 3)
@@ -203,7 +206,7 @@ def test_the_largest_records_are_written(emulator: Emulator) -> None:
 
 
 def test_a_stream_is_written_to_by_its_arn(emulator: Emulator) -> None:
-    """The region is taken from the ARN, which goes with every call."""
+    """The region is taken from the ARN, and every call has the ARN."""
     arn = emulator.create_stream("by-arn", shards=2)
     with Producer.open(arn, endpoint_url=emulator.endpoint_url, credentials=KEYS) as producer:
         producer.put_columns([b"1", b"2"])

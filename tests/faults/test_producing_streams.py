@@ -1,4 +1,6 @@
-"""The producer against the emulator, over HTTP, while its stream is made anew, listed late, or distributes its records."""
+"""
+The producer against the emulator, over HTTP, while its stream is recreated, listed late, or distributes its records.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def copies(emulator: Emulator) -> Counter[bytes]:
 
 
 def copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
-    """Return what is in plain records, and in aggregates of which every user record belongs to the shard."""
+    """Return the user records in plain records, and in aggregates whose shard owns all their keys."""
     shards = {shard.shard_id: shard for shard in stream_client(emulator).shards()}
     found: Counter[bytes] = Counter()
     for record in emulator.records("orders"):
@@ -84,7 +86,10 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def test_a_producer_opened_while_children_are_not_listed(emulator: Emulator) -> None:
-    """It waits for them: no aggregate has rows of the hole beside others, and the KCL finds every row."""
+    """
+    A producer waits for the listing of the children: no aggregate mixes their rows with others, and the KCL delivers
+    every row.
+    """
     emulator.create_stream("orders", shards=2)
     emulator.settings.hide_children_s = 1.5
     emulator.split("orders", emulator.shard_ids("orders")[0])
@@ -95,7 +100,7 @@ def test_a_producer_opened_while_children_are_not_listed(emulator: Emulator) -> 
 
 
 def test_a_split_whose_children_are_not_listed_yet(emulator: Emulator) -> None:
-    """Rows wait while the listing has a hole, and none is dropped."""
+    """Rows wait until the listing covers all hash keys. No row is dropped."""
     emulator.create_stream("orders", shards=2)
     emulator.settings.hide_children_s = 1.5
     with open_producer(emulator, aggregation_max_size=1_000) as producer:
@@ -107,7 +112,7 @@ def test_a_split_whose_children_are_not_listed_yet(emulator: Emulator) -> None:
 
 
 def test_children_that_are_never_listed(emulator: Emulator) -> None:
-    """Opening is an error that names the stream and the hole; so is writing, and its rows are counted."""
+    """Opening is an error that names the stream and the missing hash keys. Writing is an error that counts its rows."""
     emulator.create_stream("orders", shards=1)
     with open_producer(emulator, record_ttl_s=2.0) as producer:
         emulator.settings.hide_children_s = 1e6
@@ -120,11 +125,11 @@ def test_children_that_are_never_listed(emulator: Emulator) -> None:
         open_producer(emulator, record_ttl_s=0.5)
 
 
-# Deleted and made anew
+# Deleted and recreated
 
 
 def test_a_stream_made_anew_under_an_idle_producer(emulator: Emulator) -> None:
-    """A producer outlives its stream: what it writes next is sorted by the new shards."""
+    """A producer may outlive its stream: it routes the next rows by the new shards."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator) as producer:
         put(producer, 0, 10)
@@ -142,7 +147,7 @@ def test_a_stream_made_anew_under_an_idle_producer(emulator: Emulator) -> None:
 
 
 def test_a_stream_made_anew_under_a_busy_producer(emulator: Emulator) -> None:
-    """Between two flushes of many: what is flushed later is all there, once for the KCL."""
+    """If the stream is recreated between two of many flushes, the KCL delivers every row flushed later once."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator, aggregation_max_size=500) as producer:
         for start in range(0, 5_000, 250):
@@ -155,7 +160,7 @@ def test_a_stream_made_anew_under_a_busy_producer(emulator: Emulator) -> None:
 
 
 def test_a_stream_made_anew_before_a_flush(emulator: Emulator) -> None:
-    """What was written by then and what comes later are not told apart: the flush is an error that counts them."""
+    """If the stream is recreated after a write and before its flush, the flush is an error that counts the rows."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator, aggregation_max_size=500, record_max_buffered_time_s=0.01) as producer:
         put(producer, 0, 500)
@@ -163,13 +168,13 @@ def test_a_stream_made_anew_before_a_flush(emulator: Emulator) -> None:
         emulator.delete_stream("orders")
         emulator.create_stream("orders", shards=7)
         put(producer, 500, ROWS)
-        with pytest.raises(PutError, match="deleted and made anew") as caught:
+        with pytest.raises(PutError, match="deleted and recreated") as caught:
             producer.flush()
     assert caught.value.counts.keys() == {"StreamRecreated"}
 
 
-def test_a_stream_that_is_gone_when_rows_go_out(emulator: Emulator) -> None:
-    """They fail at once, whatever time they have: nobody knows whether it comes back."""
+def test_a_stream_that_is_deleted_before_rows_are_sent(emulator: Emulator) -> None:
+    """Rows for a deleted stream fail at once, before their deadline."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator, record_max_buffered_time_s=3.0) as producer:
         put(producer, 0, 10)
@@ -183,7 +188,7 @@ def test_a_stream_that_is_gone_when_rows_go_out(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_stream_that_distributes_its_records(emulator: Emulator, enabled: bool) -> None:
-    """Plain records, each once, with or without a key, and in all shards; a reader gets them as they are."""
+    """Each row becomes a plain record, with or without a key, in any shard. A reader gets all rows unchanged."""
     emulator.create_stream("orders", shards=4, strategy="AUTO")
     with open_producer(emulator, aggregation_enabled=enabled) as producer:
         put(producer, 0, ROWS)
@@ -219,8 +224,8 @@ def in_threads(work: Callable[[int], object], count: int) -> list[KinesisError]:
 
 def test_the_strategy_is_switched_on_and_off_under_a_producer(emulator: Emulator) -> None:
     """
-    Every row is there for the KCL, and no row is repeated but what was on the way at a switch; aggregates are written
-    before it and after it is switched back.
+    The KCL delivers every row, and only rows in flight at a switch are repeated. Aggregates are written before the
+    first switch and after each switch back.
     """
     emulator.create_stream("orders", shards=4, strategy="USER_PARTITION_KEY")
     flips = [("AUTO", 20), ("USER_PARTITION_KEY", 40), ("AUTO", 60), ("USER_PARTITION_KEY", 80)]
@@ -231,7 +236,7 @@ def test_the_strategy_is_switched_on_and_off_under_a_producer(emulator: Emulator
             for strategy, when in flips:
                 if number == when:
                     counts.append(aggregates(emulator))
-                    emulator.distribute("orders", strategy)  # type: ignore[arg-type] # one of both
+                    emulator.distribute("orders", strategy)  # type: ignore[arg-type] # one of the two strategies
             put(producer, number * 50, number * 50 + 50, has_keys=number % 3 > 0)
             misplaced += producer.flush().misplaced
     assert set(copies_for_the_kcl(emulator)) == set(payloads(0, 5_000))
@@ -244,7 +249,7 @@ def test_the_strategy_is_switched_on_and_off_under_a_producer(emulator: Emulator
 
 
 def test_a_switch_under_many_writers(emulator: Emulator) -> None:
-    """Threads share a producer while the strategy changes: nothing is lost, and no flush hangs."""
+    """Threads share a producer while the strategy is switched: nothing is lost, and no flush blocks."""
     emulator.create_stream("orders", shards=4, strategy="USER_PARTITION_KEY")
     producer = open_producer(emulator, aggregation_max_size=500)
 
@@ -262,7 +267,7 @@ def test_a_switch_under_many_writers(emulator: Emulator) -> None:
 
 
 def test_a_switch_while_rows_wait(emulator: Emulator) -> None:
-    """Rows that were put before a switch and go out after it are written as the stream wants them."""
+    """Rows put before a switch and sent after it are written as the new strategy requires."""
     emulator.create_stream("orders", shards=4, strategy="AUTO")
     with open_producer(emulator, record_max_buffered_time_s=20.0) as producer:
         put(producer, 0, 400, has_keys=False)

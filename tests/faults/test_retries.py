@@ -35,7 +35,7 @@ def emulator() -> Iterator[Emulator]:
 
 
 def connect(emulator: Emulator, longest_wait_s: float = 1.0, outage_timeout_s: float = 6.0) -> Connection:
-    """Return how to reach *emulator*, with retries as quick as a test wants them."""
+    """Return a connection to *emulator* with quick retries."""
     return Connection(
         (STREAM,),
         "us-east-1",
@@ -46,7 +46,7 @@ def connect(emulator: Emulator, longest_wait_s: float = 1.0, outage_timeout_s: f
 
 
 class Reader:
-    """Plans batches and reads them, again and again."""
+    """Plans batches and reads them."""
 
     def __init__(self, connection: Connection, seed: int = 0) -> None:
         self._api = stream_client(connection, STREAM)
@@ -58,7 +58,7 @@ class Reader:
         self.reached = self._planner.initial_offset(TrimHorizon())
 
     def read_until(self, count: int) -> Read:
-        """Read on until so many records have come."""
+        """Read batches until *count* records have come."""
         found: Read = {}
         while sum(map(len, found.values())) < count:
             end = self._planner.next_offset(self.reached)
@@ -68,7 +68,7 @@ class Reader:
         return found
 
     def batch(self, end: Offset) -> Read:
-        """Read from the place reached to *end*, twice, and find the same."""
+        """Read from the offset reached to *end* twice, and check that both reads are the same."""
         first, second = Read(), Read()
         for read in (first, second):
             groups = self._planner.range_groups(self.reached, end)
@@ -86,8 +86,9 @@ def test_every_record_once_and_every_retry_in_the_log(
     emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int
 ) -> None:
     """
-    Where a fifth of all calls fails, whatever they ask for, each record comes once, in the order of its shard, also while
-    shards are split; and the log has a line for each call that failed, with its reason, and no other.
+    While a fifth of all calls fails, each record comes once, in the order of its shard, also across a split.
+
+    The log has one line for each failed call, with its reason, and no other line.
     """
     caplog.set_level("INFO", "kinesis_core")
     emulator.settings.fault = faults = InjectedFaults(seed)
@@ -114,7 +115,7 @@ def test_every_record_once_and_every_retry_in_the_log(
 def test_everything_is_written_and_every_retry_in_the_log(
     emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int, *, aggregated: bool
 ) -> None:
-    """Where a fifth of all calls fails, everything put is in the stream; and each call that failed has its line in the log."""
+    """While a fifth of all calls fails, every row is written, and the log has one line for each failed call."""
     caplog.set_level("INFO", "kinesis_core")
     emulator.settings.fault = faults = InjectedFaults(seed)
     settings = ProducerSettings(
@@ -144,7 +145,7 @@ def copies(emulator: Emulator) -> Counter[bytes]:
 
 
 def retries(caplog: pytest.LogCaptureFixture) -> Counter[str]:
-    """Return how often the log says of each call that it is made again; each line says why."""
+    """Return the number of logged retries of each call, and check that each line has a reason."""
     lines = [
         record.__dict__["context"]
         for record in caplog.records
@@ -156,8 +157,9 @@ def retries(caplog: pytest.LogCaptureFixture) -> Counter[str]:
 
 def test_an_outage_is_told_and_the_offset_is_good(emulator: Emulator) -> None:
     """
-    When nothing is answered any more, planning fails with what to check, after `outageTimeout`; whoever goes on
-    from the last offset when it is over misses nothing and gets nothing twice.
+    During an outage planning fails after `outageTimeout`, and the error says what to check.
+
+    After the outage a reader continues from its last offset, without loss or repetition.
     """
     for number in range(ROWS):
         emulator.put(STREAM.name, b"%d" % number, f"key-{number % 7}")

@@ -1,4 +1,4 @@
-"""What the packages say of themselves, and their wheels."""
+"""The packages' project files and their wheels."""
 
 from __future__ import annotations
 

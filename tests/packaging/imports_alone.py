@@ -1,9 +1,11 @@
 """
-Imports all of one package where nothing but that package is installed, and says what should not be there.
+Imports all modules of one package where only that package is installed, and reports what should not be there.
 
     python -I tests/packaging/imports_alone.py kinesis-core
+    python -I tests/packaging/imports_alone.py spark-kinesis-source pyspark
 
-The session `alone` runs it in an environment that holds the package's wheel and what that asks for.
+The session `alone` runs it in an environment that holds the package's wheel and what that asks for. The second form is for
+an environment that holds a PySpark besides, without which modules of the Spark packages cannot be imported.
 """
 
 from __future__ import annotations
@@ -30,29 +32,30 @@ INSTALLED = {
     "spark-kinesis-source": {"spark_kinesis_source", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-sink": {"spark_kinesis_sink", "kinesis_core", "kinesis_credentials", "pyarrow"},
 }
-"""Which of OURS and OTHERS may be there with each package. PySpark is the user's own: no package installs it."""
+"""Which of OURS and OTHERS are installed with each package. No package installs PySpark: users bring their own."""
 
 NEEDS_EXTRA = {
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }
-"""Modules for who has the extra; importing one without it says what is missing."""
+"""Modules that need an extra. Importing one without it raises an error that names the missing package."""
 NEEDS_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 
 
 def modules_of(package: str) -> list[str]:
-    """Return the names of all modules of *package*, which is imported."""
+    """Import *package*, and return the names of all its modules."""
     found = importlib.import_module(package)
     return [package, *(m.name for m in pkgutil.walk_packages(found.__path__, f"{package}."))]
 
 
-def complaints(distribution: str) -> list[str]:
+def complaints(distribution: str, *besides: str) -> list[str]:
     package = distribution.replace("-", "_")
     present = {name for name in OURS | OTHERS if find_spec(name)}
-    wrong = [f"{name} is installed" for name in sorted(present - INSTALLED[distribution])]
-    wrong += [f"{name} is not installed" for name in sorted(INSTALLED[distribution] - present)]
-    if distribution in NEEDS_PYSPARK:  # its modules are imported by its own tests, beside a PySpark
+    wanted = INSTALLED[distribution] | {*besides}
+    wrong = [f"{name} is installed" for name in sorted(present - wanted)]
+    wrong += [f"{name} is not installed" for name in sorted(wanted - present)]
+    if distribution in NEEDS_PYSPARK and "pyspark" not in besides:
         return wrong
     if distribution == "kinesis-emulator":
         wrong += [f"{name} is installed" for name in packages_distributions() if name not in {package, "pip"}]
@@ -66,8 +69,8 @@ def complaints(distribution: str) -> list[str]:
     return wrong
 
 
-def main(distribution: str) -> int:
-    wrong = complaints(distribution)
+def main(distribution: str, *besides: str) -> int:
+    wrong = complaints(distribution, *besides)
     for complaint in wrong:
         sys.stderr.write(f"{distribution} alone: {complaint}\n")
     return int(bool(wrong))

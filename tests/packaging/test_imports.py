@@ -1,4 +1,4 @@
-"""Imports point one way. The session `alone` proves the same by installing each package by itself."""
+"""Imports between the packages go in one direction. The session `alone` also installs each package by itself."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ MAY_IMPORT = {
     "kinesis-emulator": {"pytest"},
     "kinesis-core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec", "structlog"),
-        "urllib3",  # botocore's, whose errors it lets through
+        "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "h2", "httpx2"),
     },
     "spark-kinesis-source": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
     "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
 }
-"""Beside the standard library and itself."""
+"""Apart from the standard library and itself."""
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/reading/arrow/batch_builder.py"},
     "httpx2": {"kinesis_core/aws/http2.py"},
     "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},
 }
-"""Of packages that can do without: the modules that need what only some users have."""
+"""For each optional package: the modules that may import it."""
 DELEGATING = {"data_source.py"}
-"""Where each Spark package hands on to the other, should that be there."""
+"""In this module each Spark package delegates to the other one, if that is installed."""
 
 
 def top_level_imports(tree: ast.AST) -> Iterator[str]:
-    """Yield what is imported when the module is: not in functions, not for type checkers."""
+    """Yield what importing the module imports: nothing inside functions, nothing for type checkers."""
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.Import(names):
@@ -71,14 +71,14 @@ def modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
 
 
 def foreign(names: Iterator[str], package: str) -> set[str]:
-    """Return the top-level packages among *names* that are neither Python's nor *package* itself."""
+    """Return the top-level packages among *names* that belong neither to Python nor to *package*."""
     found = {name.partition(".")[0] for name in names}
     return found - set(sys.stdlib_module_names) - {package.replace("-", "_")}
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))
 def test_imports(folders: dict[str, Path], package: str) -> None:
-    """A package imports what it asks for, and of ours only what stands below it."""
+    """A package imports only its declared dependencies, and of ours only the packages below it."""
     for path, tree in modules(folders[package]):
         wrong = foreign(all_imports(tree), package) - MAY_IMPORT[package]
         if path.name in DELEGATING:
@@ -88,7 +88,7 @@ def test_imports(folders: dict[str, Path], package: str) -> None:
 
 @pytest.mark.parametrize("extra", sorted(MAY_ONLY))
 def test_extras_are_optional(folders: dict[str, Path], extra: str) -> None:
-    """What only some users have is imported by the modules for them, and by no other when it is imported itself."""
+    """Only the modules for an extra import it at their top level."""
     package = "kinesis-emulator" if extra == "pytest" else "kinesis-core"
     source = folders[package] / "src"
     users = {
@@ -101,21 +101,21 @@ def test_extras_are_optional(folders: dict[str, Path], extra: str) -> None:
 
 @pytest.mark.parametrize("package", ["spark-kinesis-source", "spark-kinesis-sink"])
 def test_other_half_is_optional(folders: dict[str, Path], package: str) -> None:
-    """Neither half needs the other to be imported."""
+    """Each Spark package can be imported without the other."""
     for path, tree in modules(folders[package]):
         others = {"spark_kinesis_source", "spark_kinesis_sink"} - {package.replace("-", "_")}
         assert not foreign(top_level_imports(tree), package) & others, path
 
 
 HEAVY = {"boto3", "h2", "httpx2", "numpy", "pandas", "pyarrow", "rich", "structlog"}
-"""What takes long to import, and is for tasks, for some users, or for events that somebody wants to see."""
+"""Packages that take long to import, and that only tasks, some users or enabled log events need."""
 
 
 @pytest.mark.parametrize(
     "package", ["kinesis_credentials", "kinesis_core", "spark_kinesis_source", "spark_kinesis_sink"]
 )
-def test_nothing_heavy_comes_early(package: str) -> None:
-    """Importing a package imports nothing heavy that Spark has not imported by then."""
+def test_importing_imports_nothing_heavy(package: str) -> None:
+    """Importing a package imports nothing heavy that Spark has not imported already."""
     code = (
         "import sys, pyspark.sql.datasource\n"
         "before = set(sys.modules)\n"

@@ -1,4 +1,4 @@
-"""The packages fit together: one version, exact pins among ourselves, all that belongs into a wheel."""
+"""The packages fit together: one version, exact pins between them, and complete wheels."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Projects = dict[str, dict[str, Any]]
 
 
 def requirements(project: dict[str, Any]) -> list[str]:
-    """Return all requirements of *project*, those of its extras too."""
+    """Return all requirements of *project*, including those of its extras."""
     extras = project.get("optional-dependencies", {}).values()
     return [*project.get("dependencies", []), *(requirement for extra in extras for requirement in extra)]
 
 
 def test_packages(projects: Projects) -> None:
-    """These five are what is published."""
+    """These five packages are published."""
     assert sorted(projects) == OURS
 
 
 def test_one_version(projects: Projects) -> None:
-    """All packages have the same version, and the changelog knows it."""
+    """All packages have the same version, and the changelog has a section for it."""
     (version,) = {project["version"] for project in projects.values()}
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_pins(projects: Projects) -> None:
-    """A package of ours needs exactly its own version of another: what the driver pickles, executors open."""
+    """Our packages pin each other's exact version, because executors unpickle what the driver pickled."""
     for name, project in projects.items():
         for requirement in requirements(project):
             needed, rest = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()  # type: ignore[union-attr]
@@ -56,24 +56,24 @@ def test_pins(projects: Projects) -> None:
     ],
 )
 def test_dependencies_among_ourselves(projects: Projects, package: str, needed: set[str]) -> None:
-    """Dependencies point one way, and neither Spark package brings the other."""
+    """Dependencies go in one direction, and neither Spark package installs the other."""
     found = {re.split(r"[\[=<>]", requirement)[0] for requirement in requirements(projects[package])}
     assert found & set(OURS) == needed
 
 
 def test_emulator_needs_nothing(projects: Projects) -> None:
-    """The emulator is the standard library alone."""
+    """The emulator depends on the standard library alone."""
     assert requirements(projects["kinesis-emulator"]) == []
 
 
-def test_nobody_installs_pyspark(projects: Projects) -> None:
-    """PySpark is the user's own: clusters bring theirs, and a second one would shadow it."""
+def test_no_package_installs_pyspark(projects: Projects) -> None:
+    """No package installs PySpark: clusters bring their own, and a second one would shadow it."""
     for project in projects.values():
         assert not [r for r in project["dependencies"] if r.startswith("pyspark")]
 
 
 def test_license_in_wheels(wheels: dict[str, list[str]], projects: Projects) -> None:
-    """Each wheel has the licence, is typed, and holds nothing of the tests."""
+    """Each wheel has the licence and the py.typed marker, and no tests."""
     for name, files in wheels.items():
         package = name.replace("-", "_")
         assert f"{package}-{projects[name]['version']}.dist-info/licenses/LICENSE" in files
@@ -82,12 +82,12 @@ def test_license_in_wheels(wheels: dict[str, list[str]], projects: Projects) -> 
 
 
 def test_licenses_are_the_same(folders: dict[str, Path]) -> None:
-    """Each package's licence is that of the repository."""
+    """The licence of each package is that of the repository."""
     for folder in folders.values():
         assert (folder / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 @pytest.mark.parametrize("half", ["source", "sink"])
 def test_registration_module_in_wheels(wheels: dict[str, list[str]], half: str) -> None:
-    """Each Spark package ships the module by which Spark finds it without registration."""
+    """Each Spark package has the module by which Spark finds it without registration."""
     assert f"pyspark_kinesis_{half}.py" in wheels[f"spark-kinesis-{half}"]

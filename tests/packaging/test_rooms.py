@@ -1,8 +1,8 @@
 """
-Rooms: who may import whom.
+Rooms: which room may import which.
 
-A room is a folder of a package, or a file that stands beside the folders. Its door is its `__init__`: what `__all__` names
-there is for others, and the modules behind it are the room's own business.
+A room is a folder of a package, or a module directly in the package. Other rooms import a folder only by its `__init__`, its
+facade: `__all__` names what is for them. The other modules of the folder are its own business.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SOURCES = sorted((ROOT / "packages").glob("*/src"))
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
 CORE = "kinesis_core"
 BASE = {"errors", "logs", "clock"}
-"""Of the core: what every room but the lowest may use."""
+"""Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
     "errors": set[str](),
     "clock": set[str](),
@@ -39,15 +39,15 @@ MAY_IMPORT = {
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}
-"""Rooms that are values and algorithms only, with the packages that they may use beside the standard library."""
+"""Rooms of values and algorithms only, with the packages that they may use in addition to the standard library."""
 AWS_LIBRARIES = {"boto3", "botocore", "urllib3"}
 MAY_CALL_AWS = {"kinesis_core.aws", "kinesis_credentials"}
-"""Whoever else wants something of AWS asks these. (The second makes botocore's sessions.)"""
+"""All others call AWS through these. (The second one makes botocore's sessions.)"""
 
 
 @frozen
 class Import:
-    """One name that *module* imports: *name* of the module *source*; or that module, and *name* is empty."""
+    """One import of *module*: *name* of the module *source*, or that module itself if *name* is empty."""
 
     module: str
     source: str
@@ -60,7 +60,7 @@ def module_of(path: Path, root: Path) -> str:
 
 
 def run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those that only type checkers see."""
+    """Yield all nodes except those for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if not (
             isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
@@ -70,7 +70,7 @@ def run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[Import]:
-    """Yield what *nodes* import, functions included."""
+    """Yield what *nodes* import, also inside functions."""
     for node in nodes:
         match node:
             case ast.Import(names):
@@ -88,7 +88,7 @@ TREES = {
 }
 IMPORTS = [found for module, tree in TREES.items() for found in imports_of(ast.walk(tree), module)]
 PACKAGES = {module.partition(".")[0] for module in TREES}
-DOORS = {
+FACADES = {
     module
     for source in SOURCES
     for path in source.rglob("__init__.py")
@@ -97,8 +97,8 @@ DOORS = {
 
 
 def room_of(module: str) -> str:
-    """Return the innermost folder that *module* is in, or *module* itself when it stands in none but its package's."""
-    if module in DOORS:
+    """Return the innermost folder of *module*, or *module* itself if that is directly in its package."""
+    if module in FACADES:
         return module
     folder = module.rpartition(".")[0]
     return folder if "." in folder else module
@@ -109,18 +109,18 @@ def is_within(module: str, room: str) -> bool:
 
 
 def core_room(module: str) -> str:
-    """Return the name of the core's room that *module* is in; empty for the package's own `__init__`."""
+    """Return the name of the core's room that contains *module*, or "" for the package's own `__init__`."""
     return module.removeprefix(CORE).lstrip(".").partition(".")[0]
 
 
 def test_every_room_of_the_core_has_a_rule() -> None:
-    """A new room says what it may import before anything is written in it."""
+    """Every room of the core has a rule that says what it may import."""
     assert {core_room(module) for module in TREES if is_within(module, CORE)} - {""} == set(MAY_IMPORT)
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
 def test_rooms_import_what_they_may(room: str) -> None:
-    """Imports between the rooms of the core point one way."""
+    """Imports between the rooms of the core go in one direction."""
     wrong = [
         found
         for found in IMPORTS
@@ -132,7 +132,7 @@ def test_rooms_import_what_they_may(room: str) -> None:
 
 @pytest.mark.parametrize("room", sorted(MAY_USE))
 def test_pure_rooms_use_nothing(room: str) -> None:
-    """What is only a value or an algorithm needs no library that does more."""
+    """Rooms of values and algorithms use no other library."""
     used = {found.source.partition(".")[0] for found in IMPORTS if is_within(found.module, f"{CORE}.{room}")}
     assert used - set(sys.stdlib_module_names) - {CORE} <= MAY_USE[room]
 
@@ -147,8 +147,8 @@ def test_one_room_calls_aws() -> None:
     assert callers == MAY_CALL_AWS
 
 
-def test_rooms_are_entered_by_their_door() -> None:
-    """Whoever is not in a room imports its `__init__`, and no module behind it; so do the demo and the docs."""
+def test_rooms_are_imported_by_their_facade() -> None:
+    """Modules outside a room import its `__init__` and no other module of it. So do the demo and the docs."""
     outside = [
         found
         for folder in OUTSIDE
@@ -167,7 +167,7 @@ def test_rooms_are_entered_by_their_door() -> None:
 
 
 def exported(module: str) -> list[str]:
-    """Return what `__all__` of *module* names."""
+    """Return the names in `__all__` of *module*."""
     for node in TREES[module].body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
@@ -175,17 +175,17 @@ def exported(module: str) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("door", sorted(DOORS))
-def test_doors_say_what_is_for_others(door: str) -> None:
-    """A door has a docstring, imports, and a sorted `__all__` that names all of them and nothing else."""
-    names = exported(door)
-    assert ast.get_docstring(TREES[door])
+@pytest.mark.parametrize("facade", sorted(FACADES))
+def test_facades_export_what_they_import(facade: str) -> None:
+    """A facade has a docstring, imports, and a sorted `__all__` that names exactly the imported names."""
+    names = exported(facade)
+    assert ast.get_docstring(TREES[facade])
     assert names == sorted(names)
-    assert set(names) == {found.name for found in IMPORTS if found.module == door}
+    assert set(names) == {found.name for found in IMPORTS if found.module == facade}
 
 
-def test_no_circles() -> None:
-    """No two modules import each other, nor by way of others; only types may refer to each other."""
+def test_no_circular_imports() -> None:
+    """No modules import each other, directly or through others. Only imports for types may form a cycle."""
     graph = {
         module: {
             inner if (inner := f"{found.source}.{found.name}") in TREES else found.source
@@ -198,7 +198,7 @@ def test_no_circles() -> None:
 
 
 def test_unit_tests_mirror_the_rooms() -> None:
-    """A folder of unit tests is named after the room that it tests."""
+    """Each folder of unit tests has the name of the room that it tests."""
     unit = ROOT / "tests" / "unit"
     folders = {".".join(path.relative_to(unit).parent.parts) for path in unit.rglob("test_*.py")}
-    assert folders <= DOORS
+    assert folders <= FACADES

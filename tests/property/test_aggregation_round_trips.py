@@ -32,7 +32,7 @@ def delimited(number: int, content: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
-# Bytes that look like a message: mostly fields that we know, some with a wrong type, an unknown number or junk.
+# Bytes like a message: mostly known fields, some with a wrong type, an unknown number or random bytes.
 numbers = st.sampled_from([1, 1, 2, 2, 3, 3, 4, 5, 100])
 values = st.integers(0, 2) | st.sampled_from([127, 128, 2**32, 2**64 - 1, 2**64])
 scalars = st.builds(lambda number, value: varint(number << 3) + varint(value), numbers, values)
@@ -52,7 +52,7 @@ wire_messages = st.lists(texts | records | good_records | scalars | fixed | junk
 
 @pytest.fixture(scope="module")
 def messages() -> Any:
-    """The protobuf classes of aws_kinesis_agg, whose import edits sys.path."""
+    """The protobuf classes of aws_kinesis_agg. Importing it changes sys.path."""
     path = list(sys.path)
     from aws_kinesis_agg import aggregator
 
@@ -62,7 +62,7 @@ def messages() -> Any:
 
 @pytest.fixture(scope="module")
 def reader(messages: Any) -> Any:
-    """The AggregatedRecord of *messages* but for the tags, which become an unknown field that is not looked into."""
+    """The AggregatedRecord of *messages* without its tags, which become an unknown field that is skipped."""
     file = FileDescriptorProto(name="aggregate.proto", package="aggregate")
     messages.Record.DESCRIPTOR.CopyToProto(file.message_type.add())
     messages.AggregatedRecord.DESCRIPTOR.CopyToProto(file.message_type.add())
@@ -96,7 +96,9 @@ def encode(messages: Any, rows: list[tuple[bytes, str, str | None]], tagged: boo
 
 
 def decode(reader: Any, message: bytes) -> UserRecords | None:
-    """Return what Google's protobuf reads in *message*; None if it refuses it or an index leads nowhere."""
+    """
+    Return what Google's protobuf reads in *message*, or None if it refuses the message or an index is out of range.
+    """
     aggregate = reader()
     try:
         aggregate.ParseFromString(message)
@@ -120,7 +122,7 @@ def decode(reader: Any, message: bytes) -> UserRecords | None:
 def test_what_protobuf_wrote_comes_back(
     messages: Any, rows: list[tuple[bytes, str, str | None]], tagged: bool
 ) -> None:
-    """Every user record comes back in its place with its own data, partition key and explicit hash key."""
+    """Every user record comes back in order, with its data, partition key and explicit hash key."""
     message = encode(messages, rows, tagged)
     expected = UserRecords([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
     assert unpack(seal(message)) == (expected if message else None)
@@ -131,12 +133,12 @@ def test_what_protobuf_wrote_comes_back(
 def test_damage_makes_a_plain_record(
     messages: Any, rows: list[tuple[bytes, str, str | None]], data: st.DataObject
 ) -> None:
-    """An aggregate with any one byte changed, or cut at any place, is a plain record."""
+    """An aggregate with one changed byte, or cut at any offset, is a plain record."""
     aggregate = seal(encode(messages, rows))
-    place = data.draw(st.integers(0, len(aggregate) - 1))
-    changed = data.draw(st.integers(1, 255)) ^ aggregate[place]
-    assert unpack(aggregate[:place] + bytes([changed]) + aggregate[place + 1 :]) is None
-    assert unpack(aggregate[:place]) is None
+    index = data.draw(st.integers(0, len(aggregate) - 1))
+    changed = data.draw(st.integers(1, 255)) ^ aggregate[index]
+    assert unpack(aggregate[:index] + bytes([changed]) + aggregate[index + 1 :]) is None
+    assert unpack(aggregate[:index]) is None
 
 
 @settings(deadline=None)
@@ -144,7 +146,7 @@ def test_damage_makes_a_plain_record(
 def test_a_damaged_message_is_read_as_protobuf_reads_it_or_not_at_all(
     messages: Any, reader: Any, rows: list[tuple[bytes, str, str | None]], data: st.DataObject
 ) -> None:
-    """Even under a right MD5 the outcome is a plain record or the whole of what protobuf finds; never a part."""
+    """A damaged message with a valid MD5 is a plain record, or is read as protobuf reads it: never in part."""
     message = bytearray(encode(messages, rows) or b"\x0a\x00")
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(message)))
@@ -159,7 +161,7 @@ def test_a_damaged_message_is_read_as_protobuf_reads_it_or_not_at_all(
 def test_anything_like_a_message_is_read_as_protobuf_reads_it_or_not_at_all(
     reader: Any, message: bytes
 ) -> None:
-    """Well-formed and ill-formed fields in any mixture never raise, nor give what protobuf does not see."""
+    """Any mixture of valid and invalid fields never raises, and yields nothing that protobuf does not read."""
     ours = unpack(seal(message))
     assert ours is None or ours == decode(reader, message)
 
@@ -167,6 +169,6 @@ def test_anything_like_a_message_is_read_as_protobuf_reads_it_or_not_at_all(
 @settings(deadline=None)
 @given(data=st.binary(max_size=64))
 def test_any_bytes_are_taken(data: bytes) -> None:
-    """Arbitrary bytes, with or without a magic number in front, are plain records and never raise."""
+    """Arbitrary bytes, with or without a magic number, are plain records and never raise."""
     assert unpack(data) is None
     assert unpack(MAGIC + data) is None

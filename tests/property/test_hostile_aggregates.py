@@ -1,4 +1,4 @@
-"""Whatever is behind an aggregate's magic number, with the right MD5: user records, or the plain record that came."""
+"""Any bytes between an aggregate's magic number and a valid MD5: user records, or an unchanged plain record."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ messages = st.one_of(
 
 @given(messages)
 def test_anything_behind_the_magic_is_whole_or_plain(message: bytes) -> None:
-    """Any message at all is columns of one length, or a plain record; it is never an error."""
+    """Any message yields columns of one length or a plain record, and never an error."""
     found = unpack(aggregate(message))
     if found is not None:
         assert len(found.data) == len(found.partition_keys) == len(found.explicit_hash_keys)
@@ -59,7 +59,7 @@ def test_anything_behind_the_magic_is_whole_or_plain(message: bytes) -> None:
 
 
 def test_the_message_that_is_damaged_is_a_good_one() -> None:
-    """What the other tests damage is an aggregate of two user records."""
+    """The message that the other tests damage is an aggregate of two user records."""
     found = unpack(aggregate(GOOD))
     assert found is not None
     assert (found.data, found.partition_keys, found.explicit_hash_keys) == (
@@ -71,7 +71,7 @@ def test_the_message_that_is_damaged_is_a_good_one() -> None:
 
 @given(mutated(aggregate(GOOD)))
 def test_a_damaged_aggregate_is_a_plain_record(data: bytes) -> None:
-    """What was damaged on its way, so that its MD5 is wrong, is a plain record."""
+    """An aggregate whose MD5 is wrong is a plain record."""
     assert data == aggregate(GOOD) or unpack(data) is None
 
 
@@ -94,6 +94,6 @@ MANY = 50_000
     ids=["records", "empty-keys", "keys", "key-size", "sizes", "unknown", "ones", "varints", "one-long-key"],
 )
 def test_memory_is_bounded_by_the_aggregate(message: bytes) -> None:
-    """Unpacking takes no more memory than a small multiple of the aggregate, whatever sizes stand in it."""
+    """Unpacking takes a small multiple of the aggregate's size in memory, whatever sizes it claims."""
     data = aggregate(message)
     assert peak_bytes(lambda: unpack(data)) < 40 * len(data) + 10_000

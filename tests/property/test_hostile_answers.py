@@ -1,4 +1,4 @@
-"""Whatever answers instead of AWS: each call ends with an answer or with an error of ours."""
+"""Malformed and hostile responses: each call ends with a response or with an error of ours."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ CALLS: dict[str, tuple[Callable[[], object], Any]] = {
     "DescribeTable": (LEASES.prepare, {"Table": TABLE}),
     "UpdateItem": (lambda: LEASES.write(Lease("shardId-0", LeaseCheckpoint("5", 0))), {}),
 }
-"""What each call is answered by, when all is well."""
+"""Each call, with its good response."""
 statuses = st.sampled_from([200, 200, 204, 301, 400, 403, 413, 500, 503, 999])
 dates = st.text(max_size=40) | st.from_regex(
     r"\A[A-Z][a-z]{2}, \d{1,25} Jan \d{1,25} \d\d:\d\d:\d{1,25} .{1,25}"
@@ -117,8 +117,8 @@ dates = st.text(max_size=40) | st.from_regex(
 
 
 def is_typed(value: Any) -> bool:
-    """Return whether every field of *value* is of the type that it is declared with."""
-    if not attrs.has(type(value)) or isinstance(value, PutResponse):  # msgspec has seen to the types of these
+    """Return whether every field of *value* has its declared type."""
+    if not attrs.has(type(value)) or isinstance(value, PutResponse):  # msgspec has checked the types of these
         return True
     fields = attrs.fields(attrs.resolve_types(type(value)))
     return all(isinstance(getattr(value, field.name), field.type) for field in fields if field.type)
@@ -127,30 +127,30 @@ def is_typed(value: Any) -> bool:
 @pytest.mark.parametrize("action", CALLS)
 @given(st.data())
 def test_a_call_ends_with_an_response_or_our_error(action: str, data: st.DataObject) -> None:
-    """Whatever status and body a call is answered with, what it raises is ours, and tells no secret."""
+    """For any status and body a call returns a typed response or raises an error of ours, which shows no secret."""
     call, good = CALLS[action]
     CANNED.responses.clear()
     CANNED.response(data.draw(bodies(good, REFUSAL)), data.draw(statuses))
-    CANNED.refuse("ResourceNotFoundException")  # for a second page, and for waiting for a table
+    CANNED.refuse("ResourceNotFoundException")  # for a second page, and for a wait for a table
     try:
         response = call()
     except KinesisError as error:
-        said = str(error)
+        text = str(error)
     else:
-        said = str(response)
+        text = str(response)
         assert all(map(is_typed, response if isinstance(response, list) else [response]))
-    assert SECRET not in said
+    assert SECRET not in text
 
 
 @given(dates)
-def test_a_date_says_the_time_or_nothing(date: str) -> None:
-    """Whatever stands in an answer's Date header, it is a time or passed over."""
+def test_a_date_is_read_or_ignored(date: str) -> None:
+    """Any Date header is either read or ignored."""
     ServiceClock(FakeClock()).note(date)
 
 
 @given(bodies(PAGE), st.booleans())
-def test_a_page_is_one_or_refused(body: bytes, with_data: bool) -> None:
-    """Of what is decoded as a page, every number can be compared and every time be told."""
+def test_a_body_is_a_page_or_refused(body: bytes, with_data: bool) -> None:
+    """On every decoded page each sequence number can be compared, and each time is valid."""
     for decode in (decode_page, decode_event):
         with suppress(MalformedResponseError):
             page: Page = decode(body, with_data)
@@ -159,8 +159,8 @@ def test_a_page_is_one_or_refused(body: bytes, with_data: bool) -> None:
 
 
 @given(bodies(PUT), st.booleans())
-def test_an_response_to_a_put_tells_each_record_or_nothing(body: bytes, with_results: bool) -> None:
-    """An answer that is taken has a result for each record, or says that all were written."""
+def test_a_response_to_a_put_has_a_result_for_each_record(body: bytes, with_results: bool) -> None:
+    """A decoded response has a result for each record, or shows that all were written."""
     with suppress(MalformedResponseError):
         response = decode_put_response(body, 2, with_results)
         assert len(response.results) == 2 or (response.failed == 0 and not with_results)
@@ -180,7 +180,7 @@ events = bodies(PAGE).map(
 
 @given(st.lists(frames | events | st.binary(max_size=50), max_size=4).map(b"".join))
 def test_a_subscription_ends_with_an_error_of_ours(sent: bytes) -> None:
-    """Whatever frames a subscription brings, with right checksums or not, events come until an error of ours does."""
+    """For any frames, with right checksums or not, a subscription yields events until it ends or raises an error of ours."""
     CANNED.responses.clear()
     CANNED.response(sent)
     with suppress(KinesisError):
@@ -205,7 +205,7 @@ MANY = 20_000
     ids=["lists", "objects", "records", "deep", "digits", "escapes"],
 )
 def test_memory_is_bounded_by_the_body(body: bytes) -> None:
-    """A page takes no more memory than a small multiple of its body, whatever that consists of."""
+    """A page takes no more memory than a small multiple of its body, whatever the body is."""
 
     def decode() -> None:
         with suppress(MalformedResponseError):
@@ -217,7 +217,7 @@ def test_memory_is_bounded_by_the_body(body: bytes) -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_no_memory_is_reserved_by_a_length(total: int, headers: int) -> None:
-    """A frame that says how long it is takes no memory before its bytes have come."""
+    """A frame takes no memory for its announced length before its bytes have come."""
     piece = total.to_bytes(4, "big") + headers.to_bytes(4, "big") + bytes(8)
     CANNED.responses.clear()
     CANNED.response(piece)

@@ -1,4 +1,4 @@
-"""Whatever users set: options are good, or refused in our own words before anything is called."""
+"""Any options are accepted, or refused by an OptionError before any call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from support.hostile import odd_texts
 from support.other_connectors import SINKS, SOURCES
 
-SECRET = "do-not-tell"
+SECRET = "do-not-show"
 
 
 def names_of(table: OptionTable) -> list[str]:
@@ -44,7 +44,7 @@ HALVES: dict[str, tuple[OptionTable, Parse, list[dict[str, str]]]] = {
 @pytest.mark.parametrize("half", HALVES)
 @given(st.data())
 def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
-    """Any names with any values are options, or an OptionError; neither tells a secret."""
+    """Any names with any values give options or an OptionError. Neither shows a secret."""
     table, parse, jobs = HALVES[half]
     names = st.sampled_from(names_of(table)) | st.text(max_size=20)
     given = dict(data.draw(st.sampled_from([{"streamName": "orders", "region": "eu-west-1"}, *jobs])))
@@ -52,10 +52,10 @@ def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
     given |= dict.fromkeys(data.draw(st.lists(st.sampled_from(secrets_of(table)), max_size=3)), SECRET)
     try:
         options = parse(dict(given))
-        said = f"{options!r} {options.ignored}"
+        shown = f"{options!r} {options.ignored}"
     except OptionError as error:
-        said = str(error)
-    assert SECRET not in said
+        shown = str(error)
+    assert SECRET not in shown
 
 
 addresses = st.builds(
@@ -68,15 +68,15 @@ addresses = st.builds(
 
 
 @given(addresses)
-def test_an_address_that_is_taken_is_one_that_botocore_takes(text: str) -> None:
-    """What `endpointUrl` accepts never fails when the client is made."""
+def test_botocore_accepts_every_accepted_address(text: str) -> None:
+    """botocore accepts every URL that `endpointUrl` accepts, so that creating a client cannot fail."""
     with suppress(BadValueError):
-        taken = url().parse(text)
-        assert is_valid_endpoint_url(taken) or is_valid_ipv6_endpoint_url(taken)
+        accepted = url().parse(text)
+        assert is_valid_endpoint_url(accepted) or is_valid_ipv6_endpoint_url(accepted)
 
 
 @given(st.from_regex(r"\A[a-zA-Z]{2,9}(-[a-z0-9]{1,70}){1,3}-?\Z"))
-def test_a_region_that_is_taken_is_one_that_botocore_takes(text: str) -> None:
-    """What `region` accepts never fails when the client is made."""
+def test_botocore_accepts_every_accepted_region(text: str) -> None:
+    """botocore accepts every region that `region` accepts, so that creating a client cannot fail."""
     with suppress(BadValueError):
         validate_region_name(region().parse(text))

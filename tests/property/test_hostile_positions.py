@@ -1,4 +1,4 @@
-"""Whatever users and checkpoints say of a place in a stream: it can be asked for, or is refused in our own words."""
+"""Any position from users and checkpoints is valid, or is refused by an error of ours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ moments = st.builds(
 
 @given(pasted | moments | odd_texts)
 def test_a_position_is_good_or_refused(text: str) -> None:
-    """Any text, and what is pasted from other connectors' checkpoints, is a position that can be asked for, or refused."""
+    """Any text, and any paste from other connectors' checkpoints, is a position that Kinesis accepts, or is refused."""
     for parser in (starting_position(), ending_position()):
         with suppress(BadValueError):
             position = parser.parse(text.strip())
@@ -61,8 +61,8 @@ def test_a_position_is_good_or_refused(text: str) -> None:
 
 
 @given(json_values, json_values)
-def test_a_java_time_is_good_or_refused(time: Any, pattern: Any) -> None:
-    """Any time in any format is a moment or refused."""
+def test_a_java_time_is_valid_or_refused(time: Any, pattern: Any) -> None:
+    """Any time in any format gives a time or is refused."""
     with suppress(BadValueError):
         starting_position().parse(json.dumps({"at_timestamp": time, "format": pattern}))
 
@@ -97,8 +97,8 @@ java_patterns = st.lists(
 
 
 @given(odd_texts, java_patterns)
-def test_a_java_format_is_good_or_refused(time: str, pattern: str) -> None:
-    """Formats made of what they are made of, in any order, are refused or understood."""
+def test_a_java_format_is_valid_or_refused(time: str, pattern: str) -> None:
+    """Formats of valid parts in any order are accepted or refused."""
     with suppress(BadValueError):
         starting_position().parse(json.dumps({"at_timestamp": time, "format": pattern}))
 
@@ -121,17 +121,17 @@ OFFSET: dict[str, Any] = {
 
 @given(damaged(OFFSET))
 def test_a_damaged_offset_is_refused(text: str) -> None:
-    """An offset of which one value is another is an offset that can be asked for, or refused in a few words."""
+    """An offset with one changed value is a valid offset, or is refused by a short error."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return  # so far it does not come: Spark hands over what it has parsed
+        return  # Spark passes on only what it could parse
     try:
         offset = Offset.from_json(value)
-        said = repr(offset)
+        shown = repr(offset)
     except OffsetError as error:
-        said = str(error)
-    assert len(said) < 5000
+        shown = str(error)
+    assert len(shown) < 5000
 
 
 MANY = 20_000

@@ -18,9 +18,9 @@ from kinesis_core.reading import user_records
 from kinesis_core.reading.arrow import BatchBuilder
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
+from support.histories import rest
 from support.planned import Planned
 
-LONGEST_SILENCE_S = 60
 BUILDER = BatchBuilder(["shardId", "sequenceNumber", "subSequenceNumber", "data"])
 
 Row = tuple[str, str, int, bytes]
@@ -170,13 +170,7 @@ class Query:
 
     def drain(self, *, bounded: bool) -> None:
         """Run until nothing is new any more, however unhelpful the service is."""
-        quiet_since = self.planned.clock.now
-        for _ in range(10_000):
-            if self._run_batch(bounded):
-                quiet_since = self.planned.clock.now
-            if self.planned.clock.now - quiet_since > LONGEST_SILENCE_S:
-                return
-        raise AssertionError("the query never came to rest")
+        rest(self.planned.clock, lambda: self._run_batch(bounded))
 
     def _run_batch(self, bounded: bool) -> bool:
         start = self.planned.start

@@ -1,4 +1,4 @@
-"""Producing, over generated user records, streams and mishaps: nothing is lost, and copies are accounted for."""
+"""Producing generated user records into generated streams with faults: nothing is lost, and every copy is explained."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kinesis_core.model.put_records import MAX_PUT_BYTES
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
-from support.fake_puts import Desk, FakePuts, Moods, payloads_of
+from support.fake_puts import Desk, FakePuts, FaultRates, payloads_of
 
 keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)
 few_keys = st.sampled_from([f"key-{number}" for number in range(12)])
 hash_keys = st.none() | st.integers(0, MAX_HASH_KEY).map(str)
 payloads = st.binary(max_size=300) | st.integers(0, 1024 * 1024 - 1024).map(bytes)
 sizes = st.sampled_from([64, 200, 1_000, 51_200, 1024 * 1024])
-moods = st.builds(
-    Moods,
+fault_rates = st.builds(
+    FaultRates,
     refused_records=st.sampled_from([0, 30]),
     failed_records=st.sampled_from([0, 10]),
     throttled_calls=st.sampled_from([0, 20]),
@@ -36,7 +36,7 @@ moods = st.builds(
 def test_an_aggregate_gives_back_what_was_put_in(
     rows: list[tuple[bytes, str, str | None]], max_bytes: int
 ) -> None:
-    """What is added comes back in order, the size is the one foretold, and never above the bound."""
+    """User records come back in order. The size is the predicted one, and stays within the bound."""
     builder = AggregateBuilder(max_bytes)
     added = [row for row in rows if builder.add(*row)]
     aggregate = builder.build()
@@ -49,12 +49,12 @@ def test_an_aggregate_gives_back_what_was_put_in(
 @settings(deadline=None)
 @given(st.lists(st.tuples(payloads, keys), max_size=40), sizes)
 def test_adding_many_is_adding_one_by_one(rows: list[tuple[bytes, str]], max_bytes: int) -> None:
-    """`extend` stops at the user record that `add` refuses, and makes the same bytes."""
+    """`extend` stops at the user record that `add` refuses, and builds the same bytes."""
     data, names = [row[0] for row in rows], [row[1] for row in rows]
     together, single = AggregateBuilder(max_bytes), AggregateBuilder(max_bytes)
-    place = together.extend(data, names)
+    index = together.extend(data, names)
     refused = next((i for i, row in enumerate(rows) if not single.add(*row)), len(rows))
-    assert place == refused == together.count
+    assert index == refused == together.count
     assert together.build() == single.build()
 
 
@@ -66,8 +66,8 @@ def test_packing_keeps_bounds_and_shards(
     rows: list[tuple[bytes, str, str | None]], max_bytes: int, shards: int, aggregated: bool
 ) -> None:
     """
-    Requests and records stay within their limits, every user record arrives once with its keys, none in another
-    shard's aggregate, and one that is alone is not aggregated.
+    Requests and records stay within their limits. Every user record is written once, with its keys, to its own shard.
+    A lone one is not aggregated.
     """
     puts = FakePuts().create(shards)
     desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=max_bytes))
@@ -75,7 +75,7 @@ def test_packing_keeps_bounds_and_shards(
     desk.flush()
     found = [(r.data, r.partition_key, r.explicit_hash_key) for r in puts.user_records()]
     assert Counter(found) == Counter(rows)
-    assert all(record.is_at_home for record in puts.user_records())
+    assert all(record.is_owned for record in puts.user_records())
     assert max(puts.requests, default=0) <= MAX_PUT_RECORDS
     assert max(puts.request_bytes, default=0) <= MAX_PUT_BYTES
     for entry, _ in puts.stored:
@@ -85,13 +85,13 @@ def test_packing_keeps_bounds_and_shards(
 
 
 @settings(deadline=None, max_examples=60)
-@given(moods, st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
-def test_every_mishap_is_survived(mood: Moods, shards: int, aggregated: bool, seed: int) -> None:
+@given(fault_rates, st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
+def test_every_mishap_is_survived(rates: FaultRates, shards: int, aggregated: bool, seed: int) -> None:
     """
-    Whatever is refused, fails, or is written while the answer gets lost: every user record is in the stream, and
-    the copies too many are exactly those that were written under a lost answer.
+    Whatever is refused, fails, or is written although the response is lost: every user record is in the stream. The
+    additional copies are exactly those written under a lost response.
     """
-    puts = FakePuts(random.Random(seed), mood).create(shards)
+    puts = FakePuts(random.Random(seed), rates).create(shards)
     settings_ = ProducerSettings(
         aggregation_enabled=aggregated, aggregation_max_size=400, record_ttl_s=3600, buffer_bytes=20_000
     )
@@ -107,7 +107,7 @@ def test_every_mishap_is_survived(mood: Moods, shards: int, aggregated: bool, se
     assert totals.user_records == 600
     assert totals.requests == len(puts.requests)
     assert totals.resent >= puts.lost
-    if not mood.failed_calls and not mood.refused_records and not mood.failed_records:
+    if not rates.failed_calls and not rates.refused_records and not rates.failed_records:
         assert totals.resent == puts.lost
 
 
@@ -122,9 +122,8 @@ def test_resharding_misplaces_nothing_for_good(
     plan: list[tuple[str, int, int]], aggregated: bool, buffer_bytes: int, seed: int
 ) -> None:
     """
-    The stream is split and merged while it is written to, and while rows wait for room: a reader that delivers
-    everything finds every user record, and the KCL, which drops aggregates that are not wholly at home, finds each
-    exactly once.
+    The stream is split and merged while it is written to and while rows wait for room. A reader that delivers
+    everything gets every user record. The KCL, which drops misplaced aggregates, gets each exactly once.
     """
     puts = FakePuts(random.Random(seed)).create(2)
     settings_ = ProducerSettings(
@@ -133,9 +132,9 @@ def test_resharding_misplaces_nothing_for_good(
     desk = Desk.open(puts, settings_, seed)
     for number in range(10):
         desk.put(_numbered(number * 50, number * 50 + 50))
-        for action, place, when in plan:
+        for action, index, when in plan:
             if when == number:
-                _reshard(puts, action, place)
+                _reshard(puts, action, index)
         if number % 3 == 0:
             desk.flush()
     desk.flush()
@@ -147,7 +146,7 @@ def test_resharding_misplaces_nothing_for_good(
     assert sum(puts.copies().values()) - 500 == totals.misplaced
 
 
-mischief = st.lists(
+stream_changes = st.lists(
     st.tuples(
         st.sampled_from(
             ["split", "merge", "hide", "distribute", "distribute", "pause", "recreate", "leave", "flush"]
@@ -161,7 +160,7 @@ mischief = st.lists(
 
 @settings(deadline=None, max_examples=100)
 @given(
-    mischief,
+    stream_changes,
     st.booleans(),
     st.booleans(),
     st.booleans(),
@@ -177,10 +176,11 @@ def test_streams_that_change_under_a_producer(
     seed: int,
 ) -> None:
     """
-    The stream is resharded, its shards are listed late, it begins and ends to distribute its records itself, whether
-    it says so or not, and it is deleted and made anew. Every user record is in the stream that there was, and the
-    KCL finds each exactly once; unless a stream was made anew after some were written and before they were flushed:
-    then that may be an error, which counts them.
+    The stream is resharded, its shards are listed late, its strategy is switched with and without a report, and it is
+    deleted and recreated. Every user record is in the stream of its time, and the KCL delivers each exactly once.
+
+    There is one exception: if the stream is recreated between a write and its flush, the flush may be an error, which
+    counts the user records.
     """
     puts = FakePuts(random.Random(seed), is_auto=is_auto, is_reported=is_reported).create(3)
     settings_ = ProducerSettings(
@@ -189,7 +189,7 @@ def test_streams_that_change_under_a_producer(
     desk = Desk.open(puts, settings_, seed)
     put, lasting, flushed, is_doubtful = 0, 0, 0, False
     for number in range(10):
-        for action, place, when in plan:
+        for action, index, when in plan:
             if when != number:
                 continue
             if action == "flush":
@@ -199,7 +199,7 @@ def test_streams_that_change_under_a_producer(
             if action in ("recreate", "leave"):
                 lasting = put
                 is_doubtful = is_doubtful or flushed < put
-            _change(desk, action, place)
+            _change(desk, action, index)
         desk.put(_keyed(put, put + 50, seed))
         put += 50
         if desk.accumulator.failure is not None:
@@ -218,26 +218,26 @@ def test_streams_that_change_under_a_producer(
     assert desk.accumulator.counts.held_bytes == 0
 
 
-def _change(desk: Desk, action: str, place: int) -> None:
+def _change(desk: Desk, action: str, index: int) -> None:
     puts = desk.puts
     if action == "hide":
-        puts.holes = place + 1
+        puts.holes = index + 1
     elif action == "distribute":
         puts.is_auto = not puts.is_auto
     elif action == "pause":
-        desk.clock.sleep(2.0**place)
+        desk.clock.sleep(2.0**index)
     elif action == "recreate":
-        desk.clock.sleep(6.0)  # AWS takes longer to delete a stream and to make another
-        puts.recreate(place + 1)
+        desk.clock.sleep(6.0)  # AWS takes longer to delete and recreate a stream
+        puts.recreate(index + 1)
     elif action == "leave":
         desk.clock.sleep(6.0)
-        _come_back_when_listed(puts, place + 1)
+        _come_back_when_listed(puts, index + 1)
     elif action != "flush":
-        _reshard(puts, action, place)
+        _reshard(puts, action, index)
 
 
 def _come_back_when_listed(puts: FakePuts, shards: int) -> None:
-    """Let the stream be gone until somebody looks for it."""
+    """Let the stream be missing until its shards are listed."""
     puts.recreate(shards)
     puts.is_there = False
 
@@ -248,17 +248,17 @@ def _come_back_when_listed(puts: FakePuts, shards: int) -> None:
 
 
 def _keyed(start: int, stop: int, seed: int) -> Rows:
-    """Return rows of which some have no key."""
+    """Return rows some of which have no key."""
     rows = _numbered(start, stop)
     return Rows(rows.data, [NO_KEY if (n + seed) % 5 == 0 else key for n, key in enumerate(rows.keys)])
 
 
-def _reshard(puts: FakePuts, action: str, place: int) -> None:
+def _reshard(puts: FakePuts, action: str, index: int) -> None:
     opened = puts.open_shards()
     if action == "split":
-        puts.split(opened[place % len(opened)])
+        puts.split(opened[index % len(opened)])
     elif len(opened) > 1:
-        first = place % (len(opened) - 1)
+        first = index % (len(opened) - 1)
         puts.merge(*opened[first : first + 2])
 
 

@@ -1,4 +1,4 @@
-"""Retries and pace: how often a call is made at most, and when."""
+"""Retries and rate limits: how many calls are made at most, and when."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ policies = st.builds(RetryPolicy, st.integers(0, 20), st.floats(0, 60), st.float
 
 
 class CountingClock(FakeClock):
-    """Remembers how long it slept each time."""
+    """Records the length of each sleep."""
 
     slept: list[float]
 
@@ -29,8 +29,8 @@ class CountingClock(FakeClock):
 @given(policies, st.integers(0, 60), st.integers())
 def test_attempts_and_waits_stay_within_the_policy(policy: RetryPolicy, failures: int, seed: int) -> None:
     """
-    Before the first answer there is one attempt more than retries at most, and the n-th wait is at most interval * 2**n
-    and the longest.
+    Before the first response there is at most one attempt more than retries. The n-th wait is at most interval * 2**n, and
+    at most the longest wait.
     """
     clock = CountingClock()
     clock.slept = []
@@ -52,9 +52,9 @@ def test_attempts_and_waits_stay_within_the_policy(policy: RetryPolicy, failures
         assert 0 <= waited_s <= min(policy.max_interval_s, policy.interval_s * 2**attempt)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["take", "succeed", "fail", "answer"]), st.floats(-5, 20))))
+@given(st.lists(st.tuples(st.sampled_from(["take", "succeed", "fail", "respond"]), st.floats(-5, 20))))
 def test_a_budget_is_never_overdrawn(steps: list[tuple[str, float]]) -> None:
-    """There are never more retries than the budget, successes and seconds together, also where the clock is set back."""
+    """Retries never exceed the sum of budget, successes and seconds, even if the clock is set back."""
     budget, now_s, passed_s, retries, successes = RetryBudget(), 0.0, 0.0, 0, 0
     for step, pause_s in steps:
         now_s += pause_s
@@ -76,8 +76,9 @@ def test_a_budget_is_never_overdrawn(steps: list[tuple[str, float]]) -> None:
 @given(policies, st.integers(1, 60), st.integers())
 def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: int) -> None:
     """
-    However many calls are made while nothing is answered: they end, in bounded time, with no more retries than the budget
-    and the seconds that passed, and with no more than the policy's.
+    During an outage every call ends in bounded time, however many calls there are.
+
+    There are no more retries than the budget and the elapsed seconds allow, and no more than the policy allows.
     """
     clock, rng, budget = FakeClock(0.0), random.Random(seed), RetryBudget()
     budget.succeeded()
@@ -102,7 +103,7 @@ def test_an_outage_bounds_its_own_load(policy: RetryPolicy, calls: int, seed: in
 
 @given(st.floats(0.01, 10), st.integers(1, 5), st.lists(st.floats(0, 30), max_size=60))
 def test_the_rate_holds_over_every_window(period_s: float, burst: int, pauses: list[float]) -> None:
-    """Over any stretch of time there are no more calls than its periods, and the burst."""
+    """Over any stretch of time there are at most as many calls as periods, plus the burst."""
     clock = FakeClock(0.0)
     limiter = ReadRateLimiter(period_s, burst)
     times = []
@@ -131,7 +132,7 @@ def test_a_rested_shard_allows_its_burst_at_once(period_s: float, burst: int) ->
 
 @given(st.sampled_from([0.0, 0.02, 0.2, 1.0]), st.integers(1, 3000), st.integers())
 def test_backing_off_is_bounded_and_never_nothing(period_s: float, throttles: int, seed: int) -> None:
-    """Any number of throttles in a row wait at least a little and at most 5 s each, also where no period is kept."""
+    """However many throttles come in a row, each wait is at least 0.1 s and at most 5 s, also without a period."""
     limiter, rng = ReadRateLimiter(period_s), random.Random(seed)
     now_s, waits = 1000.0, []
     for _ in range(throttles):

@@ -1,4 +1,4 @@
-"""One Spark session for all scenarios, and queries that clean up after themselves."""
+"""One Spark session for all scenarios, and queries that are stopped after each test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.witness import kinesis_local as start_kinesis_local
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let py4j leave sockets to the garbage collector, as it does for each thread that calls Python back."""
+    """Ignore sockets that py4j leaves to the garbage collector: one per thread that calls Python back."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
@@ -38,7 +38,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def make_query(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Query]]:
-    """Return a function that makes queries; *name* tells the checkpoints of several apart."""
+    """Return a function that makes queries. *name* distinguishes the checkpoints of several queries."""
     made: list[Query] = []
 
     def make(options: dict[str, Any], name: str = "checkpoint", **more: Any) -> Query:
@@ -52,8 +52,8 @@ def make_query(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Qu
 
 @pytest.fixture
 def python_log(request: pytest.FixtureRequest) -> PythonLog:
-    """What the Python processes of the session log from now on."""
-    request.getfixturevalue("spark")  # which says where
+    """The log lines of the session's Python processes from now on."""
+    request.getfixturevalue("spark")  # the session sets the path of the log
     return PythonLog()
 
 
@@ -65,7 +65,7 @@ def emulator() -> Iterator[Emulator]:
 
 @pytest.fixture
 def endpoint_url(request: pytest.FixtureRequest) -> str:
-    """The server that the test's streams live on: ours, or the one that `witnessed` asks for."""
+    """The server of the test's streams: the emulator, or the one that `witnessed` names."""
     server = getattr(request, "param", "emulator")
     if server == "kinesis-local":
         return str(request.getfixturevalue("kinesis_local"))
@@ -74,11 +74,11 @@ def endpoint_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def reads_by_fan_out(request: pytest.FixtureRequest) -> bool:
-    """Whether all readers of the test subscribe, to each shard in each batch."""
+    """Whether the test reads each shard in each batch by a subscription."""
     callspec = getattr(request.node, "callspec", None)
     if callspec is None or callspec.params.get("endpoint_url") != "fan-out":
         return False
-    # Else every second batch would wait until 5 s after the one before.
+    # Otherwise every second batch would wait until 5 s after the previous subscription.
     request.getfixturevalue("emulator").settings.subscription_seat_s = 0
     return True
 
@@ -88,9 +88,9 @@ def make_stream(
     request: pytest.FixtureRequest, endpoint_url: str, reads_by_fan_out: bool
 ) -> Iterator[Callable[..., StreamUnderTest]]:
     """
-    Return a function that creates streams, with a name of their own also on a server that outlives the test.
+    Return a function that creates streams, with unique names because a server may outlive the test.
 
-    By fan-out, every shard with records must have been subscribed to in the end.
+    A test by fan-out fails if a shard with records was never subscribed to.
     """
     made: list[str] = []
     reading = FAN_OUT if reads_by_fan_out else {}
@@ -115,7 +115,7 @@ def put_backlog(emulator: Emulator) -> Callable[[str, int], list[bytes]]:
     """
     Return a function that fills a stream of one shard and returns the payloads in order.
 
-    The records arrive an hour ago, one each millisecond: a shard takes in no more than 1,000 a second.
+    The records arrived an hour ago, one per millisecond: a shard accepts at most 1,000 per second.
     """
 
     def put_backlog(stream: str, count: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""KPL aggregates: user records as rows, and whatever does not check out as the record that it is."""
+"""KPL aggregates: user records become rows, and damaged aggregates stay plain records."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def read(spark: SparkSession, stream: StreamUnderTest) -> Read:
 
 
 def test_user_records(stream: StreamUnderTest, read: Read) -> None:
-    """User records have their own partition keys and explicit hash keys, also where only some of them have one."""
+    """User records have their own partition keys, and their own explicit hash keys where they have one."""
     stream.put("plain", aggregate(MIXED), key="outer")
     rows = [(row.partitionKey, row.explicitHashKey, bytes(row.data), row.subSequenceNumber) for row in read()]
     assert rows == [
         ("outer", None, b"plain", 0),
-        *((key, hash_key, data, place) for place, (key, hash_key, data) in enumerate(MIXED)),
+        *((key, hash_key, data, index) for index, (key, hash_key, data) in enumerate(MIXED)),
     ]
 
 
@@ -55,20 +55,20 @@ def test_switched_off(stream: StreamUnderTest, read: Read) -> None:
     ids=["bad checksum", "truncated protobuf", "nothing but magic", "no protobuf"],
 )
 def test_damaged(stream: StreamUnderTest, read: Read, data: bytes) -> None:
-    """What looks like an aggregate and does not check out is a plain record; nothing is dropped."""
+    """A damaged aggregate is a plain record. Nothing is dropped."""
     stream.put(data, "next")
     assert [bytes(row.data) for row in read()] == [data, b"next"]
 
 
 def test_nested(stream: StreamUnderTest, read: Read) -> None:
-    """A user record that is an aggregate itself is delivered as it is: the producer sent it so."""
+    """A user record that is itself an aggregate is not unpacked: the producer sent it so."""
     inner = aggregate([("a", None, b"1")])
     stream.put(aggregate([("b", None, inner)]))
     assert [(row.partitionKey, bytes(row.data)) for row in read()] == [("b", inner)]
 
 
 def test_empty_aggregate(stream: StreamUnderTest, read: Read) -> None:
-    """An aggregate without user records disturbs nothing around it."""
+    """An aggregate without user records does not affect its neighbours."""
     stream.put("before", sealed(b""), "after")
     payloads = [bytes(row.data) for row in read()]
     assert (payloads[0], payloads[-1]) == (b"before", b"after")

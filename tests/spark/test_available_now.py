@@ -1,4 +1,4 @@
-"""AvailableNow: everything that was there at the start, and then the end."""
+"""AvailableNow: a query reads what is in the stream at its start, and ends."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ pytestmark = pytest.mark.all_sparks
 
 @both_ways
 def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """AvailableNow reads what was there at the start, children of finished shards too, and ends while producers go on."""
+    """
+    AvailableNow reads everything that was there at its start, children of finished shards included, and ends while producers
+    continue.
+    """
     stream.put_numbers(30)
     stream.split()
     stream.put_numbers(30)
     there = stream.payloads
     emulator.settings.fault = seen = CarriedOut()
     query = make_query(stream.options()).start(availableNow=True)
-    query.wait(lambda: seen.calls["GetRecords"] > 0, "first look")
+    query.wait(lambda: seen.calls["GetRecords"] > 0, "first read")
     stream.put_numbers(5)
     query.finish()
     assert set(query.payloads) >= set(there)
@@ -43,7 +46,7 @@ def test_available_now_without_data(stream: StreamUnderTest, make_query: MakeQue
 def test_available_now_in_bounded_batches(
     stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
 ) -> None:
-    """From Spark 4.2 on, AvailableNow keeps to maxRecordsPerShard, and to its target while producers go on."""
+    """From Spark 4.2 on, AvailableNow respects maxRecordsPerShard, and its target while producers continue."""
     backlog = put_backlog(stream.name, 300)
     query = make_query(stream.options(maxRecordsPerShard=100)).start(availableNow=True)
     query.wait(query.commits, "first batch")

@@ -27,7 +27,7 @@ def read(spark: SparkSession) -> Read:
 
 
 def test_everything(stream: StreamUnderTest, read: Read) -> None:
-    """Without positions, a batch read has everything from the oldest record to the tip."""
+    """Without positions, a batch read returns everything from the oldest record to the tip."""
     stream.put_numbers(10)
     stream.split()
     stream.put_numbers(10)
@@ -39,7 +39,7 @@ def test_everything(stream: StreamUnderTest, read: Read) -> None:
 
 
 def test_between_two_times(emulator: Emulator, stream: StreamUnderTest, read: Read) -> None:
-    """Times bound a batch read: what arrived at the first is in it, what arrived at the second is not."""
+    """Times limit a batch read. Records that arrived at the start time are included, those at the end time are not."""
     for minute in range(10):
         emulator.put(stream.name, str(minute), arrived_s=NOON.timestamp() + 60 * minute)
     options = stream.options(
@@ -50,7 +50,7 @@ def test_between_two_times(emulator: Emulator, stream: StreamUnderTest, read: Re
 
 
 def test_between_two_sequence_numbers(stream: StreamUnderTest, read: Read) -> None:
-    """Sequence numbers by shard bound a batch read exactly."""
+    """Sequence numbers by shard limit a batch read exactly."""
     puts = stream.put_numbers(10)
     shard = puts[0].shard_id
     options = stream.options(
@@ -61,12 +61,12 @@ def test_between_two_sequence_numbers(stream: StreamUnderTest, read: Read) -> No
 
 
 def test_empty(stream: StreamUnderTest, read: Read) -> None:
-    """An empty stream gives no rows."""
+    """An empty stream has no rows."""
     assert read(stream.options()) == []
 
 
 def test_one_frame_collected_twice(spark: SparkSession, stream: StreamUnderTest) -> None:
-    """Collecting a frame twice reads the same records twice, whatever was put in between."""
+    """Collecting a frame twice returns the same records, also after new records were put."""
     stream.put_numbers(5)
     frame = spark.read.format("kinesis").options(**stream.options()).load()
     first = frame.collect()
@@ -75,7 +75,7 @@ def test_one_frame_collected_twice(spark: SparkSession, stream: StreamUnderTest)
 
 
 def test_by_the_name_of_the_jvm_connector(spark: SparkSession, stream: StreamUnderTest) -> None:
-    """After register(spark), job code of the awslabs connector reads unchanged."""
+    """After register(spark), the code of a job for the awslabs connector reads unchanged."""
     from spark_kinesis_source import register
 
     register(spark)

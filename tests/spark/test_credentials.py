@@ -1,4 +1,4 @@
-"""Where calls are signed, in Spark: driver and Python workers take their keys from the same options, each by itself."""
+"""Credentials in Spark: the driver and the Python workers each get keys from the same options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MakeQuery = Callable[..., Query]
 
 @pytest.fixture
 def callers(emulator: Emulator) -> Callers:
-    """Return the calls that the emulator gets from now on."""
+    """Return the recorder of the calls that the emulator receives from now on."""
     emulator.settings.fault = callers = Callers()
     return callers
 
@@ -39,12 +39,12 @@ def sts() -> Iterator[KeyServices]:
 
 
 def number_sessions(sts: KeyServices) -> None:
-    """Let each session that *sts* gives have an access key of its own."""
+    """Give each session of *sts* its own access key."""
     sts.name_key = lambda asked: f"ASIASESSION{asked.number}"
 
 
 def put_in_other_account(emulator: Emulator, count: int, name: str = "orders") -> list[bytes]:
-    """Put records into a stream that only keys of the other account see under its name."""
+    """Put records into a stream that only keys of the other account find under its name."""
     mine, emulator.settings.account_id = emulator.settings.account_id, OTHER_ACCOUNT
     emulator.create_stream(name, shards=2)
     payloads = [str(number).encode() for number in range(count)]
@@ -55,7 +55,7 @@ def put_in_other_account(emulator: Emulator, count: int, name: str = "orders") -
 
 
 def options(emulator: Emulator, **more: Any) -> dict[str, Any]:
-    """Return the options of a reader of `orders`; None takes one of them away."""
+    """Return the options of a reader of `orders`. None removes an option."""
     given = {
         "streamName": "orders",
         "endpointUrl": emulator.endpoint_url,
@@ -72,7 +72,7 @@ KEYS = {"awsAccessKeyId": KEY_ID, "awsSecretKey": "secret"}
 
 @pytest.mark.all_sparks
 def test_role(emulator: Emulator, callers: Callers, sts: KeyServices, make_query: MakeQuery) -> None:
-    """A role in another account, with an external id, is assumed with the given keys by driver and workers alike."""
+    """Driver and workers assume a role in another account, with an external id, using the given keys."""
     payloads = put_in_other_account(emulator, 40)
     sts.external_id = "agreed-on"
     given = {**KEYS, **ROLE, "stsExternalId": "agreed-on", "stsEndpointUrl": sts.url}
@@ -86,7 +86,7 @@ def test_role(emulator: Emulator, callers: Callers, sts: KeyServices, make_query
 def test_each_process_assumes_the_role(
     emulator: Emulator, stream: StreamUnderTest, callers: Callers, sts: KeyServices, make_query: MakeQuery
 ) -> None:
-    """No keys travel: workers sign with sessions that they asked for themselves, not with the driver's."""
+    """Workers sign with sessions that they requested themselves, not with those of the driver."""
     number_sessions(sts)
     stream.put_numbers(20)
     callers.calls.clear()
@@ -102,13 +102,13 @@ def test_each_process_assumes_the_role(
 def test_role_is_assumed_again_when_its_session_ends(
     emulator: Emulator, stream: StreamUnderTest, sts: KeyServices, make_query: MakeQuery
 ) -> None:
-    """When AWS calls a session expired in the middle of a batch, the worker gets another one and nothing is lost or read twice."""
+    """If AWS reports a session as expired in the middle of a batch, the worker gets another one. Nothing is lost or repeated."""
     stream.put_numbers(60)
     number_sessions(sts)
     fetched: Counter[str] = Counter()
 
     def expire(request: Request) -> Fault | None:
-        """A session is good for three fetches."""
+        """Refuse a session after three fetches."""
         if request.action == "GetRecords" and not is_check(request):
             fetched[request.access_key] += 1
         is_over = fetched[request.access_key] > 3
@@ -125,7 +125,7 @@ def test_role_is_assumed_again_when_its_session_ends(
 def test_role_is_assumed_again_before_its_session_ends(
     emulator: Emulator, stream: StreamUnderTest, sts: KeyServices, make_query: MakeQuery
 ) -> None:
-    """A batch that takes longer than a session lives goes on with the next one."""
+    """A batch that takes longer than a session lasts continues with the next session."""
     stream.put_numbers(40)
     number_sessions(sts)
     sts.life_s = 3.0
@@ -139,7 +139,7 @@ def test_role_is_assumed_again_before_its_session_ends(
 
 
 def test_class_of_the_users(emulator: Emulator, callers: Callers, make_query: MakeQuery) -> None:
-    """A class by its dotted path is made with its parameter on driver and executors, and gives the keys."""
+    """Driver and executors create the user's class by its dotted path with its parameter, and use its keys."""
     payloads = put_in_other_account(emulator, 20)
     given = {
         "credentialProviderClass": "support.vault.Vault",
@@ -152,7 +152,10 @@ def test_class_of_the_users(emulator: Emulator, callers: Callers, make_query: Ma
 
 @pytest.mark.all_sparks
 def test_sink(emulator: Emulator, callers: Callers, sts: KeyServices, spark: SparkSession) -> None:
-    """A sink's tasks write with a role on top of a class's keys, through the proxy, and the driver checks the stream so, too."""
+    """
+    The tasks of a sink write through the proxy with a role, assumed with the keys of a user's class. The driver checks the
+    stream in the same way.
+    """
     put_in_other_account(emulator, 0)
     frame = spark.range(40).selectExpr("cast(id AS string) AS data").repartition(2)
     with RecordingProxy() as proxy:
@@ -178,7 +181,7 @@ def test_sink(emulator: Emulator, callers: Callers, sts: KeyServices, spark: Spa
 def test_streams_of_several_accounts_and_regions(
     emulator: Emulator, callers: Callers, make_query: MakeQuery
 ) -> None:
-    """Streams by ARN are read in one query, each in the region of its ARN, also when they are called alike."""
+    """One query reads streams by ARN, each in the region of its ARN, even if they have the same name."""
     arns = []
     for region, account in (("us-east-1", "111111111111"), ("eu-west-1", "222222222222")):
         emulator.settings.region, emulator.settings.account_id = region, account
@@ -195,7 +198,7 @@ def test_streams_of_several_accounts_and_regions(
 
 
 def test_region_of_the_streams(emulator: Emulator, sts: KeyServices, make_query: MakeQuery) -> None:
-    """With the awslabs connector's two regions, streams are called in one of them and STS in the other."""
+    """With the two regions of the awslabs connector, streams are called in one region and STS in the other."""
     emulator.settings.region = "eu-west-1"
     payloads = put_in_other_account(emulator, 5)
     emulator.settings.fault = callers = Callers()
@@ -208,7 +211,7 @@ def test_region_of_the_streams(emulator: Emulator, sts: KeyServices, make_query:
 
 
 def test_odd_names(make_stream: Callable[..., StreamUnderTest], make_query: MakeQuery) -> None:
-    """Names of dots, underscores and hyphens, and of 128 characters, are names like any other."""
+    """Names may consist of dots, underscores and hyphens, and have 128 characters."""
     streams = [make_stream(name) for name in (".", "_-.", "Orders.v1_a-b", "x" * 128)]
     for stream in streams:
         stream.put(stream.name)
@@ -220,7 +223,7 @@ def test_odd_names(make_stream: Callable[..., StreamUnderTest], make_query: Make
 
 
 def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: MakeQuery) -> None:
-    """Without credentials load() says which sources were tried and why each did not serve; start() does, where a schema is given."""
+    """Without credentials, load() reports each source that was tried and why it failed. With a schema, start() reports it."""
     with pytest.raises(Exception, match="No AWS credentials were found") as caught:
         spark.readStream.format("kinesis").options(**options(emulator)).load()
     message = str(caught.value)
@@ -236,7 +239,7 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({**KEYS, **ROLE}, "RoleRefusedError.*STS AssumeRole failed: AccessDenied .*sts:AssumeRole"),
         (
@@ -251,11 +254,11 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
     ],
 )
 def test_refusals(
-    given: dict[str, str], said: str, spark: SparkSession, emulator: Emulator, sts: KeyServices
+    given: dict[str, str], message: str, spark: SparkSession, emulator: Emulator, sts: KeyServices
 ) -> None:
-    """What goes wrong with a source is said at load(), with what to do, and without secrets."""
+    """An error of a source is reported at load(), with what to do and without secrets."""
     sts.refusal = "AccessDenied"
     more = {"stsEndpointUrl": sts.url} if "stsRoleArn" in given else {}
-    with pytest.raises(Exception, match=said) as caught:
+    with pytest.raises(Exception, match=message) as caught:
         spark.read.format("kinesis").options(**options(emulator, **given, **more)).load()
     assert "S3cr3tPassw0rd" not in str(caught.value)

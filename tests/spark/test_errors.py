@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
+from support.ports import refusing_port
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
 
@@ -19,7 +19,7 @@ Fails = Callable[[dict[str, Any]], str]
 
 @pytest.fixture
 def load_fails(spark: SparkSession) -> Fails:
-    """Return a function that loads with some options and returns the error's text."""
+    """Return a function that loads with given options and returns the text of the error."""
 
     def load_fails(options: dict[str, Any]) -> str:
         with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
@@ -44,7 +44,7 @@ def load_fails(spark: SparkSession) -> Fails:
     ],
 )
 def test_options(stream: StreamUnderTest, load_fails: Fails, option: str, value: str, message: str) -> None:
-    """An unknown option, or a value out of its domain, is refused at load(), with the nearest name or the domain."""
+    """load() refuses an unknown option, with the nearest name, and a value out of its domain, with the domain."""
     assert message in load_fails(stream.options(**{option: value}))
 
 
@@ -67,7 +67,7 @@ def test_missing_permission(emulator: Emulator, stream: StreamUnderTest, load_fa
 def test_missing_permission_to_read(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
-    """A permission that only planning needs is asked for by name when the query starts."""
+    """A missing permission that only planning needs is named when the query starts."""
     emulator.settings.deny = {"GetShardIterator"}
     query = make_query(stream.options())
     with pytest.raises(Exception, match="Allow the IAM action kinesis:GetShardIterator"):
@@ -75,7 +75,7 @@ def test_missing_permission_to_read(
 
 
 def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
-    """Without a region anywhere, load() says where one can come from."""
+    """Without a region, load() says where one can be set."""
     options = stream.options()
     del options["region"], options["endpointUrl"]
     assert "Set the option 'region'" in load_fails(options)
@@ -83,9 +83,9 @@ def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
 
 def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> None:
     """An endpoint where nobody listens is an error at load() that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    text = load_fails(stream.options(endpointUrl=url))
+    with refusing_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        text = load_fails(stream.options(endpointUrl=url))
     assert url in text
     assert "Check endpointUrl, region, network and proxy" in text
 
@@ -94,12 +94,12 @@ def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> Non
     ("schema", "message"),
     [
         ("data binary, Key string", "Unknown column 'Key'"),
-        ("data string", "Column 'data' has the type binary; .schema() gives it string"),
+        ("data string", "Column 'data' has the type binary; .schema() declares it string"),
         ("data binary NOT NULL", "declares it NOT NULL"),
     ],
 )
 def test_schema(stream: StreamUnderTest, make_query: MakeQuery, schema: str, message: str) -> None:
-    """A column that is unknown or mistyped in .schema() is an error when the query starts, as early as Spark allows."""
+    """An unknown or mistyped column in .schema() is an error when the query starts, the earliest moment that Spark allows."""
     query = make_query(stream.options(), schema=schema)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
         query.start().process_all()
@@ -107,14 +107,14 @@ def test_schema(stream: StreamUnderTest, make_query: MakeQuery, schema: str, mes
 
 
 def test_missing_stream_with_a_schema(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """With a schema of the user's, Spark asks us nothing at load(): a missing stream is found when the query starts."""
+    """With a schema of the user's, Spark calls nothing at load(), so a missing stream is an error when the query starts."""
     query = make_query(stream.options(streamName="absent"), schema="data binary")
     with pytest.raises(Exception, match="Check streamName or streamARN"):
         query.start().process_all()
 
 
 def test_offset_of_another_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A checkpoint of another stream is refused, naming both."""
+    """A checkpoint of another stream is refused, with the names of both streams."""
     emulator.create_stream("another")
     stream.put("one")
     query = make_query(stream.options()).start().wait_for_rows(1).stop()

@@ -1,4 +1,4 @@
-"""Enhanced fan-out in Spark: consumers that come and go, subscriptions that break, and polling in their place."""
+"""Enhanced fan-out in Spark: consumers, broken subscriptions, and polling as the fallback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.streams import StreamUnderTest
 
 MakeStream = Callable[..., StreamUnderTest]
 MakeQuery = Callable[..., Query]
-FALLS_BACK = {"consumerType": "SubscribeToShard"}
+WITH_FALLBACK = {"consumerType": "SubscribeToShard"}
 IN_USE = Fault("ResourceInUseException")
 
 
@@ -48,7 +48,7 @@ def consumers(stream: StreamUnderTest) -> dict[str, str]:
 def test_consumer_of_a_query(
     stream: StreamUnderTest, make_query: MakeQuery, seats: Seats, trigger: dict[str, bool]
 ) -> None:
-    """A query registers the consumer that it names, reads through it, and removes it when it is over."""
+    """A query registers the consumer that it names, reads through it, and deregisters it at its end."""
     stream.put_numbers(5)
     query = make_query(stream.options(**FAN_OUT, consumerName="mine")).start(**trigger)
     query.wait(lambda: len(query.rows) >= 5, "5 rows")
@@ -59,10 +59,10 @@ def test_consumer_of_a_query(
 
 
 @pytest.mark.parametrize("keep", ["true", "false"])
-def test_consumer_by_a_name_that_is_there(
+def test_consumer_that_exists(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, keep: str
 ) -> None:
-    """A consumer of the name is used as it is, and stays after the query with keepConsumer only."""
+    """An existing consumer of that name is used. After the query it stays only with keepConsumer."""
     arn = emulator.register_consumer(stream.name, "mine")
     stream.put_numbers(5)
     options = stream.options(**FAN_OUT, consumerName="mine", keepConsumer=keep)
@@ -70,7 +70,7 @@ def test_consumer_by_a_name_that_is_there(
     assert not emulator.calls.count("RegisterStreamConsumer")
     if keep == "false":
         wait_until(lambda: not consumers(stream), "removal of the consumer")
-    # A query starts when the one before has ended for good.
+    # This query starts after the first one has ended completely.
     assert make_query(options, "again").start().wait_for_rows(5).payloads == stream.payloads
     assert (consumers(stream)["mine"] == arn) is (keep == "true")
 
@@ -78,13 +78,13 @@ def test_consumer_by_a_name_that_is_there(
 def test_consumer_by_arn(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats
 ) -> None:
-    """A consumer by its ARN is used, and neither registered nor removed."""
+    """A consumer given by ARN is used, and neither registered nor deregistered."""
     arn = emulator.register_consumer(stream.name, "shared")
     stream.put_numbers(5)
     query = make_query(stream.options(**FAN_OUT, consumerARN=arn)).start().wait_for_rows(5).stop()
     assert query.payloads == stream.payloads
     assert {request.params["ConsumerARN"] for request in seats.asked} == {arn}
-    # A second query has its answers after whatever the first one did when it ended.
+    # The calls of a second query come after the last calls of the first one.
     make_query(stream.options(**FAN_OUT, consumerARN=arn), "again").start().wait_for_rows(5)
     assert consumers(stream) == {"shared": arn}
 
@@ -102,9 +102,9 @@ def test_consumer_that_is_not_active(
 
 
 def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A query that may not subscribe leaves no consumer behind that it has registered."""
+    """A query without the permission to subscribe deregisters the consumer that it registered."""
     emulator.settings.deny = {"SubscribeToShard"}
-    with pytest.raises(AccessDeniedError), streaming(stream.options(**FALLS_BACK)) as reader:
+    with pytest.raises(AccessDeniedError), streaming(stream.options(**WITH_FALLBACK)) as reader:
         plan(reader)
     assert emulator.calls.count("RegisterStreamConsumer") == 1
     assert not consumers(stream)
@@ -116,7 +116,7 @@ def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
 def test_subscriptions_that_break(
     emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
 ) -> None:
-    """After a cut or an error among the events, a shard is subscribed to again, once; other shards go on meanwhile."""
+    """After a cut or an error among the events, the shard is subscribed to once more. Other shards continue meanwhile."""
     stream = make_stream(shards=3)
     stream.put_numbers(120)
     emulator.settings.limits = replace(emulator.settings.limits, event_max_records=5)
@@ -135,7 +135,7 @@ def test_subscriptions_that_break(
 
 
 def test_shard_that_is_taken(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
-    """Without the fallback, a shard that is in use is tried for until it is free."""
+    """Without the fallback, a shard in use is retried until it is free."""
     seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=2))
     stream.put_numbers(5)
     query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(5)
@@ -144,8 +144,8 @@ def test_shard_that_is_taken(stream: StreamUnderTest, make_query: MakeQuery, sea
 
 
 def test_polling_instead(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
-    """With the fallback, what is put within 5 s of a subscription is there at once, and once; nobody is pushed out."""
-    query = make_query(stream.options(**FALLS_BACK)).start()
+    """With the fallback, records put within 5 s of a subscription arrive at once, and once. No subscriber is displaced."""
+    query = make_query(stream.options(**WITH_FALLBACK)).start()
     for count in range(5, 30, 5):
         stream.put_numbers(5)
         query.wait_for_rows(count)
@@ -157,18 +157,18 @@ def test_polling_instead(stream: StreamUnderTest, make_query: MakeQuery, seats: 
 def test_one_line_about_polling(
     make_stream: MakeStream, seats: Seats, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However many shards a task polls instead, it says so in one line, with their number and the reasons."""
+    """A task logs one line about all shards that it polls instead, with their number and the reasons."""
     stream = make_stream(shards=3)
-    stream.put_numbers(30)  # so few of each shard make one batch
+    stream.put_numbers(30)  # few enough of each shard for one batch
     seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=None))
-    with caplog.at_level("INFO", "kinesis_core"), streaming(stream.options(**FALLS_BACK)) as reader:
+    with caplog.at_level("INFO", "kinesis_core"), streaming(stream.options(**WITH_FALLBACK)) as reader:
         assert sorted(payloads(reader, plan(reader)[0])) == sorted(stream.payloads)
-    said = [line for line in caplog.messages if line.startswith("fan_out.polled")]
-    assert said == ["fan_out.polled ranges=3 reasons={'ResourceInUseException': 3}"]
+    lines = [line for line in caplog.messages if line.startswith("fan_out.polled")]
+    assert lines == ["fan_out.polled ranges=3 reasons={'ResourceInUseException': 3}"]
 
 
 def test_children(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
-    """A parent's subscription ends with the shard; its children are subscribed to behind it, once each."""
+    """The subscription of a parent ends with the shard. Each child is subscribed to once, after its parent."""
     stream.put_numbers(10)
     (parent,) = emulator.shard_ids(stream.name)
     stream.split()
@@ -181,7 +181,7 @@ def test_children(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQ
 
 
 def test_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
-    """Events without records get a subscription on: after a cut among them, the next one begins behind the gap's part."""
+    """Events without records advance a subscription: after a cut among them, the next subscription starts later in the gap."""
     emulator.settings.scan_ms = 300_000
     now_s = time.time()
     old = emulator.put(stream.name, "old", arrived_s=now_s - 6 * 3600)
@@ -198,7 +198,7 @@ def test_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery,
 
 
 def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
-    """A task that is tried again polls: its first attempt may still hold the subscription. The records are identical."""
+    """A retried task polls, because its first attempt may still hold the subscription. The records are identical."""
 
     def fail_once(frame: DataFrame) -> list[Row]:
         def attempts(batches):  # type: ignore[no-untyped-def] # Spark cannot ship names that only type checkers know
@@ -214,7 +214,7 @@ def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Sea
         return frame.mapInArrow(attempts, frame.schema).collect()
 
     stream.put_numbers(20)
-    query = make_query(stream.options(**FALLS_BACK), each=fail_once).start().wait_for_rows(20)
+    query = make_query(stream.options(**WITH_FALLBACK), each=fail_once).start().wait_for_rows(20)
     assert query.payloads == stream.payloads
     assert len(seats.asked) == 1
 
@@ -225,7 +225,7 @@ def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Sea
 def test_rows_are_those_of_polling(
     emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
 ) -> None:
-    """From any position, both ways of reading give the same rows, with the same columns."""
+    """Both ways of reading return the same rows and columns from any position."""
     stream, now_s = make_stream(shards=2), time.time()
     for number in range(40):
         emulator.put(stream.name, str(number), f"key-{number}", arrived_s=now_s - 3600 + number)
@@ -246,12 +246,12 @@ def test_rows_are_those_of_polling(
 def test_batch_reads_are_polled(
     emulator: Emulator, stream: StreamUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """spark.read polls, registers nobody, and says so once."""
+    """spark.read polls, registers no consumer, and logs that once."""
     stream.put_numbers(5)
     with caplog.at_level("INFO", "spark_kinesis_source"):
-        reader = batch_reader(stream.options(**FALLS_BACK))
+        reader = batch_reader(stream.options(**WITH_FALLBACK))
         assert payloads(reader, reader.partitions()) == stream.payloads
     notes = [getattr(record, "context", {})["note"] for record in caplog.records]
-    assert notes == ["Option 'consumerType' does not count: a batch read is polled."]
+    assert notes == ["Option 'consumerType' has no effect: a batch read polls."]
     assert not emulator.calls.count("RegisterStreamConsumer")
     assert not emulator.calls.count("SubscribeToShard")

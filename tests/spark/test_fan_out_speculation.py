@@ -1,4 +1,4 @@
-"""Enhanced fan-out on a cluster that runs a task twice at once."""
+"""Enhanced fan-out on a cluster that runs a task twice at the same time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMEOUT_S = 240
 
 @pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
 def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path: Path) -> None:
-    """Of two attempts at once only the first subscribes; the second one polls the identical records."""
+    """Of two attempts at the same time, only the first subscribes. The second polls the identical records."""
     seats = Seats(emulator)
     stream.put_numbers(20)
     options = stream.options(consumerType="SubscribeToShard")

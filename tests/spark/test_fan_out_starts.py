@@ -1,4 +1,4 @@
-"""What a query by enhanced fan-out that cannot start leaves behind, and what it says."""
+"""Queries by enhanced fan-out that cannot start: what they leave behind, and their errors."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ FAN_OUT = {"consumerType": "SubscribeToShard"}
 
 
 @pytest.fixture
-def _as_it_was() -> Iterator[None]:
-    """What SIGTERM does is changed by a query, for its process."""
+def _restore_sigterm() -> Iterator[None]:
+    """Restore the handler of SIGTERM, which a query changes for its process."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.mark.usefixtures("_as_it_was")
-def test_a_consumer_that_nobody_waits_for_any_more(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A query that Spark stops while it waits for the consumer that it registered removes it on its way out."""
+@pytest.mark.usefixtures("_restore_sigterm")
+def test_a_stop_while_the_consumer_is_created(emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A query that Spark stops while it waits for its new consumer deregisters that consumer."""
 
     def stop_once_registered(request: Request) -> Fault | None:
         if request.action == "DescribeStreamConsumer" and emulator.calls.count("RegisterStreamConsumer"):
@@ -46,7 +46,7 @@ def test_a_consumer_that_nobody_waits_for_any_more(emulator: Emulator, stream: S
 def test_a_consumer_that_was_registered_in_vain(
     emulator: Emulator, stream: StreamUnderTest, keep: str, removed: int
 ) -> None:
-    """A consumer that the query registered, and that is not ACTIVE in time, is removed unless it is to be kept."""
+    """A consumer that the query registered and that is not ACTIVE in time is deregistered, unless it is to be kept."""
     emulator.settings.consumer_creating_s = 3600
     options = stream.options(**FAN_OUT, subscribeTimeout="1 s", keepConsumer=keep)
     with pytest.raises(ResourceInUseError, match="not ACTIVE after 1 s"), streaming(options) as reader:
@@ -56,7 +56,7 @@ def test_a_consumer_that_was_registered_in_vain(
 
 
 def test_a_consumer_that_must_exist(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A consumer by `registeredConsumerId` that is not there is named in the error, and is not registered."""
+    """A consumer given by `registeredConsumerId` that does not exist is named in the error, and is not registered."""
     options = stream.options(**FAN_OUT, registeredConsumerId="mistaken")
     with (
         pytest.raises(StreamNotFoundError, match="Consumer 'mistaken' does not exist"),

@@ -1,4 +1,4 @@
-"""Calls that go wrong while Spark reads: nothing is lost, nothing comes twice, and an outage is told and got over."""
+"""Failing calls while Spark reads and writes: no record is lost or repeated, and a query recovers after an outage."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TROUBLES = {
 def test_trouble_in_the_middle_of_a_batch(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, python_log: PythonLog, trouble: str
 ) -> None:
-    """While four of ten pages fail, in driver and tasks, each record comes once, in order; each retry has a line in the log."""
+    """While four of ten pages fail, in driver and tasks, each record comes once and in order. Each retry has one log line."""
     failed = Counter[str]()
     plan = RandomFaults(1, 0.4, TROUBLES[trouble])
 
@@ -66,8 +66,9 @@ def test_reading_while_a_fifth_of_all_calls_fails(
     emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, python_log: PythonLog, seed: int
 ) -> None:
     """
-    A query keeps up with a producer while a fifth of all calls fails, those of driver and tasks: each record comes once, in the
-    order of its key, and the log has one line for each call that failed.
+    A query keeps up with a producer while a fifth of all calls fails, on driver and executors.
+
+    Each record comes once, in the order of its key. The log has one line for each failed call.
     """
     stream = make_stream(shards=3)
     emulator.settings.fault = faults = InjectedFaults(seed)
@@ -75,7 +76,7 @@ def test_reading_while_a_fifth_of_all_calls_fails(
     for number in range(ROUNDS):
         put_rows(emulator, stream, number)
         query.wait_for_rows((number + 1) * ROWS)
-    emulator.settings.fault = lambda _: None  # stopping a query would lose the lines of calls under way
+    emulator.settings.fault = lambda _: None  # stopping a query would lose the log lines of running calls
     query.process_all().stop()
     by_key: dict[str, list[int]] = {}
     for row in query.rows:
@@ -96,8 +97,9 @@ def test_writing_while_a_fifth_of_all_calls_fails(
     aggregated: str,
 ) -> None:
     """
-    A query from stream to stream keeps up while a fifth of all calls fails, reads and writes: every record is in the second stream,
-    and the log has one line for each call that failed.
+    A query from stream to stream keeps up while a fifth of all calls fails, reads and writes.
+
+    Every record is in the second stream. The log has one line for each failed call.
     """
     stream, copies = make_stream("orders", shards=3), make_stream("copies", shards=2)
     emulator.settings.fault = faults = InjectedFaults(3)
@@ -124,8 +126,9 @@ def test_an_outage_is_told_and_got_over(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
     """
-    When Kinesis answers nothing any more, the query stops with an error that says what and where; started again when that is over,
-    it goes on from its checkpoint without help, with each record once.
+    During an outage the query stops with an error that names the call and what to check.
+
+    Started again after the outage, it continues from its checkpoint, with each record once.
     """
     stream.put_numbers(20)
     query = make_query(stream.options(**BRIEF))
@@ -142,7 +145,7 @@ def test_an_outage_is_told_and_got_over(
 def test_an_outage_in_the_middle_of_a_batch(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
-    """A batch whose task failed, with its attempts, is run again from the checkpoint with the same records, and no more."""
+    """After a task failed with all its attempts, its batch is run again from the checkpoint with the same records."""
     stream.put_numbers(60)
     options = stream.options(**BRIEF, maxRecordsPerFetch="5", maxRecordsPerShard="40")
     pages = iter(range(6))

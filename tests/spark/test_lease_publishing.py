@@ -1,4 +1,4 @@
-"""Progress is published to DynamoDB after each batch, as the KCL keeps it; nobody waits for it, nobody reads it back."""
+"""Progress is published to DynamoDB after each batch, in the KCL's format. No query waits for it or reads it back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def database() -> Iterator[DynamoDb]:
 
 @pytest.fixture
 def publish(stream: StreamUnderTest, database: DynamoDb, make_query: MakeQuery) -> Callable[..., Query]:
-    """Return a function that makes a query that publishes to the table."""
+    """Return a function that makes queries that publish to the table."""
 
     def publish(**more: Any) -> Query:
         return make_query(stream.options(**database.options(**more)))
@@ -31,7 +31,7 @@ def publish(stream: StreamUnderTest, database: DynamoDb, make_query: MakeQuery) 
 
 
 def last_numbers(puts: list[Put]) -> dict[str, str]:
-    """Return the number of the last record of each shard."""
+    """Return the sequence number of the last record of each shard."""
     return {
         put.shard_id: put.sequence_number for put in sorted(puts, key=lambda put: int(put.sequence_number))
     }
@@ -52,7 +52,10 @@ def wait_for_checkpoints(query: Query, database: DynamoDb, wanted: dict[str, str
 def test_positions(
     make_stream: Callable[..., StreamUnderTest], database: DynamoDb, make_query: MakeQuery
 ) -> None:
-    """After each batch the table has what was read of each shard last, in leases that the KCL reads and nobody owns."""
+    """
+    After each batch the table has the last sequence number read of each shard, in leases that the KCL can read and that have
+    no owner.
+    """
     stream = make_stream(shards=2)
     query = make_query(stream.options(**database.options()))
     puts = stream.put_numbers(20)
@@ -69,7 +72,7 @@ def test_positions(
 
 
 def test_resharding(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A finished shard is at its end and names its children; each child names its parent and has its own position."""
+    """The lease of a finished shard is at SHARD_END and names its children. Each child names its parent and has its own checkpoint."""
     [parent] = [shard["ShardId"] for shard in stream.open_shards()]
     stream.put_numbers(5)
     stream.split()
@@ -83,7 +86,7 @@ def test_resharding(stream: StreamUnderTest, database: DynamoDb, publish: Callab
 
 @pytest.mark.all_sparks
 def test_never_read_back(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """What others write into the table changes nothing: a restarted query goes on from its own checkpoint."""
+    """Entries that others write into the table change nothing: a restarted query continues from its own checkpoint."""
     puts = stream.put_numbers(10)
     query = publish().start().wait_for_rows(10)
     [(key, number)] = last_numbers(puts).items()
@@ -97,7 +100,7 @@ def test_never_read_back(stream: StreamUnderTest, database: DynamoDb, publish: C
 
 
 def test_leases_of_others(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A lease that another consumer has taken over is left as it is."""
+    """A lease that another consumer has taken over is not changed."""
     database.create_table(leaseKey="HASH")
     [shard] = [shard["ShardId"] for shard in stream.open_shards()]
     theirs = {
@@ -120,7 +123,7 @@ def test_leases_of_others(stream: StreamUnderTest, database: DynamoDb, publish: 
 def test_failing_from_the_start(
     stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query], code: str
 ) -> None:
-    """A DynamoDB that does not work stops no query, not even one that starts, and is left alone for a while."""
+    """A DynamoDB that fails stops no query, not even at its start. Publishing then pauses for a while."""
     database.refuse = dict.fromkeys(("DescribeTable", "CreateTable", "UpdateItem"), code)
     query = publish(maxRetries="0").start()
     for count in (10, 20, 30):
@@ -131,7 +134,7 @@ def test_failing_from_the_start(
 
 
 def test_failing_later(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """Neither does a DynamoDB that fails later, or takes the permission away."""
+    """A DynamoDB that fails later, or revokes the permission, stops no query."""
     puts = stream.put_numbers(10)
     query = publish().start().wait_for_rows(10)
     wait_for_checkpoints(query, database, last_numbers(puts))
@@ -158,9 +161,9 @@ def test_missing_permission(
 
 
 def test_table_of_something_else(database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A table that has another key is refused when the query starts, before anything is written into it."""
+    """A table with another key is refused when the query starts, before anything is written into it."""
     database.create_table(orderId="HASH")
-    with pytest.raises(Exception, match="names a table whose key is orderId"):
+    with pytest.raises(Exception, match="names a table with the key orderId"):
         publish().start().process_all()
     assert database.calls == {"DescribeTable": 1}
 
@@ -168,7 +171,7 @@ def test_table_of_something_else(database: DynamoDb, publish: Callable[..., Quer
 def test_table_of_the_awslabs_connector(
     stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]
 ) -> None:
-    """A job that brings the table of the awslabs connector along runs, and leaves that table alone."""
+    """A job that names the table of the awslabs connector runs, and does not write to that table."""
     database.create_table(metadataKey="HASH", metadataSortKey="RANGE")
     stream.put_numbers(10)
     publish().start().wait_for_rows(10).stop()
@@ -176,7 +179,7 @@ def test_table_of_the_awslabs_connector(
 
 
 def test_default_table(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """Without a name the table is called as the awslabs connector would call it."""
+    """Without a table name, the name is the one that the awslabs connector would use."""
     puts = stream.put_numbers(1)
     query = publish(**{"kinesis.dynamodb.tableName": None}).start().wait_for_rows(1)
     table = f"kdsc_{stream.region}_{stream.name}"

@@ -1,4 +1,4 @@
-"""How much a batch holds, and that idle streams cost no batches."""
+"""The size of batches, and idle streams, which run no batches."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ MakeQuery = Callable[..., Query]
 def test_backlog_in_bounded_batches(
     stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
 ) -> None:
-    """maxRecordsPerShard makes several batches of a backlog, across a restart as well."""
+    """maxRecordsPerShard splits a backlog into several batches, also across a restart."""
     backlog = put_backlog(stream.name, 550)
     query = make_query(stream.options(maxRecordsPerShard=100)).start()
     query.wait(lambda: len(query.commits()) >= 2, "second batch").stop()
     query.start().wait_for_rows(550)
     sizes = [len(batch) for batch in query.batches.values()]
     assert query.payloads == backlog
-    assert max(sizes) <= 101  # the bound is a time span, both ends included
+    assert max(sizes) <= 101  # the limit is a time span, both ends included
     assert len(sizes) >= 6
 
 
 @both_ways
 def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """An idle stream runs no batches, however often it is asked."""
+    """An idle stream runs no batches, however often it is polled."""
     stream.put_numbers(3)
     query = make_query(stream.options()).start().wait_for_rows(3)
     planned, calls = query.offsets(), emulator.calls.count("GetRecords")
-    query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 20, "20 further looks")
+    query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 20, "20 further calls")
     assert query.offsets() == planned
 
 
 def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """From Spark 4.2 on, a query's progress says how far behind each shard it is; this makes no batches."""
+    """From Spark 4.2 on, the progress of a query reports the lag of each shard. This causes no batches."""
     stream.put_numbers(3)
     query = make_query(stream.options()).start().wait_for_rows(3)
     reports = [json.loads(p.json)["sources"][0]["latestOffset"] for p in query.query.recentProgress]
@@ -56,7 +56,7 @@ def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None
 
 @both_ways
 def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A foreachBatch that returns without reading skips its batch; the next batch is right."""
+    """A foreachBatch that returns without reading skips its batch. The next batch is right."""
     skipped: list[int] = []
 
     def read_from_second(frame: DataFrame) -> list[Row]:
@@ -74,7 +74,7 @@ def test_batch_that_nobody_reads(stream: StreamUnderTest, make_query: MakeQuery)
 
 @both_ways
 def test_actions_on_one_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """Two actions, isEmpty() and two tasks on the same range at once see identical records, whatever is put meanwhile."""
+    """Two actions, isEmpty() and two tasks on the same range read identical records, whatever is put meanwhile."""
     seen: list[list[Row]] = []
 
     def act(frame: DataFrame) -> list[Row]:
@@ -93,7 +93,7 @@ def test_actions_on_one_batch(stream: StreamUnderTest, make_query: MakeQuery) ->
 
 
 def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A task that fails behind the source and is tried again reads identical records."""
+    """A task that fails after the source and is retried reads identical records."""
 
     def fail_once(frame: DataFrame) -> list[Row]:
         def attempts(batches):  # type: ignore[no-untyped-def] # Spark cannot ship names that only type checkers know

@@ -1,4 +1,4 @@
-"""A warning says when one batch takes up a backlog of hours."""
+"""A warning about a backlog of hours that is planned as one batch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_batch_without_a_bound(
     make_query: MakeQuery,
     python_log: PythonLog,
 ) -> None:
-    """Trigger.Once on Spark 4.2 and later, and any trigger on Spark 4.0 and 4.1 without a limit, warn; others do not."""
+    """Trigger.Once from Spark 4.2 on, and any trigger on Spark 4.0 and 4.1 without a limit, log a warning. Others do not."""
     emulator.put(stream.name, "old", arrived_s=time.time() - SEVEN_HOURS_S)
     query = make_query(stream.options(**options))
     if trigger == "processingTime":

@@ -1,9 +1,9 @@
 """
-Jobs written for other connectors, translated from Scala to Python and otherwise as they were.
+Jobs written for other connectors, translated from Scala to Python and otherwise unchanged.
 
-They are the examples of those connectors' pages, with all options that belong together. Only the last example, which writes
-what was counted, cannot be had: Spark gives the mode `update` to no sink written in Python and `append` to no count without
-a watermark, and no row of it has the partition key that the old sinks ask for. Here the rows are written as they were read.
+They are the examples on the pages of those connectors, with all options that belong together. Only the last example, which
+writes counts, is changed to write the rows as they were read. Spark offers the mode `update` to no sink written in Python, and
+`append` to no count without a watermark; and a row of counts has no partition key, which the old sinks need.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COUNTS = {"Kinesis": 1, "Connector": 1, "for": 2, "Apache": 1, "Spark": 1}
 
 @define
 class Job:
-    """A program in a process of its own, with nothing of AWS around it but keys and the servers of the test."""
+    """A program in a process of its own. Its environment has no AWS settings but keys and the test's servers."""
 
     name: str
     folder: Path
@@ -66,7 +66,7 @@ class Job:
                 pytest.fail(f"it ended: {self.output.read_text()}")
 
     def finish(self) -> str:
-        """Let it stop in its own way, and return what it printed."""
+        """Ask the job to stop, and return its output."""
         (self.folder / "STOP_LOCK").touch()
         assert self._process.wait(DEADLINE_S) == 0, self.output.read_text()
         return self.output.read_text()
@@ -125,7 +125,7 @@ def last_counts(output: str) -> dict[str, int]:
 
 
 def are_of_sessions(keys: set[str]) -> bool:
-    """Return whether access keys are all of assumed roles."""
+    """Return whether all access keys belong to assumed roles."""
     return bool(keys) and all(key.startswith("ASIA") for key in keys)
 
 
@@ -135,7 +135,7 @@ def written(emulator: Emulator, stream: StreamUnderTest) -> Counter[str]:
 
 @pytest.fixture
 def kinesis(request: pytest.FixtureRequest) -> Iterator[Emulator]:
-    """A Kinesis in the region that the job names."""
+    """An emulator in the region that the job names."""
     with Emulator(settings=Settings(limits=Limits.unlimited(), region=request.param)) as running:
         yield running
 
@@ -149,12 +149,12 @@ def callers(kinesis: Emulator) -> Callers:
 
 @pytest.mark.parametrize("kinesis", ["us-east-2"], indirect=True)
 def test_awslabs(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None:
-    """The awslabs connector's examples run with its option names and a role, and one line that registers its format."""
+    """The examples of the awslabs connector run with its option names and a role, and one line that registers its format."""
     source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
     sink = StreamUnderTest(kinesis.endpoint_url, "sparkSinkTest", 2, kinesis.settings.region)
     job = make_job("awslabs_job", kinesis.endpoint_url)
     first_batches = [job.folder / name / "commits" / "0" for name in ("counts", "copies")]
-    job.wait_for(lambda: all(file.exists() for file in first_batches), "place where LATEST is")
+    job.wait_for(lambda: all(file.exists() for file in first_batches), "start at LATEST")
     source.put(*WORDS)
     job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS, "counts")
     job.wait_for(lambda: written(kinesis, sink) == COUNTS, "copies")
@@ -168,7 +168,7 @@ def test_awslabs_fan_out(kinesis: Emulator, make_job: MakeJob, callers: Callers)
     """The awslabs connector's example of enhanced fan-out runs with its option names."""
     source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
     job = make_job("awslabs_fan_out_job", kinesis.endpoint_url)
-    job.wait_for((job.folder / "counts" / "commits" / "0").exists, "place where LATEST is")
+    job.wait_for((job.folder / "counts" / "commits" / "0").exists, "start at LATEST")
     source.put(*WORDS)
     job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS, "counts")
     job.finish()
@@ -177,7 +177,7 @@ def test_awslabs_fan_out(kinesis: Emulator, make_job: MakeJob, callers: Callers)
 
 @pytest.mark.parametrize("kinesis", ["us-east-1"], indirect=True)
 def test_qubole(kinesis: Emulator, make_job: MakeJob) -> None:
-    """The qubole connector's examples run with its option names, the misspelt one included."""
+    """The examples of the qubole connector run with its option names, including the misspelt one."""
     source = StreamUnderTest(kinesis.endpoint_url, "spark-streaming-example", 2, kinesis.settings.region)
     sink = StreamUnderTest(kinesis.endpoint_url, "spark-sink-example", 2, kinesis.settings.region)
     source.put(*WORDS, key="1")
@@ -189,7 +189,7 @@ def test_qubole(kinesis: Emulator, make_job: MakeJob) -> None:
 
 @pytest.mark.parametrize("kinesis", ["us-west-2"], indirect=True)
 def test_databricks(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None:
-    """A job for Databricks' connector runs with its option names and a role; its columns come by a schema."""
+    """A job for the Databricks connector runs with its option names and a role. A schema gives it that connector's columns."""
     clicks = StreamUnderTest(kinesis.endpoint_url, "clicks", 1, kinesis.settings.region)
     views = StreamUnderTest(kinesis.endpoint_url, "views", 2, kinesis.settings.region)
     clicks.put(*WORDS)

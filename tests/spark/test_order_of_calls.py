@@ -1,8 +1,8 @@
 """
-The order in which Spark calls a Python stream reader: what the readers of 4.0/4.1 build on.
+The order in which Spark calls a Python stream reader. The readers for Spark 4.0 and 4.1 depend on it.
 
-`partitions(e, e)` before the first `latestOffset()` is the only way in which Spark 4.0 and 4.1 tell a restarted
-reader where it is.
+`partitions(e, e)` before the first `latestOffset()` is the only call by which Spark 4.0 and 4.1 pass the last offset to a
+restarted reader.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ def recording(spark: SparkSession, make_query: Callable[..., Query], tmp_path: P
 
 @without_start
 def test_first_run_without_start(recording: Recording) -> None:
-    """Spark 4.0/4.1 ask a new query for the latest offset before the initial one, and then plan from it."""
+    """Spark 4.0/4.1 ask a new query for the latest offset before the initial one, and then plan from the initial one."""
     assert recording.run(5)[:3] == [["latestOffset", 5], ["initialOffset"], ["partitions", 0, 5]]
 
 
 @without_start
 def test_first_run_of_an_empty_stream_without_start(recording: Recording) -> None:
-    """The first batch is planned and logged even when it is empty, so a restart is told where to go on."""
+    """The first batch is planned and logged even if it is empty, so a restart gets its offset."""
     assert recording.run(0)[:3] == [["latestOffset", 0], ["initialOffset"], ["partitions", 0, 0]]
     assert recording.run(4)[:4] == [
         ["partitions", 0, 0],
@@ -89,7 +89,7 @@ def test_restart_without_start(recording: Recording) -> None:
 
 @without_start
 def test_restart_with_lost_commit_without_start(recording: Recording) -> None:
-    """A batch to replay comes as partitions(s, e), after partitions(e, e), and before the latest offset."""
+    """A replayed batch comes as partitions(s, e), after partitions(e, e) and before the latest offset."""
     recording.run(12)
     recording.run(18)
     recording.lose_last_commit()
@@ -99,7 +99,7 @@ def test_restart_with_lost_commit_without_start(recording: Recording) -> None:
 
 @without_start
 def test_restart_with_lost_first_commit_without_start(recording: Recording) -> None:
-    """Batch 0 is replayed from a new initial offset: Spark does not keep the first one."""
+    """Batch 0 is replayed from a new initial offset, because Spark does not keep the first one."""
     recording.run(5)
     recording.lose_last_commit()
     calls = recording.run(9)
@@ -109,7 +109,7 @@ def test_restart_with_lost_first_commit_without_start(recording: Recording) -> N
 @without_start
 @pytest.mark.parametrize("trigger", ["availableNow", "once"])
 def test_available_now_without_start(recording: Recording, trigger: str) -> None:
-    """AvailableNow and Once are one batch in Spark 4.0/4.1; a replayed batch is that one."""
+    """AvailableNow and Once are one batch in Spark 4.0/4.1, also when it is replayed."""
     assert recording.run(25, **{trigger: True}) == [
         ["latestOffset", 25],
         ["initialOffset"],
@@ -125,7 +125,7 @@ def test_available_now_without_start(recording: Recording, trigger: str) -> None
 
 @with_start
 def test_first_run_with_start(recording: Recording) -> None:
-    """Spark 4.2 asks for the initial offset twice in a first run: the answer must not move in between."""
+    """Spark 4.2 asks for the initial offset twice in a first run, so both results must be equal."""
     assert recording.run(5)[:6] == [
         ["getDefaultReadLimit"],
         ["initialOffset"],
@@ -138,7 +138,7 @@ def test_first_run_with_start(recording: Recording) -> None:
 
 @with_start
 def test_restart_with_start(recording: Recording) -> None:
-    """A restarted Spark 4.2 gives latestOffset the last end."""
+    """A restarted Spark 4.2 passes the last end to latestOffset."""
     recording.run(9)
     calls = recording.run(12)
     assert calls[:3] == [
@@ -150,7 +150,7 @@ def test_restart_with_start(recording: Recording) -> None:
 
 @with_start
 def test_restart_with_lost_first_commit_with_start(recording: Recording) -> None:
-    """Batch 0 is replayed from a new initial offset in Spark 4.2, too."""
+    """Spark 4.2 also replays batch 0 from a new initial offset."""
     recording.run(5)
     recording.lose_last_commit()
     calls = recording.run(9)
@@ -159,7 +159,7 @@ def test_restart_with_lost_first_commit_with_start(recording: Recording) -> None
 
 @with_start
 def test_available_now_with_start(recording: Recording) -> None:
-    """AvailableNow fixes its target before it asks for anything else, and comes back for bounded batches."""
+    """AvailableNow first fixes its target, then asks for bounded batches."""
     calls = recording.run(25, availableNow=True)
     assert calls[0] == ["prepareForTriggerAvailableNow"]
     assert [c[1:] for c in calls if c[0] == "partitions"] == [[0, 10], [10, 20], [20, 25]]
@@ -167,6 +167,6 @@ def test_available_now_with_start(recording: Recording) -> None:
 
 @with_start
 def test_once_with_start(recording: Recording) -> None:
-    """Trigger.Once is one batch and asks for all that is there, whatever the source's own limit."""
+    """Trigger.Once is one batch and asks for everything, whatever the limit of the source is."""
     calls = recording.run(9, once=True)
     assert ["latestOffset", 0, "ReadAllAvailable", 9] in calls

@@ -1,4 +1,4 @@
-"""What the declarations of calls say is what happens: each declared call is made from where they say, and no other."""
+"""The declared calls are the calls that are made: each from where it is declared, and no others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def database() -> Iterator[DynamoDb]:
 
 
 def declared(*purposes: Purpose, service: str) -> Called:
-    """Return the operations that are declared, by where they are made from."""
+    """Return the declared operations by the side that makes them, driver or executors."""
     return {
         place: {
             call.operation
@@ -43,7 +43,7 @@ def declared(*purposes: Purpose, service: str) -> Called:
 
 
 ASKED_OUTSIDE_OF_AWS = {"GetShardIterator"}
-"""What a sink asks of other servers before it starts, as a dry run: whether they know dry runs."""
+"""The dry run by which a sink finds out before its start whether another server supports dry runs."""
 
 
 def everywhere(called: Called) -> set[str]:
@@ -51,7 +51,7 @@ def everywhere(called: Called) -> set[str]:
 
 
 def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """Polling: what the driver calls to load, plan and follow a reshard, and what tasks call to read."""
+    """Polling: the driver makes the declared calls to load, plan and follow a reshard, and tasks make those to read."""
     called: Called = {place: set() for place in Place}
 
     def note(place: Place) -> None:
@@ -78,7 +78,7 @@ def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_fan_out(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """Fan-out: what the driver calls beside for the consumer, from its start to its end, and tasks to read through it."""
+    """Fan-out: the driver makes the declared calls for the consumer, from start to end, and tasks make those to subscribe."""
     emulator.settings.consumer_creating_s = 0.5
     stream.put_numbers(10)
     emulator.calls.clear()
@@ -95,7 +95,7 @@ def test_fan_out(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_role(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """An assumed role: one call to STS before any other."""
+    """An assumed role: one call to STS precedes all others."""
     role = "arn:aws:iam::000000000000:role/reader"
     with KeyServices() as sts:
         options = stream.options(stsRoleArn=role, stsSessionName="nightly", stsEndpointUrl=sts.url)
@@ -106,7 +106,7 @@ def test_role(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """Writing: what the driver calls before a query, and what tasks call to write."""
+    """Writing: the driver makes the declared calls before a query, and tasks make those to write."""
     options = sink_options(stream)
     emulator.calls.clear()
     open_writer(options)
@@ -119,7 +119,7 @@ def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_lease_publishing(stream: StreamUnderTest, database: DynamoDb) -> None:
-    """Publishing: what the driver calls to make the table and write to it; tasks call nothing."""
+    """Publishing: the driver makes the declared calls to create the table and write to it. Tasks make none."""
     stream.put_numbers(10)
     with streaming(stream.options(**database.options())) as reader:
         partitions, end = plan(reader)
@@ -142,7 +142,7 @@ def test_queries(
     database: DynamoDb,
     make_query: Callable[..., Query],
 ) -> None:
-    """A query from load() to its end, with progress published, calls what is declared for it, and nothing else."""
+    """A query from load() to its end, with published progress, makes the declared calls and no others."""
     stream = make_stream()
     stream.put_numbers(10)
     emulator.calls.clear()
@@ -167,7 +167,7 @@ def operations(purpose: Purpose) -> list[str]:
 def test_missing_for_the_source(
     emulator: Emulator, stream: StreamUnderTest, make_query: Callable[..., Query], operation: str
 ) -> None:
-    """Whatever permission a query lacks, its error names the action and what to allow it on."""
+    """The error about a missing permission of a query names the action and its resource."""
     stream.put_numbers(10)
     emulator.settings.deny = {operation}
     with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream") as caught:
@@ -179,7 +179,7 @@ def test_missing_for_the_source(
 def test_load_without_permission(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
 ) -> None:
-    """load() fails when any call of the query would be denied, also when it is first made by a task."""
+    """load() fails if any call of the query would be denied, also if only tasks make it."""
     emulator.settings.deny = {operation}
     reader = spark.readStream.format("kinesis").options(**stream.options())
     with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream"):
@@ -188,7 +188,7 @@ def test_load_without_permission(
 
 @pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
 def test_start_without_permission(emulator: Emulator, stream: StreamUnderTest, operation: str) -> None:
-    """With a schema of the user's, where Spark asks nothing at load(), a query fails before its first offset."""
+    """With a schema of the user's, where Spark calls nothing at load(), a query fails before its first offset."""
     emulator.settings.deny = {operation}
     with (
         streaming(stream.options()) as reader,
@@ -201,14 +201,14 @@ def test_start_without_permission(emulator: Emulator, stream: StreamUnderTest, o
 
 @pytest.mark.parametrize("operation", operations(Purpose.SINK))
 def test_sink_without_permission(emulator: Emulator, stream: StreamUnderTest, operation: str) -> None:
-    """A writer fails on the driver, before any task, when any call of the tasks would be denied."""
+    """A writer fails on the driver, before any task, if any call of the tasks would be denied."""
     emulator.settings.deny = {operation}
     with pytest.raises(AccessDeniedError, match=f"Allow the IAM action kinesis:{operation} on the stream"):
         open_writer(sink_options(stream))
 
 
 def test_check_does_nothing(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """The checks read and write nothing, on a server that knows dry runs and on one that carries them out."""
+    """The checks read and write nothing, on a server that supports dry runs and on one that executes them."""
     for knows_dry_run in (True, False):
         emulator.settings.knows_dry_run = knows_dry_run
         stream = StreamUnderTest(stream.endpoint_url, f"orders-{knows_dry_run}")
@@ -235,7 +235,7 @@ def test_check_does_nothing(emulator: Emulator, stream: StreamUnderTest) -> None
     ids=lambda fault: str(fault.code),
 )
 def test_trouble_of_the_check(emulator: Emulator, stream: StreamUnderTest, fault: Fault) -> None:
-    """Throttles and outages of the checks fail no start, and are not waited for."""
+    """Throttles and outages of the checks do not fail a start, and are not waited for."""
     calls: list[str] = []
 
     def disturb(request: Request) -> Fault | None:
@@ -249,7 +249,7 @@ def test_trouble_of_the_check(emulator: Emulator, stream: StreamUnderTest, fault
 
 
 def test_key_of_the_stream(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A stream whose KMS key the role may not use fails load(), with the action on the key."""
+    """A KMS key that the role may not use fails load(), with the action on the key."""
     emulator.settings.fault = lambda request: (
         Fault("KMSAccessDeniedException") if request.action == "GetRecords" else None
     )
@@ -258,7 +258,7 @@ def test_key_of_the_stream(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_missing_on_executors(emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A task that lacks what the driver has says so as well."""
+    """A task that lacks a permission of the driver reports it as well."""
     stream.put_numbers(10)
     reader = batch_reader(stream.options())
     partitions = list(reader.partitions())
@@ -282,7 +282,7 @@ def test_missing_for_fan_out(
     operation: str,
     resource: str,
 ) -> None:
-    """Likewise for enhanced fan-out, at the start; only the consumer's removal may fail unseen."""
+    """A missing permission for enhanced fan-out is reported at the start. Only the deregistration may fail without an error."""
     stream.put_numbers(10)
     emulator.settings.deny = {operation}
     query = make_query(stream.options(consumerType="SubscribeToShard"))
@@ -294,7 +294,7 @@ def test_missing_for_fan_out(
 def test_missing_for_the_sink(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
 ) -> None:
-    """Whatever permission a write lacks, its error names the action and what to allow it on."""
+    """The error about a missing permission of a write names the action and its resource."""
     emulator.settings.deny = {operation}
     frame = spark.range(10).selectExpr("cast(id as string) data")
     with pytest.raises(Exception, match=f"kinesis:{operation} on the stream") as caught:

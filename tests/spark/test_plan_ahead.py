@@ -1,4 +1,4 @@
-"""Batches planned while the one before them is processed."""
+"""Batches that are planned while the previous one is processed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from support.spark_harness import Query
 from support.streams import StreamUnderTest
 
 RESPONSE_S = 0.1
-"""So that planning takes longer than what is not worth planning ahead."""
+"""Planning takes longer than the least time that is planned ahead."""
 BATCH_S = 0.5
 
 
-def take_a_while(request: Request) -> Fault | None:
+def respond_late(request: Request) -> Fault | None:
     if request.action in ("GetRecords", "GetShardIterator"):
         time.sleep(RESPONSE_S)
     return None
@@ -27,7 +27,7 @@ def take_a_while(request: Request) -> Fault | None:
 
 @pytest.fixture
 def slow_stream() -> Iterator[StreamUnderTest]:
-    with Emulator(settings=Settings(limits=Limits.unlimited(), fault=take_a_while)) as emulator:
+    with Emulator(settings=Settings(limits=Limits.unlimited(), fault=respond_late)) as emulator:
         yield StreamUnderTest(emulator.endpoint_url, shards=4)
 
 

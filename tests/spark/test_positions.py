@@ -1,4 +1,4 @@
-"""Where a new query begins."""
+"""The starting positions of a new query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeQuery = Callable[..., Query]
 MakeStream = Callable[..., StreamUnderTest]
 FIRST = "shardId-000000000000"
 NOON = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=6)
-"""Noon somewhere, within the stream's retention of 24 hours."""
+"""Six hours ago, within the stream's retention of 24 hours."""
 
 
 def read(spark: SparkSession, options: dict[str, str]) -> list[bytes]:
@@ -44,7 +44,7 @@ def rows_by_shard(rows: list[Row]) -> dict[str, list[bytes]]:
 @pytest.mark.parametrize("position", [None, "LATEST"])
 @both_ways
 def test_latest(stream: StreamUnderTest, make_query: MakeQuery, position: str | None) -> None:
-    """Said or not, a query starts at LATEST: what was put before is not seen, what comes after is."""
+    """A query starts at LATEST, also by default: it reads later records and no earlier ones."""
     stream.put("before")
     options = {**stream.options(), "startingPosition": position}
     query = make_query({name: value for name, value in options.items() if value is not None})
@@ -56,7 +56,7 @@ def test_latest(stream: StreamUnderTest, make_query: MakeQuery, position: str | 
 @pytest.mark.parametrize("position", ["TRIM_HORIZON", "EARLIEST"])
 @both_ways
 def test_oldest(stream: StreamUnderTest, make_query: MakeQuery, position: str) -> None:
-    """TRIM_HORIZON and its alias EARLIEST begin with the oldest record."""
+    """TRIM_HORIZON and its alias EARLIEST start with the oldest record."""
     stream.put("oldest", "old")
     query = make_query(stream.options(startingPosition=position)).start()
     assert query.wait_for_rows(2).payloads == [b"oldest", b"old"]
@@ -78,12 +78,12 @@ def test_oldest(stream: StreamUnderTest, make_query: MakeQuery, position: str) -
     ids=["Z", "+05:30", "-08:00", "seconds", "milliseconds", "format", "JSON", "shard", "shard's epoch"],
 )
 def test_at_timestamp(spark: SparkSession, old_stream: StreamUnderTest, noon: str) -> None:
-    """AT_TIMESTAMP begins with the first record that arrived then or later, however the moment is written."""
+    """AT_TIMESTAMP starts with the first record that arrived at that time or later, however the time is written."""
     assert read(spark, old_stream.options(startingPosition=noon)) == [b"noon", b"afternoon"]
 
 
 def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
-    """Each shard begins at its own position, those that are not named with their oldest record."""
+    """Each shard starts at its own position, and shards without one at their oldest record."""
     stream = make_stream(shards=4)
     stream.put_numbers(40)
     expected = {shard_id: [p.data for p in puts] for shard_id, puts in by_shard(stream).items()}
@@ -103,7 +103,7 @@ def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
 
 
 def test_by_stream(make_stream: MakeStream, make_query: MakeQuery) -> None:
-    """Each of several streams in one source begins at its own position, by shard as well."""
+    """Each of several streams in one source starts at its own position, which may be given by shard."""
     orders, returns, sales = make_stream("orders"), make_stream("returns"), make_stream("sales")
     for stream in (orders, returns, sales):
         stream.put(f"{stream.name} 0", f"{stream.name} 1")
@@ -127,15 +127,15 @@ def old_stream(emulator: Emulator, stream: StreamUnderTest) -> StreamUnderTest:
 
 
 @pytest.fixture
-def behind(emulator: Emulator) -> Iterator[Emulator]:
-    """A service whose clock is 5 s behind the driver's."""
+def late_service(emulator: Emulator) -> Iterator[Emulator]:
+    """An emulator whose clock is 5 s behind the driver's."""
     with Emulator(settings=emulator.settings, clock=lambda: time.time() - 5) as running:
         yield running
 
 
-def test_latest_with_a_driver_ahead_of_the_service(behind: Emulator, make_query: MakeQuery) -> None:
+def test_latest_with_a_driver_ahead_of_the_service(late_service: Emulator, make_query: MakeQuery) -> None:
     """LATEST works although the driver's clock is ahead of the service's, which refuses future timestamps."""
-    stream = StreamUnderTest(behind.endpoint_url)
+    stream = StreamUnderTest(late_service.endpoint_url)
     stream.put("before")
     query = make_query(stream.options(startingPosition="LATEST")).start().wait_started()
     stream.put("after")

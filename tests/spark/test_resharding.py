@@ -1,4 +1,4 @@
-"""Splits and merges: every record once, in the order of its partition key."""
+"""Splits and merges: every record comes once, in the order of its partition key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def put_split_put_merge_put(stream: StreamUnderTest) -> None:
 
 @witnessed
 def test_split_and_merge_while_streaming(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """What is put before, between and after a split and a merge arrives once; finished shards make no batches."""
+    """Records put before, between and after a split and a merge arrive once. Finished shards run no batches."""
     stream.put_numbers(10)
     query = make_query(stream.options()).start().wait_for_rows(10)
     stream.split()
@@ -41,7 +41,7 @@ def test_split_and_merge_while_streaming(stream: StreamUnderTest, make_query: Ma
 
 @both_ways
 def test_split_and_merge_before_the_start(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A start at TRIM_HORIZON reads everything of a stream that was split and merged before."""
+    """A query from TRIM_HORIZON reads everything of a stream that was split and merged earlier."""
     put_split_put_merge_put(stream)
     query = make_query(stream.options()).start().wait_for_rows(30)
     assert sorted(query.payloads) == sorted(stream.payloads)
@@ -49,7 +49,7 @@ def test_split_and_merge_before_the_start(stream: StreamUnderTest, make_query: M
 
 @both_ways
 def test_ten_rounds_of_resharding(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """Ten rounds of split and merge while streaming lose nothing and repeat nothing."""
+    """Ten rounds of split and merge during a query lose and repeat nothing."""
     query = make_query(stream.options()).start()
     for _ in range(10):
         put_split_put_merge_put(stream)
@@ -61,7 +61,7 @@ def test_ten_rounds_of_resharding(stream: StreamUnderTest, make_query: MakeQuery
 
 @witnessed
 def test_split_of_a_parent_with_a_backlog(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A parent with a backlog of several batches is read to its end before its children are."""
+    """A parent with a backlog of several batches is read to its end before its children are read."""
     for _ in range(60):
         stream.put_numbers(1)
     parents = len(stream.payloads)
@@ -75,7 +75,7 @@ def test_split_of_a_parent_with_a_backlog(stream: StreamUnderTest, make_query: M
 
 @witnessed
 def test_resharding_while_the_query_is_down(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """Of a query from LATEST that is down while shards are split and merged, nothing of the children is missed."""
+    """A query from LATEST reads all records of children that were created while it was down."""
     stream.put("before")
     query = make_query(stream.options(startingPosition="LATEST")).start().wait_started().stop()
     put_split_put_merge_put(stream)
@@ -102,7 +102,7 @@ def test_order_per_partition_key(stream: StreamUnderTest, make_query: MakeQuery)
 
 @both_ways
 def test_recreated_stream(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A stream deleted and made anew under one checkpoint is an error, never a silent read from somewhere."""
+    """A recreated stream under an old checkpoint is an error. It is never read silently."""
     stream.put_numbers(3)
     query = make_query(stream.options()).start().wait_for_rows(3).stop()
     stream.delete()

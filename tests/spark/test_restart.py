@@ -1,4 +1,4 @@
-"""What a restarted query reads: the same batch again, or exactly what comes next."""
+"""Restarted queries: they replay the same batch, or continue exactly after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MakeQuery = Callable[..., Query]
 
 @both_ways
 def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """After a restart, what was put meanwhile arrives, and nothing twice."""
+    """After a restart, records put meanwhile arrive, and none is repeated."""
     stream.put_numbers(5)
     query = make_query(stream.options()).start().wait_for_rows(5).stop()
     stream.put_numbers(5)
@@ -28,7 +28,7 @@ def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: Ma
 
 @witnessed
 def test_replay_of_a_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """With its commit lost, a batch is replayed with the very same records although newer ones are there."""
+    """A batch with a lost commit is replayed with the same records, although newer ones exist."""
     stream.put_numbers(5)
     query = make_query(stream.options()).start().wait_for_rows(5)
     stream.put_numbers(5)
@@ -43,7 +43,7 @@ def test_replay_of_a_batch(stream: StreamUnderTest, make_query: MakeQuery) -> No
 
 @witnessed
 def test_replay_of_the_first_batch_from_latest(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A replayed batch 0 means the LATEST of the first start, not of the second: nothing in between is lost."""
+    """A replayed batch 0 uses the LATEST of the first start, not of the second: no record in between is lost."""
     stream.put("before")
     query = make_query(stream.options(startingPosition="LATEST")).start().wait_started().stop()
     assert query.lose_last_commit() == 0
@@ -57,7 +57,7 @@ def test_replay_of_the_first_batch_from_latest(stream: StreamUnderTest, make_que
 def test_replay_of_a_first_batch_with_records_from_latest(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
-    """A first batch from LATEST that holds records is replayed with these, and the next one follows on."""
+    """A first batch from LATEST that has records is replayed with them, and the next batch continues after them."""
     numbers = iter(range(8))
 
     def put_before_each_read(request: Request) -> Fault | None:
@@ -81,7 +81,7 @@ def test_replay_of_a_first_batch_with_records_from_latest(
 
 
 def _keep_first(query: Query, log: str) -> None:
-    """Take back every batch but the first."""
+    """Remove every batch but the first from *log*."""
     for file in (query.checkpoint / log).iterdir():
         if file.name not in ("0", ".0.crc"):
             file.unlink()
@@ -89,7 +89,7 @@ def _keep_first(query: Query, log: str) -> None:
 
 @both_ways
 def test_cycles_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """Four stop/start cycles without data make no error, no rows, and no batches after the first."""
+    """Four stop/start cycles without data cause no error, no rows, and no batches after the first."""
     query = make_query(stream.options()).start().wait_started().stop()
     for _ in range(4):
         query.start().process_all().stop()

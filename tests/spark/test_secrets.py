@@ -1,4 +1,4 @@
-"""Nothing that a query leaves behind has a secret in it."""
+"""Nothing that a query leaves behind contains a secret."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ IN_ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "AKIAOFTHEENVIRONMENT",
     "AWS_SECRET_ACCESS_KEY": "SecretOfTheEnvironment",
 }
-"""Keys that are there and not to be used, since the options name others."""
+"""Keys that must not be used, because the options give others."""
 
 
 def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the job with everything it leaves behind in the folder *left*."""
+    """Run the job, which leaves all its files in the folder *left*."""
     (left / "events").mkdir(parents=True)
     conf = left.with_name("conf")
     conf.mkdir()
@@ -76,8 +76,8 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
     )
 
 
-def _look(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> bytes:
-    """Run the job with *options*, find none of *secrets* in what it leaves behind, and return what it printed."""
+def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> bytes:
+    """Run the job with *options*, check that nothing it leaves contains one of *secrets*, and return its output."""
     orders = StreamUnderTest(emulator.endpoint_url, "orders", 2)
     StreamUnderTest(emulator.endpoint_url, "copies", 2)
     orders.put_numbers(50)
@@ -90,8 +90,8 @@ def _look(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], 
     assert {name.split("/")[0] for name in files} == {"spark.log", "events", "looked", "copied"}
     everything = {"what the job printed": ran.stdout, **files}
     found = {
-        (place, name)
-        for place, content in everything.items()
+        (source, name)
+        for source, content in everything.items()
         for name, secret in {**secrets, **IN_ENVIRONMENT}.items()
         if secret.encode() in content
     }
@@ -100,12 +100,12 @@ def _look(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], 
 
 
 def test_keys(emulator: Emulator, tmp_path: Path) -> None:
-    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show none of the keys given."""
-    assert b"****CRET" in _look(emulator, KEYS, KEYS, tmp_path)  # options were shown
+    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show none of the given keys."""
+    assert b"****CRET" in _check(emulator, KEYS, KEYS, tmp_path)  # options were shown
 
 
 def test_everything_else(emulator: Emulator, tmp_path: Path) -> None:
-    """Nor do they show a class's parameter, a role's session, or a proxy's password."""
+    """Logs, plans, progress, checkpoints, errors and reprs show no class's parameter, no role's session and no proxy's password."""
     secrets = {
         "key id": "AKIAOFTHEVAULTXXXXXX",
         "parameter": "OpenSesameNobodyMaySee",
@@ -127,6 +127,6 @@ def test_everything_else(emulator: Emulator, tmp_path: Path) -> None:
             "stsEndpointUrl": sts.url,
             "proxyUrl": f"http://{login}@127.0.0.1:{proxy.port}",
         }
-        assert b"support.vault.Vault" in _look(emulator, options, secrets, tmp_path)  # options were shown
+        assert b"support.vault.Vault" in _check(emulator, options, secrets, tmp_path)  # options were shown
         passed = {asked.target for asked in proxy.asked}
     assert passed == {f"{sts.url}/", f"{emulator.endpoint_url}/"}

@@ -1,4 +1,4 @@
-"""df.write: what is in the stream afterwards."""
+"""df.write: the contents of the stream afterwards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(spark: SparkSession, stream: StreamUnderTest) -> list[Row]:
 @pytest.mark.all_sparks
 @either
 def test_write_and_read_back(spark: SparkSession, make_stream: MakeStream, aggregated: str) -> None:
-    """Every row is in the stream once, and comes back with its key, by the custom endpoint and by the ARN."""
+    """Every row is written once, and is read back with its key, by the custom endpoint and by the ARN."""
     stream = make_stream(shards=3)
     rows = [(f"data-{number}", f"key-{number % 50}") for number in range(2000)]
     frame = spark.createDataFrame(rows, "data string, partitionKey string").repartition(4)
@@ -43,7 +43,7 @@ def test_write_and_read_back(spark: SparkSession, make_stream: MakeStream, aggre
 def test_read_by_another_implementation(
     spark: SparkSession, emulator: Emulator, make_stream: MakeStream
 ) -> None:
-    """Aggregates are what aws_kinesis_agg takes apart, and hold only user records of the shard that they are in."""
+    """aws_kinesis_agg unpacks the aggregates, which hold only user records of their shard."""
     stream = make_stream(shards=4)
     rows = [(f"data-{number}", f"key-{number % 100}") for number in range(3000)]
     write(spark.createDataFrame(rows, "data string, partitionKey string"), sink_options(stream))
@@ -57,7 +57,7 @@ def test_read_by_another_implementation(
 
 
 def test_lone_rows_are_plain(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A row that has nobody to share an aggregate with is a plain record with its own key."""
+    """A row that shares no aggregate becomes a plain record with its own key."""
     write(spark.createDataFrame([("alone", "k")], "data string, partitionKey string"), sink_options(stream))
     [record] = emulator.records(stream.name)
     assert (record.data, record.partition_key) == (b"alone", "k")
@@ -65,7 +65,7 @@ def test_lone_rows_are_plain(spark: SparkSession, emulator: Emulator, stream: St
 
 @pytest.mark.parametrize("kind", ["string", "binary"])
 def test_types(spark: SparkSession, stream: StreamUnderTest, kind: str) -> None:
-    """Data and partition keys may be text or bytes, empty data included."""
+    """Data and partition keys may be text or bytes. Data may be empty."""
     rows = [("grün", "schlüssel"), ("", "k")]
     frame = spark.createDataFrame(rows, "data string, partitionKey string")
     frame = frame.selectExpr(
@@ -79,7 +79,7 @@ def test_types(spark: SparkSession, stream: StreamUnderTest, kind: str) -> None:
 def test_null_partition_keys(
     spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
 ) -> None:
-    """A row without a partition key gets a random one, so that such rows spread over the shards."""
+    """Rows without a partition key get random ones, which spread them over the shards."""
     stream = make_stream(shards=4)
     rows = [(str(number), None if number % 2 else "mine") for number in range(1000)]
     write(
@@ -112,7 +112,9 @@ def test_no_partition_key_column(
 def test_explicit_hash_keys_route(
     spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
 ) -> None:
-    """An explicit hash key says which shard a row goes to, whatever its partition key; a null leaves it to the key."""
+    """
+    An explicit hash key decides the shard of a row, before its partition key. A null leaves it to the partition key.
+    """
     stream = make_stream(shards=2)
     low, high = emulator.shard_ids(stream.name)
     rows = [("low", "k", "0"), ("high", "k", str(MAX_HASH_KEY)), ("by key", "k", None)] * 10
@@ -130,18 +132,18 @@ def test_explicit_hash_keys_route(
 def test_rows_name_their_stream(
     spark: SparkSession, emulator: Emulator, make_stream: MakeStream, aggregated: str
 ) -> None:
-    """Without a stream in the options, the column streamName says for each row where it goes."""
+    """Without a stream in the options, the column streamName names the stream of each row."""
     streams = [make_stream(f"part-{number}") for number in range(20)]
     rows = [(str(number), f"part-{number % 20}") for number in range(2000)]
     options = sink_options(streams[0], streamName=None, aggregationEnabled=aggregated)
     write(spark.createDataFrame(rows, "data string, streamName string"), options)
-    for place, stream in enumerate(streams):
+    for index, stream in enumerate(streams):
         found = sorted(int(record.data) for record in user_records(emulator, stream.name))
-        assert found == list(range(place, 2000, 20))
+        assert found == list(range(index, 2000, 20))
 
 
 def test_option_before_column(spark: SparkSession, emulator: Emulator, make_stream: MakeStream) -> None:
-    """Where an option names the stream, the rows' streamName, which a source's rows have, says nothing."""
+    """If an option names the stream, the column streamName, which rows of a source have, is ignored."""
     one, other = make_stream("one"), make_stream("other")
     write(spark.createDataFrame([("x", "other")], "data string, streamName string"), sink_options(one))
     assert [record.data for record in emulator.records(one.name)] == [b"x"]
@@ -160,7 +162,7 @@ def test_large(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest,
 
 
 def test_record_of_the_largest_size(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A row as large as a record of the stream may be is written, plain, beside aggregates."""
+    """A row of the largest record size is written as a plain record, next to aggregates."""
     rows = [(bytes(1024 * 1024 - 1), "k"), (b"small", "k"), (b"small", "k")]
     write(spark.createDataFrame(rows, "data binary, partitionKey string"), sink_options(stream))
     assert sorted(len(record.data) for record in user_records(emulator, stream.name)) == [

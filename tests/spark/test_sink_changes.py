@@ -1,4 +1,4 @@
-"""A query writes on while its stream becomes another one: distributed by Kinesis itself, or deleted and made anew."""
+"""A query goes on writing while its stream changes: Kinesis distributes the records, or the stream is recreated."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_stream_that_begins_and_ends_to_distribute_its_records(
     spark: SparkSession, emulator: Emulator, make_stream: MakeStream, feed: Feed, tmp_path: Path
 ) -> None:
     """
-    The query goes on in both directions: no row is missing, and only what was on the way at the switch is there twice.
-    A row that is written meanwhile without a key has none, and a reader finds it so.
+    The query goes on after both switches. No row is missing, and only rows in flight at a switch are written twice. A
+    row written without a key in between has no key when it is read.
     """
     stream = make_stream()
     emulator.delete_stream(stream.name)
@@ -50,7 +50,7 @@ def test_a_stream_that_begins_and_ends_to_distribute_its_records(
         query.process_all()
         if batch == 3:
             keyless = spark.createDataFrame([(str(6 * ROWS), None)], "data string, partitionKey string")
-            write(keyless, sink_options(stream, maxConnections="3"))  # by a producer of its own
+            write(keyless, sink_options(stream, maxConnections="3"))  # by another producer
     query.stop()
     found = spark.read.format("kinesis").options(**stream.options()).load().collect()
     copies = Counter(int(row.data) for row in found)
@@ -63,7 +63,7 @@ def test_a_stream_that_begins_and_ends_to_distribute_its_records(
 def test_a_stream_that_is_made_anew_between_two_batches(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, tmp_path: Path
 ) -> None:
-    """Spark's Python workers keep their producers; what these write next is sorted by the shards of the new stream."""
+    """Spark's Python workers keep their producers, which route the next rows by the shards of the new stream."""
     stream = make_stream(shards=2)
     query = SinkQuery(feed.frame(), tmp_path / "checkpoint", sink_options(stream)).start()
     for batch in range(3):

@@ -1,9 +1,8 @@
-"""Bad input and permanent failures: nothing is dropped, and the error says what to do."""
+"""Bad input and permanent failures: no row is dropped, and the error says what to do."""
 
 from __future__ import annotations
 
 import hashlib
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator, Fault, Request
 from support.checks import is_check
+from support.ports import refusing_port
 from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import SECRET, StreamUnderTest
 
@@ -21,7 +21,7 @@ Fails = Callable[..., str]
 
 @pytest.fixture
 def write_fails(emulator: Emulator) -> Fails:
-    """Return a function that writes a frame, and returns the error's text; nothing may have been put."""
+    """Return a function that writes a frame, checks that nothing was put, and returns the text of the error."""
 
     def write_fails(frame: DataFrame, options: dict[str, Any]) -> str:
         with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
@@ -44,33 +44,33 @@ def frame_of(spark: SparkSession, columns: str) -> DataFrame:
     [
         ("'x' as value, 'k' as partitionKey", "Column 'data' is missing"),
         ("1 as data", "Column 'data' has the type int; the sink writes string or binary"),
-        ("struct(1 as id) as data", "Make text of it, for example with to_json(data)"),
+        ("struct(1 as id) as data", "Convert it to text, for example with to_json(data)"),
         ("'x' as data, 1L as partitionKey", "Column 'partitionKey' has the type bigint"),
         (
             "'x' as data, 1 as explicitHashKey",
             "Column 'explicitHashKey' has the type int; the sink writes string",
         ),
-        ("'x' as data, 'k' as partition_key", "Is 'partition_key' meant? Rename it, or drop it"),
+        ("'x' as data, 'k' as partition_key", "Did you mean 'partition_key'? Rename it, or drop it"),
     ],
 )
 def test_columns(
     spark: SparkSession, stream: StreamUnderTest, write_fails: Fails, columns: str, message: str
 ) -> None:
-    """A missing or mistyped column is an error with its name, before any task runs."""
+    """A missing or mistyped column is an error that names it, before any task runs."""
     assert message in write_fails(frame_of(spark, columns), sink_options(stream))
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("'x' as data", "Column 'streamName' is missing, and no option says where rows go"),
+        ("'x' as data", "Column 'streamName' is missing, and no option names the stream"),
         ("'x' as data, 1 as streamName", "Column 'streamName' has the type int"),
     ],
 )
 def test_columns_for_routing(
     spark: SparkSession, stream: StreamUnderTest, write_fails: Fails, columns: str, message: str
 ) -> None:
-    """Without a stream in the options, the column streamName must be there."""
+    """Without a stream in the options, the column streamName is required."""
     assert message in write_fails(frame_of(spark, columns), sink_options(stream, streamName=None))
 
 
@@ -92,9 +92,9 @@ def test_columns_of_a_stream(
     [
         ("agregationEnabled", "true", "Did you mean 'aggregationEnabled'?"),
         ("maxConnections", "0", "Option 'maxConnections' accepts 1 to 256 requests; got '0'"),
-        ("streamName", "a,b", "names 2 streams, and a sink writes all rows to one"),
+        ("streamName", "a,b", "names 2 streams; a sink writes all rows to one"),
         ("streamName", "absent", "Check streamName or streamARN, region and account"),
-        ("awsSecretKey", None, "needs 'awsSecretKey' beside it"),
+        ("awsSecretKey", None, "also requires 'awsSecretKey'"),
     ],
 )
 def test_options(
@@ -119,11 +119,11 @@ def test_missing_permission(
 
 
 def test_unreachable_endpoint(spark: SparkSession, stream: StreamUnderTest, write_fails: Fails) -> None:
-    """An endpoint where nobody listens is an error that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    options = sink_options(stream, endpointUrl=url, maxRetries=1)
-    text = write_fails(frame_of(spark, "'x' as data"), options)
+    """An endpoint that refuses connections is an error that names it."""
+    with refusing_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        options = sink_options(stream, endpointUrl=url, maxRetries=1)
+        text = write_fails(frame_of(spark, "'x' as data"), options)
     assert url in text
     assert "Check endpointUrl, region, network and proxy" in text
 
@@ -133,7 +133,7 @@ def test_unreachable_endpoint(spark: SparkSession, stream: StreamUnderTest, writ
     [
         (
             "overwrite",
-            'A stream cannot be overwritten: Kinesis keeps its records until their time is over. Use .mode("',
+            'A stream cannot be overwritten: Kinesis keeps records until their retention ends. Use .mode("',
         ),
         ("errorifexists", "Append"),
         ("ignore", "Append"),
@@ -142,7 +142,7 @@ def test_unreachable_endpoint(spark: SparkSession, stream: StreamUnderTest, writ
 def test_modes(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, mode: str, message: str
 ) -> None:
-    """A batch write appends; any other mode is refused, by us or by Spark."""
+    """A batch write appends. The sink or Spark refuses every other mode."""
     writer = frame_of(spark, "'x' as data").write.format("kinesis").options(**sink_options(stream))
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
         writer.mode(mode).save()
@@ -163,11 +163,11 @@ def test_modes(
             ["'x' as data", "if(id = 7, 'one', '1') as explicitHashKey"],
             "not a decimal number from 0 to 2^128-1",
         ),
-        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "the stream takes records of at most 1048576"),
+        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "the stream accepts records of at most 1048576"),
     ],
 )
 def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], message: str) -> None:
-    """A row that cannot be written fails the task, and the error says which row and why."""
+    """A bad row fails the task. The error has the row and the reason."""
     frame = spark.range(0, 10, 1, 1).selectExpr(*columns)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
         write(frame, sink_options(stream))
@@ -177,7 +177,7 @@ def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], 
 
 @pytest.mark.all_sparks
 def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A write that is refused for good, after the check at the start, fails the batch, with counts, code, shard and a hash of an example key."""
+    """A write that is denied after the first check fails the batch. The error has counts, code, shard and the hash of a key."""
     emulator.settings.fault = deny_tasks
     frame = spark.createDataFrame([("x", "secret-key")] * 10, "data string, partitionKey string").coalesce(1)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
@@ -192,13 +192,13 @@ def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: Stre
 
 
 def deny_tasks(request: Request) -> Fault | None:
-    """Deny what tasks write, and not the driver's check: the permission was taken away in between."""
+    """Deny the writes of tasks, but not the driver's check, as if the permission were removed in between."""
     is_write = request.action == "PutRecords" and not is_check(request)
     return Fault("AccessDeniedException") if is_write else None
 
 
 def test_out_of_time(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """What is not written within recordTtlMs fails the batch with the reason why it was not; it is not dropped."""
+    """Rows that are not written within recordTtlMs fail the batch, with the reason. They are not dropped."""
     emulator.settings.fault = lambda request: (
         Fault("InternalFailure", status=500) if request.action == "PutRecords" else None
     )
@@ -211,7 +211,7 @@ def test_out_of_time(spark: SparkSession, emulator: Emulator, stream: StreamUnde
 def test_failed_batch_is_written_later(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, tmp_path: Path
 ) -> None:
-    """A batch that failed is not counted as done: after a restart its rows are in the stream."""
+    """A failed batch is not committed: after a restart its rows are written."""
     feed = Feed(spark, tmp_path / "feed", "data string")
     feed.add((str(number),) for number in range(100))
     query = SinkQuery(feed.frame(), tmp_path / "checkpoint", sink_options(stream))

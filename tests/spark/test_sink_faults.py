@@ -1,4 +1,4 @@
-"""Calls that go wrong while Spark writes: every row is in the stream, and every copy is explained."""
+"""Calls that fail while Spark writes: every row is in the stream, and every copy is explained."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_every_row_is_there_and_every_copy_is_explained(
     spark: SparkSession, emulator: Emulator, make_stream: MakeStream, tmp_path: Path, aggregated: str
 ) -> None:
     """
-    Through partial failures, throttles, 500s, resets and lost answers: every row of every micro-batch is in the stream, and
-    the copies are exactly the rows that were written under an answer that was lost.
+    Through partial failures, throttles, 500s, resets and lost responses, every row of every micro-batch is in the
+    stream. The additional copies are exactly the rows written under a lost response.
     """
     stream = make_stream(shards=3)
     mishaps = Mishaps(seed=1)
@@ -48,7 +48,7 @@ def test_every_row_is_there_and_every_copy_is_explained(
 def test_only_what_was_refused_is_written_again(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest
 ) -> None:
-    """Rows that a shard refuses for its rate are sent again, and only those: each is in the stream once."""
+    """Only rows that a shard refuses because of its rate are sent again: each row is written once."""
     emulator.settings.limits = type(emulator.settings.limits)(describe_stream_summary_per_s=None)
     frame = spark.range(3000).selectExpr("cast(id as string) data")
     write(frame, sink_options(stream, aggregationEnabled="false"))

@@ -1,4 +1,4 @@
-"""One .format("kinesis") for both halves, whichever package Spark met last, and with one of them alone."""
+"""One .format("kinesis") for source and sink, whichever package was registered last, and with one of them alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.streams import StreamUnderTest
 def test_one_name(
     spark: SparkSession, stream: StreamUnderTest, found_last: type[DataSource], tmp_path: Path
 ) -> None:
-    """One name reads and writes, in batches and in streams, whichever of the two packages Spark met last."""
+    """One name reads and writes, in batches and in streams, whichever of the two packages was registered last."""
     spark.dataSource.register(found_last)
     name = found_last.name()
     write(spark.createDataFrame([("batch",)], "data string"), sink_options(stream), name)
@@ -39,7 +39,7 @@ def test_one_name(
 
 @pytest.mark.all_sparks
 def test_by_the_name_of_the_jvm_connector(spark: SparkSession, stream: StreamUnderTest) -> None:
-    """After register(spark), job code of the awslabs connector writes unchanged."""
+    """After register(spark), jobs written for the awslabs connector write unchanged."""
     register(spark)
     ours = sink_options(stream)
     options = {
@@ -59,12 +59,15 @@ def test_by_the_name_of_the_jvm_connector(spark: SparkSession, stream: StreamUnd
 
 
 def test_sink_alone(stream: StreamUnderTest, tmp_path: Path) -> None:
-    """With the sink's package alone, writing needs no registration, and reading says what to install."""
+    """
+    With the package of the sink alone, writing needs no registration, and reading is an error that says what to
+    install.
+    """
     source = find_spec("pyspark_kinesis_source")
     assert source is not None
     assert source.origin is not None
     folder = str(Path(source.origin).parent)
-    # As if it were not installed: for this program and for the workers that Spark starts.
+    # As if it were not installed, for this program and for the workers that Spark starts.
     (tmp_path / "sitecustomize.py").write_text(
         f"import sys\nsys.path = [p for p in sys.path if p != {folder!r}]\n"
     )

@@ -1,4 +1,4 @@
-"""df.writeStream: micro-batch after micro-batch into a stream."""
+"""df.writeStream: consecutive micro-batches into a stream."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def data_of(emulator: Emulator, stream: StreamUnderTest) -> Counter[str]:
 def test_append_across_a_restart(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
 ) -> None:
-    """Every row of every micro-batch is written once, and goes on so after a restart."""
+    """Every row of every micro-batch is written once, before and after a restart."""
     stream = make_stream(shards=2)
     query = make_sink(feed.frame(), stream).start()
     for batch in range(3):
@@ -70,7 +70,7 @@ def test_append_across_a_restart(
 def test_stream_to_stream(
     spark: SparkSession, make_stream: MakeStream, make_sink: MakeSink, make_query: Callable[..., Query]
 ) -> None:
-    """Rows of a source are written as they come, with the same options, and a second query reads the same records."""
+    """Rows of a source are written unchanged, with the same options, and a second query reads the same records."""
     first, second = make_stream("first", shards=2), make_stream("second", shards=3)
     first.put_numbers(500)
     source = spark.readStream.format("kinesis").options(**first.options()).load()
@@ -84,7 +84,7 @@ def test_stream_to_stream(
 
 
 def test_order_per_key(emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink) -> None:
-    """Rows of one partition key are in the stream in the order of the micro-batches."""
+    """Rows of one partition key are stored in the order of the micro-batches."""
     stream = make_stream(shards=2)
     query = make_sink(feed.frame(), stream).start()
     for batch in range(4):
@@ -98,7 +98,7 @@ def test_order_per_key(emulator: Emulator, make_stream: MakeStream, feed: Feed, 
 
 @pytest.mark.all_sparks
 def test_complete(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
-    """In the mode complete, each micro-batch writes the whole result again: rows are events."""
+    """In output mode complete, each micro-batch writes the whole result again."""
     counted = feed.frame().groupBy("partitionKey").count()
     frame = counted.select(F.concat_ws("=", "partitionKey", "count").alias("data"))
     query = make_sink(frame, stream, mode="complete").start()
@@ -113,7 +113,7 @@ def test_complete(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_
 def test_update(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, feed: Feed, tmp_path: Path
 ) -> None:
-    """In the mode update, which Spark gives to no Python sink, foreachBatch writes what changed."""
+    """Spark has no output mode update for Python sinks, so foreachBatch writes what changed."""
     del spark
     counted = feed.frame().groupBy("partitionKey").count()
     frame = counted.select(F.concat_ws("=", "partitionKey", "count").alias("data"))
@@ -134,7 +134,7 @@ def test_update(
 
 
 def test_update_is_refused_by_spark(stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
-    """Spark itself says that it has no mode update for Python sinks. When it has one, this test will tell."""
+    """Spark refuses output mode update for Python sinks. This test fails once Spark accepts it."""
     frame = feed.frame().groupBy("partitionKey").count().selectExpr("partitionKey as data")
     feed.add([("x", "a")])
     with pytest.raises(Exception, match="does not support Update mode"):
@@ -144,7 +144,7 @@ def test_update_is_refused_by_spark(stream: StreamUnderTest, feed: Feed, make_si
 def test_reshard_between_batches(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
 ) -> None:
-    """After a split, rows that came to the wrong child are sent again; each is in a shard that owns its key."""
+    """After a split, rows that went to the wrong child are sent again, so that each is in a shard that owns its key."""
     stream = make_stream(shards=1)
     query = make_sink(feed.frame(), stream).start()
     feed.add(numbered(0, 200))
@@ -155,10 +155,10 @@ def test_reshard_between_batches(
     low, high = emulator.shard_ids(stream.name)
     found = user_records(emulator, stream.name)
     assert {int(record.data) for record in found} == set(range(400))
-    at_home = {
+    owned = {
         int(record.data) for record in found if record.shard_id == (high if record.hash_key >> 127 else low)
     }
-    assert at_home == set(range(200, 400))
+    assert owned == set(range(200, 400))
 
 
 @pytest.mark.all_sparks
@@ -166,8 +166,8 @@ def test_producers_are_kept(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
 ) -> None:
     """
-    Workers keep their producers: each describes the stream once, not for each task. The shards are listed again before a
-    task's first aggregate, because a worker may outlive its stream.
+    Workers keep their producers: each worker, not each task, describes the stream once. The shards are listed before
+    the first aggregate of a task, because a worker may outlive its stream.
     """
     emulator.settings.fault = seen = CarriedOut()
     query = make_sink(feed.frame().repartition(2), make_stream(shards=2)).start()
@@ -175,14 +175,14 @@ def test_producers_are_kept(
     for batch in range(batches):
         feed.add(numbered(batch * 10, 10))
         query.process_all()
-    driver = batches  # at most: it asks once in each process that plans
+    driver = batches  # at most: one call in each process that plans
     assert seen.calls["DescribeStreamSummary"] <= driver + workers < batches * workers
     assert seen.calls["ListShards"] <= workers + batches * workers
     assert seen.calls["PutRecords"] >= 5
 
 
 def test_replayed_batch(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
-    """A batch whose commit was lost is written again: at least once, never less."""
+    """A batch whose commit was lost is written again: rows are written at least once."""
     feed.add(numbered(0, 10))
     query = make_sink(feed.frame(), stream).start().process_all().stop()
     (query.checkpoint / "commits" / "0").unlink()

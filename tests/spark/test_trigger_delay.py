@@ -18,14 +18,14 @@ NEVER = {"minRecordsPerTrigger": 1_000_000, "maxTriggerDelay": "1h"}
 
 
 def test_records_wait_for_others(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A running query holds records back until there are enough of them, and reads them in one batch."""
+    """A running query holds records back until there are enough, and reads them in one batch."""
     stream.put_numbers(3)
     query = make_query(stream.options(minRecordsPerTrigger=10, maxTriggerDelay="1h")).start()
     query.wait_for_rows(3)
     planned = query.offsets()
     stream.put_numbers(9)
     calls = emulator.calls.count("GetRecords")
-    query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 4, "4 further looks")
+    query.wait(lambda: emulator.calls.count("GetRecords") >= calls + 4, "4 further calls")
     assert query.offsets() == planned
     stream.put("the tenth")
     query.wait(lambda: len(query.rows) == 13, "the batch")
@@ -46,7 +46,7 @@ def test_a_restarted_query_reads_what_waited(stream: StreamUnderTest, make_query
 def test_a_run_that_ends_waits_for_nothing(
     trigger: str, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
-    """AvailableNow and Once read what is there and end, in each of their runs, however few records there are."""
+    """Each run of AvailableNow and Once reads what is there and ends, even if there are fewer records."""
     query = make_query(stream.options(**NEVER))
     for rows in (5, 10):
         stream.put_numbers(5)
@@ -56,8 +56,8 @@ def test_a_run_that_ends_waits_for_nothing(
 
 
 @pytest.mark.skipif(not HAS_ADMISSION_CONTROL, reason="AvailableNow is one batch before Spark 4.2")
-def test_available_now_waits_between_no_batches(stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """AvailableNow in several batches waits before none of them."""
+def test_available_now_does_not_wait_between_batches(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """AvailableNow in several batches does not wait before any of them."""
     stream.put_numbers(20)
     query = make_query(stream.options(maxRecordsPerShard=5, **NEVER)).start(availableNow=True).finish()
     assert query.payloads == stream.payloads

@@ -1,4 +1,4 @@
-"""The columns, and records that are out of the ordinary."""
+"""The columns, and unusual records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load(spark: SparkSession) -> Load:
 
 @both_ways
 def test_default_columns(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """By default there are data, streamName, partitionKey, sequenceNumber and approximateArrivalTimestamp, as put."""
+    """The default columns are data, streamName, partitionKey, sequenceNumber and approximateArrivalTimestamp, with the values put."""
     (put,) = stream.put("hello", key="greeting")
     query = make_query(stream.options()).start().wait_for_rows(1)
     (record,) = emulator.records(stream.name)
@@ -50,7 +50,7 @@ def test_default_columns(emulator: Emulator, stream: StreamUnderTest, make_query
 
 
 def test_every_column(stream: StreamUnderTest, load: Load) -> None:
-    """A schema may name all columns; of a plain record, the sub-sequence number is 0 and the hash key null."""
+    """A schema may name all columns. A plain record has the sub-sequence number 0 and no hash key."""
     (put,) = stream.put("hello", key="greeting")
     (row,) = load(stream.options(), all_columns()).collect()
     values = row.asDict()
@@ -73,7 +73,7 @@ def test_every_column(stream: StreamUnderTest, load: Load) -> None:
     "columns", [("sequenceNumber", "data"), ("shardId",), tuple(reversed(all_columns().fieldNames()))]
 )
 def test_subset_of_columns(stream: StreamUnderTest, load: Load, columns: tuple[str, ...]) -> None:
-    """Any subset of the columns can be had, in any order."""
+    """A schema may name any subset of the columns, in any order."""
     stream.put("hello")
     schema = all_columns()
     chosen = type(schema)([schema[name] for name in columns])
@@ -84,7 +84,7 @@ def test_subset_of_columns(stream: StreamUnderTest, load: Load, columns: tuple[s
 
 
 def test_no_secret_in_plans(stream: StreamUnderTest, load: Load, make_query: MakeQuery) -> None:
-    """Neither a plan nor a checkpoint nor a query's progress shows the secret key."""
+    """Neither a plan nor a checkpoint nor the progress of a query shows the secret key."""
     stream.put("hello")
     query = make_query(stream.options()).start().wait_for_rows(1)
     files = [file.read_text(errors="replace") for file in query.checkpoint.rglob("*") if file.is_file()]
@@ -93,8 +93,8 @@ def test_no_secret_in_plans(stream: StreamUnderTest, load: Load, make_query: Mak
     assert SECRET not in "\n".join([plan, str(query.query.lastProgress), *files])
 
 
-def test_out_of_the_ordinary(emulator: Emulator, load: Load) -> None:
-    """An empty payload, an absent partition key, an absent arrival time and a record of 10 MiB are read as they are."""
+def test_unusual_records(emulator: Emulator, load: Load) -> None:
+    """An empty payload, a missing partition key, a missing arrival time and a record of 10 MiB are read unchanged."""
     emulator.create_stream("orders", max_record_kib=10240)
     stream = _existing(emulator, "orders")
     large = bytes(10 * 1024 * 1024 - len("key"))
@@ -113,7 +113,7 @@ def _existing(emulator: Emulator, name: str) -> dict[str, Any]:
 
 
 def test_several_streams(make_stream: MakeStream, load: Load) -> None:
-    """One source reads several streams, each under its name."""
+    """One source reads several streams. Each row has the name of its stream."""
     orders, payments = make_stream("orders", 2), make_stream("payments")
     orders.put_numbers(5, "order-")
     payments.put_numbers(5, "payment-")
@@ -125,7 +125,7 @@ def test_several_streams(make_stream: MakeStream, load: Load) -> None:
 
 
 def test_stream_by_arn(emulator: Emulator, make_query: MakeQuery) -> None:
-    """A stream can be named by its ARN, which brings the region along; rows carry its name."""
+    """A stream may be named by its ARN, which includes the region. Its rows have the stream's name."""
     arn = emulator.create_stream("orders")
     emulator.put("orders", "hello")
     options = _existing(emulator, "orders")
@@ -136,7 +136,7 @@ def test_stream_by_arn(emulator: Emulator, make_query: MakeQuery) -> None:
 
 
 def test_long_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
-    """A gap of hours that Kinesis answers with empty pages ends no batch and no query."""
+    """A gap of hours, for which Kinesis returns empty pages, ends no batch and no query."""
     now_s = time.time()
     emulator.settings.scan_ms = 300_000
     emulator.put(stream.name, "old", arrived_s=now_s - 6 * 3600)
@@ -146,7 +146,7 @@ def test_long_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQ
 
 
 def test_more_than_a_thousand_shards(emulator: Emulator, load: Load) -> None:
-    """A stream of 1,100 shards, more than ListShards returns unasked, is read in few partitions."""
+    """A stream of 1,100 shards, more than one default page of ListShards, is read in a few partitions."""
     emulator.create_stream("wide", 1100)
     for number in range(200):
         emulator.put("wide", str(number), partition_key=f"key-{number}")

@@ -1,4 +1,4 @@
-"""Aggregates in the format of the Kinesis Producer Library, good ones and damaged ones."""
+"""Valid and damaged aggregates in the format of the Kinesis Producer Library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UserRecord = tuple[str, str | None, bytes]
 
 
 def aggregate(records: Iterable[UserRecord]) -> bytes:
-    """Return one record's data that holds *records*."""
+    """Return the data of a record that holds *records*."""
     return sealed(_message(list(records)))
 
 

@@ -1,4 +1,6 @@
-"""The sink with a writer for Arrow record batches and one for rows, and one by hand: all say what a task took."""
+"""
+The sink with a writer for Arrow record batches, one for rows, and a hand-written sink. All record what a task takes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from spark_kinesis_sink.task import WriteTask, Written
 
 
 class _Measured:
-    """Adds a line to a file: a task's CPU seconds, its worker's memory when it began, and the most it had."""
+    """Appends a line to a file: CPU seconds of a task, memory of its worker before, and its peak memory."""
 
     def __init__(self, task: WriteTask, notes: Path) -> None:
         self._task = task
@@ -52,7 +54,7 @@ class MeasuredRowWriter(_Measured, DataSourceWriter):
 
 
 class ArrowSink(DataSource):
-    """Takes the sink's options, and `notes`, the file."""
+    """Has the options of the sink, and `notes`, the file for the results."""
 
     make: type[MeasuredArrowWriter] | type[MeasuredRowWriter] = MeasuredArrowWriter
 
@@ -75,7 +77,7 @@ class RowSink(ArrowSink):
 
 
 class HandWriter(DataSourceWriter):
-    """What a PySpark user writes: boto3, and `aws_kinesis_agg` where rows are to be aggregated."""
+    """The code that a PySpark user writes: boto3, and `aws_kinesis_agg` if rows are aggregated."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -89,7 +91,7 @@ class HandWriter(DataSourceWriter):
         return WriterCommitMessage()
 
     def _put_all(self, rows: Iterator[Any]) -> None:
-        import boto3  # type: ignore[import-untyped] # as late as a user's own function would
+        import boto3  # type: ignore[import-untyped] # in the worker, as in a user's function
 
         client = boto3.client(
             "kinesis",
@@ -106,7 +108,7 @@ class HandWriter(DataSourceWriter):
 
 
 AGGREGATES_A_REQUEST = 200
-"""So that they stay under 10 MiB."""
+"""Keeps a request under 10 MiB."""
 AGGREGATE_BYTES = 51_200
 
 
@@ -119,7 +121,7 @@ def _aggregate(rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
     path = list(sys.path)
     from aws_kinesis_agg import aggregator
 
-    sys.path[:] = path  # the library edits it
+    sys.path[:] = path  # the library changes it
     made = aggregator.RecordAggregator(AGGREGATE_BYTES)
     for row in rows:
         full = made.add_user_record(row.partitionKey, row.data.encode())
@@ -136,7 +138,7 @@ def _entry(full: Any) -> dict[str, Any]:
 
 
 class HandSink(DataSource):
-    """Takes the options of `ArrowSink`; names are as Spark hands them over, whatever their case."""
+    """Has the options of `ArrowSink`. Names are case-insensitive, as Spark passes them."""
 
     @classmethod
     def name(cls) -> str:

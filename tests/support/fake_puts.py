@@ -1,4 +1,4 @@
-"""A stream to write to, in memory, that refuses, fails, loses its answers and is resharded as it is told to."""
+"""An in-memory stream to write to, which refuses records, fails calls, loses responses and is resharded on demand."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
+from kinesis_core.producing.shard_queue import ShardBatch
 from support.fake_stream import FakeClock
 
 THROTTLED = "ProvisionedThroughputExceededException"
@@ -32,19 +32,19 @@ THROTTLED = "ProvisionedThroughputExceededException"
 
 @frozen
 class UserRecord:
-    """One user record as a reader finds it."""
+    """One user record as a reader gets it."""
 
     data: bytes
     partition_key: str
     explicit_hash_key: str | None
     shard_id: str
-    is_at_home: bool
+    is_owned: bool
     """Whether the shard owns its key."""
 
 
 @frozen
-class Moods:
-    """How often, of 100, the service is unhelpful."""
+class FaultRates:
+    """How many of 100 records or calls fail, by kind of failure."""
 
     refused_records: int = 0
     failed_records: int = 0
@@ -58,7 +58,7 @@ class FakePuts:
     """Implements `kinesis_core.aws.stream_api.PutApi`."""
 
     rng: random.Random = field(factory=lambda: random.Random(0))
-    moods: Moods = field(factory=Moods)
+    fault_rates: FaultRates = field(factory=FaultRates)
     max_record_bytes: int = 1024 * 1024
     before_put: Callable[[Sequence[PutEntry]], None] | None = None
     before_listing: Callable[[], None] | None = None
@@ -66,29 +66,29 @@ class FakePuts:
     stored: list[tuple[PutEntry, str]] = field(factory=list)
     """Each record with its shard."""
     requests: list[int] = field(factory=list)
-    """The records of each request."""
+    """Number of records of each request."""
     request_bytes: list[int] = field(factory=list)
     lost: int = 0
-    """User records that were written while the answer was lost."""
+    """User records that were written although the response was lost."""
     listings: int = 0
     listed: int = 0
-    """Shards, in all of the listings."""
+    """Number of shards in all listings."""
     descriptions: int = 0
     is_auto: bool = False
-    """Whether it distributes its records itself: keys are ignored, and may be missing."""
+    """Whether the stream distributes its records itself: keys are ignored, and may be missing."""
     is_reported: bool = True
-    """Whether it says so when it is described; botocore may be too old for that."""
+    """Whether DescribeStreamSummary reports the strategy. An old botocore does not pass it on."""
     is_there: bool = True
     holes: int = 0
-    """So many listings from now on leave out an open shard that is not the only one."""
+    """Number of next listings that leave out an open shard, unless it is the only shard."""
     listing_errors: list[ServiceError | None] = field(factory=list)
-    """What the next listings raise, one each; None lists."""
+    """The errors of the next listings, one for each. None means that the listing succeeds."""
     without_children: int = 0
-    """So many leave out all shards that were split or merged from others."""
+    """Number of next listings that leave out all shards with parents."""
     refuses_filter: bool = False
-    """Whether it refuses to list open shards alone."""
+    """Whether the server refuses to list open shards only."""
     gone: list[tuple[PutEntry, str]] = field(factory=list)
-    """What went with the streams that were deleted."""
+    """The records of deleted streams."""
 
     def create(self, shards: int) -> FakePuts:
         width = (MAX_HASH_KEY + 1) // shards
@@ -98,7 +98,7 @@ class FakePuts:
         return self
 
     def recreate(self, shards: int) -> None:
-        """Delete the stream, and make one with the same name and other shards, which go by the same ids."""
+        """Delete the stream, and create one with the same name and other shards, whose ids are the same."""
         self.gone += self.stored
         self.stored.clear()
         self.shards.clear()
@@ -115,19 +115,19 @@ class FakePuts:
         self._add(min(one.hash_start, two.hash_start), max(one.hash_end, two.hash_end), first, second)
 
     def open_shards(self) -> list[str]:
-        """Return their ids by hash key."""
+        """Return the ids of the open shards, in the order of hash keys."""
         opened = [shard for shard in self.shards.values() if shard.is_open]
         return [shard.shard_id for shard in sorted(opened, key=lambda shard: shard.hash_start)]
 
-    # What the core calls
+    # Called by the core
 
-    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the door's
+    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the API's
         self.descriptions += 1
         self._check_there()
         is_auto = self.is_auto and self.is_reported
         return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes, is_auto)
 
-    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the door's
+    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the API's
         self.listings += 1
         if self.before_listing is not None:
             self.before_listing()
@@ -156,42 +156,42 @@ class FakePuts:
         self._check_there()
         self.requests.append(len(entries))
         self.request_bytes.append(sum(len(e.data) + len(e.partition_key.encode()) for e in entries))
-        if self._happens(self.moods.throttled_calls):
+        if self._happens(self.fault_rates.throttled_calls):
             raise ThrottledError("Rate exceeded.", "LimitExceededException")
-        if self._happens(self.moods.failed_calls):
+        if self._happens(self.fault_rates.failed_calls):
             raise UnavailableError("Internal failure.", "InternalFailure")
         if not self.is_auto and any(not entry.partition_key for entry in entries):
             raise InvalidRequestError("A partition key is missing.", "ValidationException")
         results = [self._put(entry) for entry in entries]
         failed = sum(result.error_code is not None for result in results)
-        if self._happens(self.moods.lost_responses):
+        if self._happens(self.fault_rates.lost_responses):
             written = [e for e, result in zip(entries, results, strict=True) if result.error_code is None]
             self.lost += sum(len(_user_rows(entry)) for entry in written)
             raise UnavailableError("Read timed out.", "ReadTimeoutError")
         return PutResponse(failed, results if failed or with_results else ())
 
     def _put(self, entry: PutEntry) -> PutResult:
-        if self._happens(self.moods.refused_records):
+        if self._happens(self.fault_rates.refused_records):
             return PutResult(None, THROTTLED, "Rate exceeded.")
-        if self._happens(self.moods.failed_records):
+        if self._happens(self.fault_rates.failed_records):
             return PutResult(None, "InternalFailure", "Internal service failure.")
-        shard_id = self._place(entry)
+        shard_id = self._shard_of(entry)
         self.stored.append((entry, shard_id))
         return PutResult(shard_id)
 
-    # What came of it
+    # Results
 
     def user_records(self) -> list[UserRecord]:
-        """Return what a reader finds that delivers everything."""
+        """Return the user records that a reader gets if it delivers everything."""
         return [found for entry, shard_id in self.stored for found in self._read(entry, shard_id)]
 
     def kcl_user_records(self) -> list[UserRecord]:
-        """Return what the KCL finds: it drops an aggregate of which one user record is in the wrong shard."""
+        """Return the user records that the KCL delivers: it drops an aggregate with a user record of another shard."""
         read = [(entry, list(self._read(entry, shard_id))) for entry, shard_id in self.stored]
         return [
             found
             for entry, records in read
-            if unpack(entry.data) is None or all(r.is_at_home for r in records)
+            if unpack(entry.data) is None or all(r.is_owned for r in records)
             for found in records
         ]
 
@@ -202,14 +202,14 @@ class FakePuts:
     def _read(self, entry: PutEntry, shard_id: str) -> Iterator[UserRecord]:
         shard = self.shards[shard_id]
         for data, key, hash_key in _user_rows(entry):
-            is_at_home = shard.hash_start <= hash_of(key, hash_key) <= shard.hash_end
-            yield UserRecord(data, key, hash_key, shard_id, is_at_home)
+            is_owned = shard.hash_start <= hash_of(key, hash_key) <= shard.hash_end
+            yield UserRecord(data, key, hash_key, shard_id, is_owned)
 
     def _check_there(self) -> None:
         if not self.is_there:
             raise StreamNotFoundError("Stream orders not found.", "ResourceNotFoundException")
 
-    def _place(self, entry: PutEntry) -> str:
+    def _shard_of(self, entry: PutEntry) -> str:
         if self.is_auto:
             return self.rng.choice(self.open_shards())
         hash_key = hash_of(entry.partition_key, entry.explicit_hash_key)
@@ -250,7 +250,7 @@ def payloads_of(entry: PutEntry) -> list[bytes]:
 
 @define
 class Desk:
-    """An outbox and the stream that it is emptied into, without threads; time passes when nothing else can be done."""
+    """A producer without threads, and its stream. Time passes only when there is nothing to send."""
 
     puts: FakePuts
     sender: Sender
@@ -278,22 +278,22 @@ class Desk:
         return self.sender.responses
 
     def put(self, rows: Rows) -> None:
-        """Put *rows*; while there is no room, requests are sent."""
+        """Put *rows*. Requests are sent while there is no room."""
         left = self.accumulator.offer(self.accumulator.group(rows), self.clock.now)
-        self.accumulator.hurry += 1
+        self.accumulator.waiting_callers += 1
         while left and self.accumulator.failure is None:
             self.step()
             left = self.accumulator.offer(left, self.clock.now)
-        self.accumulator.hurry -= 1
+        self.accumulator.waiting_callers -= 1
 
     def flush(self) -> None:
         """Send everything, or stop at a failure."""
         generation = self.accumulator.begin_generation()
-        self.accumulator.hurry += 1
+        self.accumulator.waiting_callers += 1
         while self.accumulator.failure is None and not self.accumulator.counts.is_written(generation):
             self.step()
-        self.accumulator.hurry -= 1
-        self.sender._watch.note_flush()
+        self.accumulator.waiting_callers -= 1
+        self.sender._watch.on_flushed()
 
     def step(self) -> None:
         """Send a request, or wait until one is due."""
@@ -304,9 +304,9 @@ class Desk:
         if self.accumulator.failure is not None:
             return
         wait_s = self.accumulator.wait_s(self.clock.now)
-        assert wait_s is not None, "something is not written, and nothing is left to be done"
+        assert wait_s is not None, "records are left, but nothing is due"
         self.clock.sleep(max(wait_s, 0.001))
 
     def send(self, request: list[ShardBatch]) -> None:
-        """Send *request*, and note what became of it."""
+        """Send *request*, and handle its response."""
         self.sender._send(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left, bisect_right
 
 from attrs import define, evolve, field, frozen
 
@@ -50,6 +51,11 @@ class FakeShard:
     trimmed: int = 0
     is_closed: bool = False
     closed_ms: int = 0
+
+    def index_of(self, cut: At | After) -> int:
+        """Return how many records lie before *cut*; their numbers increase, so that it need not look at each."""
+        find = bisect_left if isinstance(cut, At) else bisect_right
+        return find(self.records, cut.number, key=lambda record: record.number)
 
 
 @frozen
@@ -215,9 +221,9 @@ class FakeStream:
         return shard_id, index
 
     def _page(self, shard: FakeShard, index: int, records: list[Record], with_data: bool) -> Page:
-        left = shard.records[index:]
-        at_end = not left and shard.is_closed and not (records and self.mood.end_page_of_its_own)
-        behind_ms = max(1, self.now_ms() - (left[0].arrived_ms or 0)) if left else 0
+        is_last = index >= len(shard.records)
+        at_end = is_last and shard.is_closed and not (records and self.mood.end_page_of_its_own)
+        behind_ms = 0 if is_last else max(1, self.now_ms() - (shard.records[index].arrived_ms or 0))
         copies = [
             Record(r.sequence_number, r.data if with_data else b"", r.partition_key, r.arrived_s)
             for r in records
@@ -244,20 +250,21 @@ class FakeStream:
         return str(len(self._iterators) - 1)
 
     def _index(self, shard: FakeShard, cut: Cut) -> int:
-        if isinstance(cut, ShardEnd):
-            raise ValueError("nothing lies behind the end of a shard")
-
-        def is_after(record: Record) -> bool:
-            match cut:
-                case At(number):
-                    return record.number >= number
-                case After(number):
-                    return record.number > number
-                case AtTimestamp(epoch_ms):
-                    return (record.arrived_ms or 0) >= epoch_ms
-            return isinstance(cut, TrimHorizon)
-
-        return next((i for i, record in enumerate(shard.records) if is_after(record)), len(shard.records))
+        match cut:
+            case ShardEnd():
+                raise ValueError("nothing lies behind the end of a shard")
+            case TrimHorizon():
+                return 0
+            case At() | After():
+                return shard.index_of(cut)
+            case AtTimestamp(epoch_ms):  # times do not increase, so each is looked at
+                near_s = (epoch_ms - 1) / 1000
+                found = (
+                    i
+                    for i, record in enumerate(shard.records)
+                    if (record.arrived_s or 0.0) >= near_s and (record.arrived_ms or 0) >= epoch_ms
+                )
+                return next(found, len(shard.records))
 
     def _next_number(self) -> int:
         self._number += STEP * self.rng.randint(1, 9)

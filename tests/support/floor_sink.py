@@ -1,4 +1,4 @@
-"""The least that a sink in Python can do: bodies of PutRecords, sent over HTTP; no routing, no signing, no checks."""
+"""The minimum work of a sink in Python: PutRecords bodies sent over HTTP, without routing, signing and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 from pyspark.sql.types import StructType
 
 RECORDS = {"True": 40, "False": 500}
-"""Records of a request, by whether they are aggregates: 2 MB of them, as ours has."""
+"""Records of a request, by whether they are aggregates: 2 MB, as in our sink."""
 AGGREGATE_BYTES = 51_200
 HEADERS = {"X-Amz-Target": "Kinesis_20131202.PutRecords", "Content-Type": "application/x-amz-json-1.1"}
 
@@ -61,7 +61,7 @@ def _body(entries: Sequence[Entry], stream: str) -> bytes:
 
 
 class FloorSink(DataSource):
-    """Takes the options of `bench_sinks.ArrowSink`."""
+    """Has the options of `bench_sinks.ArrowSink`."""
 
     @classmethod
     def name(cls) -> str:

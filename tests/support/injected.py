@@ -1,4 +1,4 @@
-"""Faults in a share of all calls, counted as whoever calls feels them."""
+"""Faults in a share of all calls, and how many of them callers notice."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from support.checks import is_check
 
 class InjectedFaults:
     """
-    A `Settings.fault`: a share of all calls fails in every way that a retry can cure, chosen by a seed.
+    A `Settings.fault`: a share of all calls fails, in all the ways that a retry can repair, chosen by a seed.
 
     Attributes:
-        felt: How many calls of each action failed, or were done in part: each is made again. The checks of permissions
-            before a query are not among them.
-        calls: How many came in all.
+        felt: How many calls of each action failed, or were executed in part: each is retried. The permission checks before
+            a query do not count.
+        calls: How many calls came in all.
     """
 
     def __init__(self, seed: int, share: float = 0.2) -> None:
@@ -36,7 +36,7 @@ class InjectedFaults:
 
 
 def _is_felt(fault: Fault, request: Request) -> bool:
-    """Return whether a call fails by it: a page may be empty, and a request has to be long to be done in part."""
+    """Return whether *fault* fails *request*. An empty page is no failure, and only a long request can fail in part."""
     if fault.empty_page or is_check(request):
         return False
     return not fault.fail_every or len(request.params["Records"]) >= fault.fail_every

@@ -1,4 +1,6 @@
-"""DynamoDB with lease tables: moto behind a front that notes and refuses calls, and a reader with the KCL's eyes."""
+"""
+DynamoDB with lease tables: moto behind a proxy that counts and refuses calls, and a reader of leases like the KCL's.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +19,24 @@ from support.streams import REGION, SECRET
 from support.witness import Wsgi, moto
 
 OBSERVER = "AKIAOBSERVER"
-"""Signs the calls of a test itself, which are neither noted nor refused."""
+"""The key id of calls that the test itself makes. They are neither counted nor refused."""
 
 
 @define
 class DynamoDb:
-    """A DynamoDB, with a name for a table that nobody else has: moto's tables outlive its servers."""
+    """A DynamoDB with a table name of its own, because the tables of moto outlive its servers."""
 
     endpoint_url: str = field(init=False)
     client: Any = field(init=False)
     table: str = field(init=False, factory=lambda: f"leases-{uuid.uuid4().hex[:8]}")
     calls: Counter[str] = field(factory=Counter)
-    """How often each operation was called."""
+    """Number of calls of each operation."""
     refuse: dict[str, str] = field(factory=dict)
     """Error codes by operation."""
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def options(self, **more: Any) -> dict[str, Any]:
-        """Return the options of a source that publishes here, as the awslabs connector writes them."""
+        """Return the options of a source that publishes to this table, with the names of the awslabs connector."""
         return {
             "kinesis.metadataCommitterType": "DYNAMODB",
             "kinesis.dynamodb.tableName": self.table,
@@ -51,7 +53,7 @@ class DynamoDb:
         self.client.put_item(TableName=self.table, Item=item)
 
     def create_table(self, **keys: str) -> None:
-        """Create the table whose key has the attributes *keys*, each HASH or RANGE."""
+        """Create the table. *keys* are the attributes of its key, each HASH or RANGE."""
         self.client.create_table(
             TableName=self.table,
             KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys.items()],
@@ -96,7 +98,7 @@ def dynamodb() -> Iterator[DynamoDb]:
 
 @frozen
 class KclLease:
-    """What the KCL makes of an item."""
+    """A lease as the KCL reads it from an item."""
 
     key: str
     owner: str | None
@@ -124,14 +126,14 @@ _KNOWN = {
     "shardId": "S",
 }
 """
-What the KCL knows in a lease, with DynamoDB's types.
+The attributes of a lease that the KCL knows, with their types in DynamoDB.
 
 Source: DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer in github.com/awslabs/amazon-kinesis-client
 """
 
 
 def read_lease(item: Mapping[str, Mapping[str, Any]]) -> KclLease:
-    """Return the lease in *item*; fails where the KCL would, and where it would find nothing under a name."""
+    """Return the lease in *item*. Fails for an attribute that the KCL refuses or does not know."""
     values: dict[str, Any] = {}
     for name, typed in item.items():
         [(kind, value)] = typed.items()
@@ -152,6 +154,6 @@ def read_lease(item: Mapping[str, Mapping[str, Any]]) -> KclLease:
 
 
 def _read_checkpoint(text: str) -> str:
-    """Return *text* if it is what the KCL's ExtendedSequenceNumber takes: one of its words, or digits."""
+    """Return *text* if the KCL's ExtendedSequenceNumber accepts it: one of its words, or digits."""
     assert text in {"TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END"} or text.isdigit(), text
     return text

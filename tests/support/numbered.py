@@ -1,4 +1,4 @@
-"""A producer of rows that are numbered, and which of them a KCL finds in the stream."""
+"""A producer of numbered rows, and the rows that the KCL delivers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 
 SILENCE_S = 6.0
-"""So long a stream is not heard, and a producer looks at it before it sends aggregates."""
+"""Longer than the time without a response after which a producer checks its shards."""
 
 
 def rows(start: int, stop: int) -> Rows:
-    """Return rows with the numbers as data, and a key of its own for each."""
+    """Return rows with the numbers as data, each with a key of its own."""
     numbers = range(start, stop)
     return Rows([b"%d" % number for number in numbers], [f"key-{number}" for number in numbers])
 
@@ -25,7 +25,7 @@ def payloads(start: int, stop: int) -> Counter[bytes]:
 
 
 def opened(*, shards: int = 2, enabled: bool = True) -> Desk:
-    """Return a producer of a stream that has so many shards."""
+    """Return a producer of a stream with so many shards."""
     settings = ProducerSettings(aggregation_enabled=enabled, aggregation_max_size=500)
     return Desk.open(FakePuts().create(shards), settings)
 
@@ -43,14 +43,14 @@ def write(desk: Desk, some: Rows) -> None:
     """Write *some* rows without a flush."""
     desk.put(some)
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     while desk.accumulator.counts.held_bytes:
         desk.step()
-    desk.accumulator.hurry -= 1
+    desk.accumulator.waiting_callers -= 1
 
 
 def check_written(desk: Desk, start: int, stop: int, *, since: int | None = None) -> None:
-    """Put and flush rows; the KCL then finds them, and those *since* an earlier one, once each and no others."""
+    """Put and flush rows, then check that the KCL delivers exactly them, or all rows *since* a number, once each."""
     desk.put(rows(start, stop))
     desk.flush()
     assert desk.accumulator.failure is None
@@ -58,7 +58,7 @@ def check_written(desk: Desk, start: int, stop: int, *, since: int | None = None
 
 
 def kcl(desk: Desk) -> Counter[bytes]:
-    """Return what the KCL finds in the stream: it drops an aggregate of which one user record is in the wrong shard."""
+    """Return what the KCL delivers: it drops an aggregate with a user record of another shard."""
     return Counter(record.data for record in desk.puts.kcl_user_records())
 
 

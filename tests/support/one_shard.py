@@ -7,7 +7,7 @@ import random
 from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter
-from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardOffset, is_after, is_before
+from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardOffset
 from kinesis_core.planning.shard_state import ShardState
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream
@@ -47,8 +47,12 @@ class OneShard:
 
     def between(self, start: Cut, end: ShardOffset) -> list[Record]:
         """Return the records of a batch that ends at *end*."""
+        shard = self.stream.shards[self.shard_id]
         assert isinstance(end.cut, (At, After, ShardEnd))
-        return [r for r in self.records if is_after(r.number, start) and is_before(r.number, end.cut)]
+        assert not isinstance(start, ShardEnd)
+        first = shard.index_of(start) if isinstance(start, (At, After)) else 0
+        behind_last = len(shard.records) if isinstance(end.cut, ShardEnd) else shard.index_of(end.cut)
+        return shard.records[first:behind_last]
 
 
 def behind(record: Record, first: Record) -> ShardOffset:

@@ -1,4 +1,4 @@
-"""Runs writes the way the sink's scenarios need it: frames from files, one micro-batch for each."""
+"""Writes for the tests of the sink: frames from files, one micro-batch for each file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from support.streams import KEY_ID, SECRET, StreamUnderTest
 
 DEADLINE_S = 60.0
 PATIENCE = "10 m"
-"""How long rows have to get into the stream: no test fails because the machine is slow."""
+"""The TTL of rows. It is long, so that no test fails on a slow machine."""
 
 Row = tuple[Any, ...]
 
 
 def sink_options(stream: StreamUnderTest, **more: Any) -> dict[str, Any]:
-    """Return the options of a sink that writes to *stream*; None takes one of them away."""
+    """Return the options of a sink that writes to *stream*. None removes an option."""
     options = {
         "streamName": stream.name,
         "endpointUrl": stream.endpoint_url,
@@ -39,7 +39,7 @@ def write(frame: DataFrame, options: Mapping[str, Any], format_name: str = "kine
 
 
 class Feed:
-    """A streaming source that is fed by hand: each call of `add` is a micro-batch."""
+    """A streaming source for tests: each call of `add` becomes a micro-batch."""
 
     def __init__(self, spark: SparkSession, directory: Path, schema: str) -> None:
         self._spark = spark
@@ -62,7 +62,7 @@ class Feed:
 
 
 class SinkQuery:
-    """One streaming query into Kinesis with its checkpoint; it may be started again and again."""
+    """A streaming query into Kinesis with its checkpoint. It may be restarted."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class SinkQuery:
         return self
 
     def process_all(self) -> SinkQuery:
-        """Wait until everything that the source has now is written."""
+        """Wait until all data that the source has now is written."""
         assert self._query is not None, "start() comes first"
         self._query.processAllAvailable()
         return self

@@ -1,4 +1,4 @@
-"""Runs streaming queries the way the scenarios need it: start, wait, stop, lose a commit, start again."""
+"""Runs streaming queries for the scenarios: start, wait, stop, lose a commit, start again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AWS_VARIABLES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
 )
-"""What a developer's machine may say about AWS; tests say everything themselves."""
+"""AWS settings of a developer's machine. Tests remove them and set everything themselves."""
 
 CONFIG = {
     "spark.ui.enabled": "false",
@@ -32,10 +32,10 @@ CONFIG = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    # Tests are short: quick starts count for more than quick loops.
+    # Tests are short, so a quick start matters more than quick loops.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
-    # An idle query asks again this soon; the default of 10 ms would keep a test machine's core busy.
+    # How soon an idle query polls again. The default of 10 ms would keep a core of the test machine busy.
     "spark.sql.streaming.pollingDelay": "50ms",
 }
 
@@ -43,7 +43,7 @@ CONFIG = {
 def start_session(
     directory: Path, master: str = "local[2,2]", config: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Return a session whose workers run this very Python and import what the tests import."""
+    """Return a session whose workers run this Python and can import the test support."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     for name in [name for name in os.environ if name in AWS_VARIABLES]:
         del os.environ[name]
@@ -65,10 +65,10 @@ def start_session(
 
 class Query:
     """
-    One streaming query with its checkpoint; it may be started again and again.
+    One streaming query with its checkpoint. It may be started several times.
 
     Args:
-        each: What is done with a batch; returns the rows that count as its result.
+        each: Processes a batch, and returns the rows that count as its result.
 
     Attributes:
         runs: The rows of each run of each batch, by batch id: a replayed batch has two entries.
@@ -95,7 +95,7 @@ class Query:
     # Running -------------------------------------------------------------------------------------------------
 
     def start(self, **trigger: Any) -> Query:
-        """Start it, with *trigger* as `DataStreamWriter.trigger` takes it; by default as fast as it can."""
+        """Start the query, with *trigger* as `DataStreamWriter.trigger` takes it. By default batches follow each other at once."""
         writer = self.frame().writeStream.foreachBatch(self._collect)
         writer = writer.option("checkpointLocation", str(self.checkpoint))
         self._query = writer.trigger(**(trigger or {"processingTime": "0 seconds"})).start()
@@ -115,16 +115,16 @@ class Query:
         return self._query
 
     def wait_started(self) -> Query:
-        """Wait for the first batch, which Spark makes of nothing at all: it fixes what LATEST means."""
+        """Wait for the first batch, which Spark runs even without data: it fixes LATEST."""
         return self.wait(self.commits, "first batch")
 
     def process_all(self) -> Query:
-        """Wait until everything that is in the stream now has been processed."""
+        """Wait until everything that is now in the stream has been processed."""
         self.query.processAllAvailable()
         return self
 
     def wait_for_rows(self, count: int) -> Query:
-        """Wait until *count* rows have arrived, replays not counted, and all that is there is processed."""
+        """Wait until *count* rows have arrived, without replays, and until the whole stream is processed."""
         return self.wait(lambda: len(self.rows) >= count, f"{count} rows").process_all()
 
     def wait(self, is_done: Callable[[], object], what: str) -> Query:
@@ -135,7 +135,7 @@ class Query:
         return self
 
     def finish(self) -> Query:
-        """Wait until a query ends that ends by itself (AvailableNow, Once)."""
+        """Wait for the end of a query that ends by itself (AvailableNow, Once)."""
         assert self.query.awaitTermination(DEADLINE_S), f"still running after {DEADLINE_S} s"
         return self
 
@@ -144,11 +144,11 @@ class Query:
             self._query.stop()
         return self
 
-    # What it did ---------------------------------------------------------------------------------------------
+    # Results -------------------------------------------------------------------------------------------------
 
     @property
     def batches(self) -> dict[int, list[Row]]:
-        """The rows of each batch, as its last run gave them."""
+        """The rows of the last run of each batch."""
         return {batch_id: runs[-1] for batch_id, runs in sorted(self.runs.items())}
 
     @property
@@ -160,15 +160,15 @@ class Query:
         return [bytes(row.data) for row in self.rows]
 
     def offsets(self) -> list[int]:
-        """Return the ids of the batches that were planned."""
+        """Return the ids of the planned batches."""
         return _ids(self.checkpoint / "offsets")
 
     def commits(self) -> list[int]:
-        """Return the ids of the batches that were finished."""
+        """Return the ids of the finished batches."""
         return _ids(self.checkpoint / "commits")
 
     def lose_last_commit(self) -> int:
-        """Take back the last batch's commit, as if the driver had died before writing it; return its id."""
+        """Remove the commit of the last batch, as if the driver had died before writing it. Return the id of the batch."""
         batch_id = self.commits()[-1]
         for name in (str(batch_id), f".{batch_id}.crc"):
             (self.checkpoint / "commits" / name).unlink(missing_ok=True)
@@ -176,7 +176,7 @@ class Query:
 
 
 def wait_until(is_so: Callable[[], object], what: str) -> None:
-    """Wait for what is done by others, such as the process of a query that has been stopped."""
+    """Wait for the work of other processes, such as that of a stopped query."""
     deadline = time.monotonic() + DEADLINE_S
     while not is_so():
         assert time.monotonic() < deadline, f"no {what} within {DEADLINE_S} s"

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyspark
 
+from .ports import free_port
+
 HOSTS = ("127.0.0.1", "127.0.0.2")
 """Spark runs no second attempt of a task on the host of the first attempt."""
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -32,7 +34,7 @@ def has_two_hosts() -> bool:
 @contextmanager
 def standalone(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
     """Yield the URL of a master with two workers of one core each. They log into *folder*."""
-    port = _free_port()
+    port = free_port()
     url = f"spark://{HOSTS[0]}:{port}"
     running = [_start(folder, environment, "master", "Master", "--host", HOSTS[0], "--port", str(port))]
     try:
@@ -67,11 +69,6 @@ def _start(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-
-
-def _free_port() -> int:
-    with socket.create_server((HOSTS[0], 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _wait_for(log: Path, text: str) -> None:

@@ -22,6 +22,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from .ports import free_port
+
 KINESIS_LOCAL = "kinesis-local@0.6.2"
 _HERE = Path(__file__).parent
 _CACHE = _HERE.parents[1] / ".nox" / "witness"
@@ -45,7 +47,7 @@ class KinesisLocal:
 
     def __enter__(self) -> KinesisLocal:
         script = install_kinesis_local()
-        port, tls_port = _free_ports(2)
+        port, tls_port = free_port(), free_port()
         # Streams become active and reshards take effect at once; no limit matters to a test.
         names = (
             *("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
@@ -147,14 +149,6 @@ def _npm_install(package: str, made: Path, folder: Path) -> None:
     except OSError:
         if not folder.exists():  # otherwise another run was faster
             raise
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(bound.getsockname()[1]) for bound in sockets]
-    for bound in sockets:
-        bound.close()
-    return ports
 
 
 def _wait_for_port(port: int, child: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""What is in a stream, taken apart by an implementation that is not ours."""
+"""The user records in a stream, unpacked by an implementation of the format that is not ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kinesis_emulator import Emulator, StoredRecord
 
 @frozen
 class UserRecord:
-    """One user record as aws_kinesis_agg finds it."""
+    """One user record as aws_kinesis_agg returns it."""
 
     shard_id: str
     partition_key: str
@@ -23,16 +23,16 @@ class UserRecord:
 
     @property
     def hash_key(self) -> int:
-        """Where its partition key belongs."""
+        """The hash key of its partition key."""
         return int.from_bytes(md5(self.partition_key.encode(), usedforsecurity=False).digest(), "big")
 
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
-    """Return all user records of *stream*, shard by shard in order."""
-    return [found for record in emulator.records(stream) for found in _take_apart(record)]
+    """Return all user records of *stream*, shard by shard, in order."""
+    return [found for record in emulator.records(stream) for found in _unpack(record)]
 
 
-def _take_apart(record: StoredRecord) -> Iterable[UserRecord]:
+def _unpack(record: StoredRecord) -> Iterable[UserRecord]:
     from aws_kinesis_agg.deaggregator import iter_deaggregate_records
 
     raw = {

@@ -1,4 +1,4 @@
-"""Lets Spark find the data source by itself: it looks into every module whose name begins with pyspark_."""
+"""Lets Spark discover the data source: Spark imports every module whose name begins with pyspark_."""
 
 from spark_kinesis_sink import KinesisSink
 

@@ -1,4 +1,4 @@
-"""Lets Spark find the data source by itself: it looks into every module whose name begins with pyspark_."""
+"""Makes the data source known to Spark, which imports every module whose name starts with `pyspark_`."""
 
 from spark_kinesis_source import KinesisDataSource
 

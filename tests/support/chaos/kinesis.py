@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,10 +14,8 @@ from attrs import define, field
 
 from support.chaos.server import COUNT, READY
 from support.chaos.verdict import Stored
+from support.ports import free_port
 from support.streams import make_client
-
-PORTS = range(21_000, 31_000)
-"""Ports below the range of outgoing connections, so that no other process gets the port while the server is down."""
 
 
 @define
@@ -27,7 +24,7 @@ class Kinesis:
 
     folder: Path
     environment: Mapping[str, str]
-    port: int = field(factory=lambda: next(_free_ports()), init=False)
+    port: int = field(factory=free_port, init=False)
     _child: subprocess.Popen[str] | None = field(default=None, init=False)
     _faults: str = field(default="0 0", init=False)
 
@@ -115,15 +112,6 @@ class Kinesis:
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 pipe.close()
-
-
-def _free_ports() -> Iterator[int]:
-    for port in PORTS:
-        try:
-            socket.create_server(("127.0.0.1", port)).close()
-        except OSError:
-            continue
-        yield port
 
 
 def _reshard(client: Any, stream: str, pick: float, *, splits: bool) -> None:

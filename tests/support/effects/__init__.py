@@ -1,6 +1,6 @@
 """
-What each option changes, seen where it acts: on the wire, in a reader's or producer's settings, in what is read or written.
+What each option changes, observed where it has its effect: on the wire, in settings, or in the records read or written.
 
-One table for the options that source and sink share, and one for each half. `tests/effects` goes through the
-declarations with them, and fails for an option that is in none.
+There is one table for the options that source and sink share, and one for each half. `tests/effects` checks every
+declared option against them, and fails for an option without an entry.
 """

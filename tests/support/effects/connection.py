@@ -1,4 +1,4 @@
-"""The options that source and sink share: seen by the servers that are called, and with what."""
+"""The options that source and sink share: their effects on the requests that servers receive."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LOGIN = {"proxyUsername": "user", "proxyPassword": "pass"}
 THROUGH_PROXY = {"proxyAddress": "127.0.0.1", "proxyPort": "{wire_port}"}
 
 
-def asked(look: Callable[[Any], object]) -> Observe:
-    """Look at what Kinesis was asked first; None when it was asked nothing."""
+def kinesis_request(look: Callable[[Any], object]) -> Observe:
+    """Observe the first request to Kinesis. None if there is no request."""
 
     def observe(world: World, options: Options) -> object:
         world.requests.clear()
@@ -39,8 +39,8 @@ def asked(look: Callable[[Any], object]) -> Observe:
     return observe
 
 
-def sent(look: Callable[[Sent], object]) -> Observe:
-    """Look at the last request on the wire; None when there was none."""
+def wire_request(look: Callable[[Sent], object]) -> Observe:
+    """Observe the last request on the wire. None if there is no request."""
 
     def observe(world: World, options: Options) -> object:
         world.wire.sent.clear()
@@ -50,8 +50,8 @@ def sent(look: Callable[[Sent], object]) -> Observe:
     return observe
 
 
-def asked_sts(look: Callable[[Mapping[str, str]], object]) -> Observe:
-    """Look at what STS was asked last; None when it was asked nothing."""
+def sts_request(look: Callable[[Mapping[str, str]], object]) -> Observe:
+    """Observe the last request to STS. None if there is no request."""
 
     def observe(world: World, options: Options) -> object:
         world.sts.asked.clear()
@@ -62,7 +62,7 @@ def asked_sts(look: Callable[[Mapping[str, str]], object]) -> Observe:
 
 
 def attempts(world: World, options: Options) -> object:
-    """Return how often a call is made that always fails."""
+    """Return the number of attempts at a call that always fails."""
     world.requests.clear()
     world.refuse = lambda _: Fault("InternalFailure", status=500)
     connection = world.half.connect(world.options(options))
@@ -73,14 +73,14 @@ def attempts(world: World, options: Options) -> object:
 
 
 def waits_s(world: World, options: Options) -> object:
-    """Return the longest waits before the first five retries."""
+    """Return the maximum waits before the first five retries."""
     connection = world.half.connect(world.options(options))
     policy = stream_client(connection, connection.streams[0]).policy
     return [policy.longest_s(attempt) for attempt in range(5)]
 
 
 def outage_minutes(world: World, options: Options) -> object:
-    """Return after how many whole minutes a call fails for good that has been answered before."""
+    """Return after how many whole minutes of failures a call fails, if an earlier call succeeded."""
     connection = world.half.connect(world.options(options))
     clock = FakeClock()
     api = evolve(stream_client(connection, connection.streams[0]), clock=clock, budget=RetryBudget())
@@ -93,7 +93,7 @@ def outage_minutes(world: World, options: Options) -> object:
 
 
 def freezes(world: World, options: Options) -> object:
-    """Return whether a new worker's first task sets its heap aside."""
+    """Return whether the first task of a new worker freezes its heap."""
     world.emulator.put(STREAM, "one")
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as worker:
         return worker.submit(run_task, world.half.name, world.options(options)).result()
@@ -109,44 +109,47 @@ def run_task(half: str, options: Options) -> bool:
 
 
 def is_checked(world: World, options: Options) -> object:
-    """Return whether anything is asked beyond the description of the stream."""
+    """Return whether there are calls in addition to the description of the stream."""
     world.requests.clear()
     world.touch(options)
     return len(world.requests) > 1
 
 
-access_key = asked(lambda request: request.access_key)
-region = asked(lambda request: request.region)
-is_proxied = sent(lambda request: request.url.startswith("http://"))
-proxy_login = sent(lambda request: request.headers.get("proxy-authorization"))
+access_key = kinesis_request(lambda request: request.access_key)
+region = kinesis_request(lambda request: request.region)
+is_proxied = wire_request(lambda request: request.url.startswith("http://"))
+proxy_login = wire_request(lambda request: request.headers.get("proxy-authorization"))
 
 EFFECTS = {
     "streamName": Effect(
-        asked(lambda request: request.stream_name), {"streamName": "returns"}, "returns", STREAM
+        kinesis_request(lambda request: request.stream_name), {"streamName": "returns"}, "returns", STREAM
     ),
     "streamARN": Effect(
-        asked(lambda request: request.params), {"streamARN": ARN}, {"StreamARN": ARN}, {"StreamName": STREAM}
+        kinesis_request(lambda request: request.params),
+        {"streamARN": ARN},
+        {"StreamARN": ARN},
+        {"StreamName": STREAM},
     ),
     "region": Effect(region, {"region": "eu-west-1"}, "eu-west-1", "us-east-1"),
     "streamRegion": Effect(region, {"streamRegion": "eu-west-1"}, "eu-west-1", "us-east-1"),
-    "endpointUrl": Effect(sent(lambda request: request.url), {"endpointUrl": "{wire}"}, "/", None),
+    "endpointUrl": Effect(wire_request(lambda request: request.url), {"endpointUrl": "{wire}"}, "/", None),
     "awsAccessKeyId": Effect(access_key, {"awsAccessKeyId": "AKIAOTHER"}, "AKIAOTHER", KEY_ID),
     "awsSecretKey": Effect(
-        sent(lambda request: [request.is_signed_with(secret) for secret in (SECRET, "another")]),
+        wire_request(lambda request: [request.is_signed_with(secret) for secret in (SECRET, "another")]),
         {"awsSecretKey": "another"},
         [False, True],
         [True, False],
         both={"endpointUrl": "{wire}"},
     ),
     "sessionToken": Effect(
-        sent(lambda request: request.headers.get("x-amz-security-token")),
+        wire_request(lambda request: request.headers.get("x-amz-security-token")),
         {"sessionToken": "t0ken"},
         "t0ken",
         None,
         both={"endpointUrl": "{wire}"},
     ),
     "awsProfile": Effect(access_key, {"awsProfile": "team"}, "AKIATEAM", "AKIAENVIRONMENT", both=NO_KEYS),
-    # There is no instance here, and nothing else is asked for keys.
+    # There is no EC2 instance here, and no other source of keys is used.
     "awsUseInstanceProfile": Effect(
         access_key, {"awsUseInstanceProfile": "true"}, None, "AKIAENVIRONMENT", both=NO_KEYS
     ),
@@ -173,21 +176,21 @@ EFFECTS = {
         both={name: value for name, value in ROLE_OPTIONS.items() if name != "stsRoleArn"},
     ),
     "stsSessionName": Effect(
-        asked_sts(lambda params: params["RoleSessionName"]),
+        sts_request(lambda params: params["RoleSessionName"]),
         {"stsSessionName": "hourly"},
         "hourly",
         "nightly",
         both=ROLE_OPTIONS,
     ),
     "stsExternalId": Effect(
-        asked_sts(lambda params: params.get("ExternalId")),
+        sts_request(lambda params: params.get("ExternalId")),
         {"stsExternalId": "contract-7"},
         "contract-7",
         None,
         both=ROLE_OPTIONS,
     ),
     "stsEndpointUrl": Effect(
-        asked_sts(lambda params: params["RoleArn"]),
+        sts_request(lambda params: params["RoleArn"]),
         {"stsEndpointUrl": "{sts}"},
         ROLE,
         None,
@@ -196,7 +199,7 @@ EFFECTS = {
     "proxyUrl": Effect(is_proxied, {"proxyUrl": "{wire}"}, True, None),
     "proxyAddress": Effect(is_proxied, THROUGH_PROXY, True, None, first={"proxyPort": "{wire_port}"}),
     "proxyPort": Effect(is_proxied, THROUGH_PROXY, True, None, first={"proxyAddress": "127.0.0.1"}),
-    # botocore tells a proxy nobody's name without a password.
+    # botocore sends no user name to a proxy without a password.
     "proxyUsername": Effect(proxy_login, LOGIN, "Basic dXNlcjpwYXNz", None, both=THROUGH_PROXY),
     "proxyPassword": Effect(
         proxy_login,

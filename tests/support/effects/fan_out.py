@@ -1,4 +1,4 @@
-"""The options of enhanced fan-out: seen in the consumers that a query asks for, and in how its tasks read."""
+"""The options of enhanced fan-out: their effects on the consumers of a query, and on its tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_core.errors import ServiceError
-from kinesis_core.reading import FanOutSettings
+from kinesis_core.reading import FanOutSettings, Transport
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
 from spark_kinesis_source.options import SourceOptions
@@ -20,7 +20,7 @@ KNOWN = {"registeredConsumerId": "known"}
 
 
 def calls_of_tasks(world: World, given: Options) -> object:
-    """Return what tasks call to read."""
+    """Return the calls of tasks."""
     with streaming(fill(world, given)) as reader:
         partitions, _ = plan(reader)
         world.requests.clear()
@@ -29,7 +29,7 @@ def calls_of_tasks(world: World, given: Options) -> object:
 
 
 def described(look: Callable[[dict[str, Any]], object]) -> Observe:
-    """Look at how Kinesis is asked for the consumer first."""
+    """Observe the first request that describes the consumer."""
 
     def observe(world: World, given: Options) -> object:
         requests = _plan(world, given)
@@ -39,12 +39,12 @@ def described(look: Callable[[dict[str, Any]], object]) -> Observe:
 
 
 def is_removed(world: World, given: Options) -> object:
-    """Return whether the consumer is removed when the query stops."""
+    """Return whether the consumer is deregistered when the query stops."""
     return any(request.action == "DeregisterStreamConsumer" for request in _plan(world, given))
 
 
 def _plan(world: World, given: Options) -> list[Request]:
-    """Return what is asked by a query that plans once and stops."""
+    """Return the requests of a query that plans once and stops."""
     world.requests.clear()
     with streaming(world.options(given)) as reader:
         plan(reader)
@@ -52,7 +52,7 @@ def _plan(world: World, given: Options) -> list[Request]:
 
 
 def rows_without_subscription(world: World, given: Options) -> object:
-    """Return how many rows are read when a shard is never free, or the error."""
+    """Return how many rows are read if the subscription of the shard is always in use, or the error."""
 
     def refuse(request: Request) -> Fault | None:
         return Fault("ResourceInUseException") if request.action == "SubscribeToShard" else None
@@ -67,7 +67,7 @@ def rows_without_subscription(world: World, given: Options) -> object:
 
 
 def subscribing(look: Callable[[FanOutSettings], object]) -> Observe:
-    """Look at the settings of a task's subscriptions, which give up by them."""
+    """Observe the settings of a task's subscriptions."""
 
     def observe(world: World, given: Options) -> object:
         settings = ReadTask.of(SourceOptions.parse(world.options(given)), ()).fan_out
@@ -111,10 +111,10 @@ EFFECTS = {
         subscribing(lambda settings: settings.retries), {"subscribeRetries": "3"}, 3, 10, both=FAN_OUT
     ),
     "fanOutTransport": Effect(
-        subscribing(lambda settings: settings.over_http2),
+        subscribing(lambda settings: settings.transport),
         {"fanOutTransport": "HTTP/2"},
-        True,
-        False,
+        Transport.HTTP_2,
+        Transport.HTTP_1_1,
         both=FAN_OUT,
     ),
     "fanOutFallback": Effect(

@@ -1,4 +1,4 @@
-"""The options of the sink: seen in what comes into the stream, and in the producers of a task."""
+"""The options of the sink: their effects on the records in the stream, and on the producers of a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def records(world: World, given: Options) -> object:
 
 
 def producing(look: Callable[[ProducerSettings], object]) -> Observe:
-    """Look at the settings of a task's producer, which works by them."""
+    """Observe the settings of a task's producer."""
 
     def observe(world: World, given: Options) -> object:
         producer = open_producer(SinkOptions.parse(world.options(given)), StreamRef(STREAM))

@@ -1,4 +1,4 @@
-"""The options of the source: seen in what is planned, asked, read and published."""
+"""The options of the source: their effects on plans, requests, rows and published progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TO_DYNAMODB = {"metadataCommitterType": "DYNAMODB", "dynamodbEndpointUrl": "{dyn
 
 
 def fill(world: World, given: Options, shards: int = 1) -> dict[str, Any]:
-    """Make a stream with records that arrived an hour ago, one a millisecond; return *given* for it."""
+    """Create a stream with records that arrived an hour ago, one a millisecond. Return *given* for it."""
     options = world.options_of_new_stream(given, shards)
     for number in range(RECORDS):
         arrived_s = HOUR_AGO_S + number / 1000
@@ -55,7 +55,7 @@ def rows_of_aggregate(world: World, given: Options) -> object:
 
 
 def loss(world: World, given: Options) -> object:
-    """Return what becomes of a position whose record is older than the retention."""
+    """Return what a query does at a position whose record is older than the retention."""
     options = world.options_of_new_stream(given)
     name = options["streamName"]
     gone = world.emulator.put(name, "gone", arrived_s=HOUR_AGO_S - 86_400)
@@ -68,8 +68,8 @@ def loss(world: World, given: Options) -> object:
         return "stopped"
 
 
-def rows_near_the_end(world: World, given: Options) -> object:
-    """Return what a start at the oldest record brings of records of 23 hours and of one hour ago."""
+def rows_near_expiry(world: World, given: Options) -> object:
+    """Return what a start at the oldest record reads of two records, 23 hours and one hour old."""
     options = world.options_of_new_stream(given)
     for hours, data in ((23, "old"), (1, "new")):
         world.emulator.put(options["streamName"], data, arrived_s=time.time() - hours * 3600)
@@ -78,7 +78,7 @@ def rows_near_the_end(world: World, given: Options) -> object:
 
 
 def rows_of_second_batch(world: World, given: Options) -> object:
-    """Return how many rows are read of one record that comes after the first micro-batch."""
+    """Return how many rows the second micro-batch has if one record arrives after the first one."""
     options = fill(world, given)
     with streaming(options) as reader:
         _, end = plan(reader)
@@ -88,13 +88,13 @@ def rows_of_second_batch(world: World, given: Options) -> object:
 
 
 def tasks(world: World, given: Options) -> object:
-    """Return how many partitions four shards make."""
+    """Return how many partitions four shards result in."""
     with streaming(fill(world, given, shards=4)) as reader:
         return len(plan(reader)[0])
 
 
 def listings(world: World, given: Options) -> object:
-    """Return how often shards are listed by three more plans."""
+    """Return how often three more plans list the shards."""
     with streaming(fill(world, given)) as reader:
         _, end = plan(reader)
         listed = world.emulator.calls.count("ListShards")
@@ -104,7 +104,7 @@ def listings(world: World, given: Options) -> object:
 
 
 def is_threaded(world: World, given: Options) -> object:
-    """Return whether shards are looked at in threads."""
+    """Return whether shards are planned in threads."""
     before = set(threading.enumerate())
     with streaming(fill(world, given, shards=4)) as reader:
         plan(reader)
@@ -112,7 +112,7 @@ def is_threaded(world: World, given: Options) -> object:
 
 
 def limits_of_fetches(world: World, given: Options) -> object:
-    """Return how many records a task asks for at once."""
+    """Return how many records a task requests per call."""
     reader = batch_reader(fill(world, given))
     partitions = list(reader.partitions())
     world.requests.clear()
@@ -121,12 +121,12 @@ def limits_of_fetches(world: World, given: Options) -> object:
 
 
 def reading(look: Callable[[ReadSettings], object]) -> Observe:
-    """Look at the settings of a task's readers, which keep their pace by them."""
+    """Observe the settings of a task's readers."""
     return lambda world, given: look(ReadTask.of(SourceOptions.parse(world.options(given)), ()).settings)
 
 
 def tables(world: World, given: Options) -> object:
-    """Return the tables that two plans make, with general names."""
+    """Return the tables that two plans create, with general names."""
     before = _list_tables(world)
     options = fill(world, {**FROM_OLDEST, **given})
     with streaming(options) as reader:
@@ -149,7 +149,7 @@ EFFECTS = {
     ),
     "failOnDataLoss": Effect(loss, {"failOnDataLoss": "false"}, [b"kept"], "stopped"),
     "trimHorizonMargin": Effect(
-        rows_near_the_end, {"trimHorizonMargin": "2 h"}, [b"new"], [b"old", b"new"], both=FROM_OLDEST
+        rows_near_expiry, {"trimHorizonMargin": "2 h"}, [b"new"], [b"old", b"new"], both=FROM_OLDEST
     ),
     "minRecordsPerTrigger": Effect(
         rows_of_second_batch, {"minRecordsPerTrigger": "1000"}, 0, 1, both=FROM_OLDEST

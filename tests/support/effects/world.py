@@ -1,4 +1,4 @@
-"""What effects are seen in: servers that an option may lead to, and the two halves that take options."""
+"""The environment of effects: servers that an option may name, and the two halves that have options."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ STREAM = "orders"
 
 @frozen
 class Half:
-    """Source or sink, as far as the options go that they share."""
+    """Source or sink, as far as they share options."""
 
     name: str
     touch: Callable[[Options], object]
-    """Makes it call Kinesis: first for a description of the stream."""
+    """Makes the half call Kinesis. The first call describes the stream."""
     parse: Callable[[Options], SourceOptions | SinkOptions]
 
     def connect(self, options: Options) -> Connection:
@@ -47,7 +47,7 @@ SINK = Half("sink", open_writer, SinkOptions.parse)
 
 @define
 class World:
-    """Servers, all on 127.0.0.1: a Kinesis with the streams *orders* and *returns*, and others that options may name."""
+    """Servers on 127.0.0.1: a Kinesis with the streams *orders* and *returns*, and others that options may name."""
 
     half: Half
     emulator: Emulator
@@ -55,10 +55,10 @@ class World:
     sts: KeyServices
     database: DynamoDb
     requests: list[Request] = field(factory=list)
-    """What the Kinesis was asked."""
+    """The requests to Kinesis."""
     refuse: Callable[[Request], Fault | None] = lambda _: None
     consumer_arn: str = field(init=False)
-    """A consumer called *known*."""
+    """The ARN of the consumer *known*."""
     _numbers: Iterator[int] = field(factory=itertools.count, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -72,8 +72,8 @@ class World:
         return self.refuse(request)
 
     def options(self, given: Options) -> dict[str, Any]:
-        """Return *given* with names of servers filled in, and beside it what every source and sink is told here."""
-        places = {
+        """Return *given* with the addresses of servers filled in, and the options that every source and sink has here."""
+        addresses = {
             "emulator": self.emulator.endpoint_url,
             "wire": self.wire.url,
             "wire_port": self.wire.port,
@@ -91,17 +91,17 @@ class World:
             "maxRetries": "0",
         }
         return {
-            name: value.format(**places) for name, value in {**base, **given}.items() if value is not None
+            name: value.format(**addresses) for name, value in {**base, **given}.items() if value is not None
         }
 
     def options_of_new_stream(self, given: Options, shards: int = 1) -> dict[str, Any]:
-        """Return the same for a stream that is made for it."""
+        """Return the same for a new stream."""
         name = f"{STREAM}-{next(self._numbers)}"
         self.emulator.create_stream(name, shards)
         return {**self.options(given), "streamName": name}
 
     def touch(self, given: Options) -> None:
-        """Let the half call Kinesis, whatever comes of it."""
+        """Make the half call Kinesis. Errors of the service are ignored."""
         with suppress(ServiceError, CredentialsError):
             self.half.touch(self.options(given))
 
@@ -111,18 +111,18 @@ Observe = Callable[[World, Options], object]
 
 @frozen
 class Effect:
-    """What one option changes."""
+    """The effect of one option."""
 
     observe: Observe
-    """Does with some options what shows the effect, and returns it."""
+    """Returns what the effect is visible in, for some options."""
     then: Options
-    """What sets the option."""
+    """Options that set the option."""
     after: object
     before: object
     first: Options = field(factory=dict)
-    """What is set where the option is not, or is another."""
+    """Options instead of *then*, for the value *before*."""
     both: Options = field(factory=dict)
-    """What is set in either case; None takes away what every source and sink is told."""
+    """Options in both cases. None removes an option that every source and sink has here."""
 
     def options(self) -> tuple[Options, Options]:
         return {**self.both, **self.first}, {**self.both, **self.then}

@@ -1,7 +1,7 @@
 """
-Lets the Python processes that Spark starts, planners and workers alike, log what `kinesis_core` says into one file.
+Makes the Python processes that Spark starts, planners and workers, log the events of `kinesis_core` to one file.
 
-Python imports a module of this name at its start, from wherever PYTHONPATH has one.
+Python imports a module of this name at its start, from a folder in PYTHONPATH.
 """
 
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.python_log import VARIABLE
 
-# A JVM that serves a second session hands on the folder of the first, which is gone.
+# The JVM passes the folder of its first session on to a second session, when the folder no longer exists.
 if VARIABLE in os.environ and Path(os.environ[VARIABLE]).parent.is_dir():
     handler = logging.FileHandler(os.environ[VARIABLE])
     handler.setFormatter(logging.Formatter("%(message)s"))

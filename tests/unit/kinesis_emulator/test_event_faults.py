@@ -18,10 +18,18 @@ Suffer = Callable[..., Iterator[dict[str, Any]]]
 
 
 @pytest.fixture
-def suffer(emulator: Emulator) -> Iterator[Suffer]:
+def opened() -> Iterator[list[Any]]:
+    """Yield a list for the event streams that a test opens, each with its client, and close them."""
+    those: list[Any] = []
+    yield those
+    for one in those:
+        one.close()
+
+
+@pytest.fixture
+def suffer(emulator: Emulator, opened: list[Any]) -> Suffer:
     """Return a function that subscribes with a fault and returns the events."""
     arn = emulator.register_consumer("orders", "one")
-    opened: list[Any] = []
 
     def subscribe(fault: EventFault, read_timeout: float = 30) -> Iterator[dict[str, Any]]:
         client = boto3.client(
@@ -38,9 +46,7 @@ def suffer(emulator: Emulator) -> Iterator[Suffer]:
         opened.extend([response["EventStream"], client])
         return (event["SubscribeToShardEvent"] for event in response["EventStream"])
 
-    yield subscribe
-    for one in opened:
-        one.close()
+    return subscribe
 
 
 def data_of(event: dict[str, Any]) -> list[bytes]:
@@ -57,10 +63,13 @@ def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator,
     assert emulator.calls.count("SubscribeToShard") == 1
 
 
-def test_silence_is_a_read_timeout(suffer: Suffer) -> None:
+def test_silence_is_a_read_timeout(suffer: Suffer, opened: list[Any]) -> None:
     """A connection without data raises urllib3's ReadTimeoutError after boto3's `read_timeout`."""
-    events = suffer(EventFault(after_events=1, silence=True), read_timeout=2)
+    events = suffer(EventFault(after_events=1, silence=True), read_timeout=30)
     next(events)
+    connection = opened[0]._raw_stream._fp.fp.raw._sock
+    assert connection.gettimeout() == 30
+    connection.settimeout(0.01)  # and not before, as the first event takes its time on a busy machine
     with pytest.raises(ReadTimeoutError):
         next(events)
 

@@ -1,4 +1,4 @@
-"""Producers that only remember what they were given."""
+"""Fake producers that record what is put."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from spark_kinesis_sink import SinkOptions
 @define(eq=False)
 class FakeProducer:
     """
-    Takes everything but data that begins with `bad`, fails to write what begins with `unwritable`, and loses count of
-    what begins with `forgotten`.
+    Refuses data that begins with `bad`, fails a flush of data that begins with `unwritable`, and does not count data
+    that begins with `forgotten`.
     """
 
     stream: StreamRef
@@ -60,7 +60,7 @@ class FakeProducer:
 
 @define
 class Made:
-    """All producers that were made, in order."""
+    """All producers that were opened, in order."""
 
     producers: list[FakeProducer] = field(factory=list)
 

@@ -1,4 +1,4 @@
-"""Which columns the sink takes, and what it says about those that it cannot take."""
+"""The columns that the sink writes, and its errors about others."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ def schema(**columns: DataType) -> StructType:
 
 
 def test_all() -> None:
-    """Columns are found by name, in any order; others are left out."""
+    """Columns are found by name, in any order. Other columns are ignored."""
     given = schema(streamName=STRING, id=INTEGER, explicitHashKey=STRING, data=BINARY, partitionKey=STRING)
     assert find_columns(given, routes_rows=True) == Columns(3, 4, 2, 0)
 
 
 def test_least() -> None:
-    """Data is enough."""
+    """Only the column data is required."""
     assert find_columns(schema(data=STRING), routes_rows=False) == Columns(0)
 
 
 @pytest.mark.parametrize("kind", [STRING, BINARY, VarcharType(10)])
 def test_types(kind: DataType) -> None:
-    """Data and partition keys are text or bytes."""
+    """Data and partition keys may be text or bytes."""
     assert find_columns(schema(data=kind, partitionKey=kind), routes_rows=False) == Columns(0, 1)
 
 
 def test_case() -> None:
-    """Names are case-blind, as in Spark."""
+    """Names are case-insensitive, as in Spark."""
     assert find_columns(schema(DATA=STRING, partitionkey=STRING), routes_rows=False) == Columns(0, 1)
 
 
 def test_rows_of_a_source() -> None:
-    """The rows of a source can be written as they are: where a stream is given, their streamName does not count."""
+    """The rows of a source can be written unchanged: their column streamName is ignored if an option names the stream."""
     given = schema(
         data=BINARY,
         streamName=STRING,
@@ -67,13 +67,13 @@ def test_rows_of_a_source() -> None:
     [
         (
             schema(key=STRING, value=STRING),
-            "Column 'data' is missing: it is what is written, as string or binary. The frame has key, value; rename one "
-            "of them, for example with .withColumnRenamed(...).",
+            "Column 'data' is missing: the sink writes its values, which must be string or binary. The frame has key, "
+            "value. Rename one of them, for example with .withColumnRenamed(...).",
         ),
         (
             schema(data=StructType([StructField("id", LongType())])),
-            "Column 'data' has the type struct<id:bigint>; the sink writes string or binary. Make text of it, for "
-            "example with to_json(data).",
+            "Column 'data' has the type struct<id:bigint>; the sink writes string or binary. Convert it to text, "
+            "for example with to_json(data).",
         ),
         (
             schema(data=STRING, partitionKey=LongType()),
@@ -85,26 +85,26 @@ def test_rows_of_a_source() -> None:
             "Column 'explicitHashKey' has the type binary; the sink writes string. Cast it: "
             ".withColumn('explicitHashKey', col('explicitHashKey').cast('string')).",
         ),
-        (schema(data=STRING, Data=STRING), "Column 'data' comes 2 times. Drop or rename all but one."),
+        (schema(data=STRING, Data=STRING), "The frame has 2 columns 'data'. Drop or rename all but one."),
         (
             schema(data=STRING, partition_key=STRING),
-            "There is no column 'partitionKey'. Is 'partition_key' meant? Rename it, or drop it.",
+            "There is no column 'partitionKey'. Did you mean 'partition_key'? Rename it, or drop it.",
         ),
         (
             schema(data=STRING, explicit_hash_keys=STRING),
-            "There is no column 'explicitHashKey'. Is 'explicit_hash_keys' meant? Rename it, or drop it.",
+            "There is no column 'explicitHashKey'. Did you mean 'explicit_hash_keys'? Rename it, or drop it.",
         ),
     ],
 )
 def test_refusals(given: StructType, message: str) -> None:
-    """A column that is missing, mistyped, there twice or misspelt is named, with what to do."""
+    """A missing, mistyped, duplicate or misspelt column is an error that names it and says what to do."""
     with pytest.raises(ColumnError) as caught:
         find_columns(given, routes_rows=False)
     assert str(caught.value) == message
 
 
-def test_nowhere_to_go() -> None:
-    """Without a stream in the options and in the rows, both ways are named."""
+def test_no_stream() -> None:
+    """If neither the options nor the rows name a stream, the error names both ways to do it."""
     with pytest.raises(
         ColumnError, match=r"Set the option 'streamName' or 'streamARN', or add the column\.$"
     ):
@@ -115,5 +115,5 @@ def test_nowhere_to_go() -> None:
     "name", ["partition", "partitionId", "hashKey", "stream", "streamId", "key", "metadata"]
 )
 def test_unlike(name: str) -> None:
-    """A column with a name of its own is not taken for a misspelt one."""
+    """A column with a sufficiently different name does not count as misspelt."""
     assert find_columns(schema(data=STRING, **{name: STRING}), routes_rows=False) == Columns(0)

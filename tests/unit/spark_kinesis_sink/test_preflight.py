@@ -1,4 +1,4 @@
-"""When the driver looks whether the stream that it writes to is there."""
+"""When the driver checks the stream that it writes to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUMMARY = {
 
 
 def test_once_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream is looked for once in a process, and again when the environment has other keys: it may be another one."""
+    """A stream is checked once in a process, and again if the environment has other keys: it may be another stream."""
     options = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1"})
     assert options.stream is not None
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")

@@ -1,4 +1,4 @@
-"""Rows and record batches become the same blocks."""
+"""Rows and record batches are split into the same blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_rows(rows: Iterable[Any], columns: Columns, types: list[pa.DataType]) -> 
 
 def of_batches(rows: list[Any], columns: Columns, types: list[pa.DataType]) -> Iterator[Block]:
     arrays = [pa.array(list(v), t) for v, t in zip(zip(*rows, strict=True), types, strict=True)]
-    batch = pa.record_batch(arrays, names=[f"column-{place}" for place in range(len(types))])
+    batch = pa.record_batch(arrays, names=[f"column-{index}" for index in range(len(types))])
     return blocks_of_batches([batch.slice(0, 1), batch.slice(1)], columns)
 
 
@@ -54,13 +54,13 @@ def rows_of(found: Iterable[Block]) -> list[tuple[Any, ...]]:
 
 @either
 def test_same_rows(split: Any) -> None:
-    """Every row is there once and in order, nulls of the optional columns included."""
+    """The blocks contain every row once and in order, with the nulls of optional columns."""
     assert rows_of(split(ROWS, ALL, TYPES)) == ROWS
 
 
 @either
 def test_absent_columns(split: Any) -> None:
-    """A column that the frame does not have is None."""
+    """A column that the frame does not have is None in the block."""
     found = list(split([(b"1",), (b"2",)], Columns(0), [pa.binary()]))
     assert [(block.partition_keys, block.explicit_hash_keys, block.stream_names) for block in found] == [
         (None, None, None)
@@ -70,21 +70,21 @@ def test_absent_columns(split: Any) -> None:
 @either
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_text(split: Any, kind: pa.DataType) -> None:
-    """Text is written as UTF-8."""
+    """Text data becomes UTF-8."""
     found = list(split([("grün", "a"), ("", "b")], Columns(0, 1), [kind, kind]))
     assert [data for block in found for data in block.data] == ["grün".encode(), b""]
 
 
 @either
 def test_binary_keys(split: Any) -> None:
-    """Partition keys in bytes are UTF-8."""
+    """Binary partition keys are decoded as UTF-8."""
     found = list(split([(b"1", "ß".encode()), (b"2", None)], Columns(0, 1), [pa.binary(), pa.binary()]))
     assert [key for block in found for key in block.partition_keys or []] == ["ß", None]
 
 
 @either
-def test_key_that_is_no_text(split: Any) -> None:
-    """Bytes that are not UTF-8 are no partition key; the row is named."""
+def test_key_that_is_not_text(split: Any) -> None:
+    """A partition key that is not UTF-8 is an error that names the row."""
     rows = [(b"1", b"good"), (b"2", b"\xff"), (b"3", b"good")]
     with pytest.raises(
         InvalidRecordError, match="Column 'partitionKey' is not UTF-8 in row 1 of the task"
@@ -94,7 +94,7 @@ def test_key_that_is_no_text(split: Any) -> None:
 
 
 def test_strings_of_any_bytes() -> None:
-    """A string column with bytes that are no text, as Spark allows, is written as it is, and is no partition key."""
+    """A string column may hold bytes that are not UTF-8, as Spark allows: they are valid data, but no valid partition key."""
     broken = pa.array([b"\xff", b"b"]).view(pa.string())
     batch = pa.record_batch([broken, pa.array(["a", "b"])], names=["data", "partitionKey"])
     [block] = blocks_of_batches([batch], Columns(0, 1))
@@ -105,7 +105,7 @@ def test_strings_of_any_bytes() -> None:
 
 @either
 def test_null_data(split: Any) -> None:
-    """A row without data is an error that names the row and the remedy; it is not left out."""
+    """A row without data is an error that names the row. It is not left out."""
     rows = [(b"1",), (b"2",), (None,), (None,)]
     with pytest.raises(
         InvalidRecordError, match=r"Column 'data' is null in 2 of \d rows, first in row 2 of the task"
@@ -115,14 +115,14 @@ def test_null_data(split: Any) -> None:
 
 @either
 def test_null_stream(split: Any) -> None:
-    """A row without a stream is an error, when rows say where they go."""
+    """A row without a stream is an error if rows name their stream."""
     rows = [("a", b"1", "orders", None), ("a", b"1", None, None)]
     with pytest.raises(InvalidRecordError, match="Column 'streamName' is null in 1 of"):
         list(split(rows, ALL, TYPES))
 
 
 def test_bounded() -> None:
-    """A large record batch is taken apart, so that only a part of it is copied at a time."""
+    """A large record batch is split, so that a part of it is copied at a time."""
     payload = bytes(BLOCK_BYTES // 4)
     batch = pa.record_batch([pa.array([payload] * 10)], names=["data"])
     found = list(blocks_of_batches([batch], Columns(0)))
@@ -131,13 +131,13 @@ def test_bounded() -> None:
 
 
 def test_larger_than_a_block() -> None:
-    """A row that is larger than a block is a block."""
+    """A row that is larger than a block becomes a block of its own."""
     batch = pa.record_batch([pa.array([bytes(BLOCK_BYTES * 2)] * 2)], names=["data"])
     assert [len(block.data) for block in blocks_of_batches([batch], Columns(0))] == [1, 1]
 
 
 def test_many_rows() -> None:
-    """Rows come in blocks of a fixed number."""
+    """A block has a fixed number of rows."""
     found = list(blocks_of_rows(((b"x",) for _ in range(BLOCK_ROWS + 1)), Columns(0)))
     assert [(block.first, len(block.data)) for block in found] == [
         (0, BLOCK_ROWS),
@@ -153,17 +153,17 @@ def test_nothing() -> None:
 
 
 def test_by_stream() -> None:
-    """Each stream gets its rows in order, and each row knows its place in the task."""
+    """The rows of each stream keep their order, and their index in the task."""
     [block] = blocks_of_rows(ROWS, ALL)
     parts = dict(block.by_stream())
     assert {name: part.data for name, part in parts.items()} == {"orders": [b"1", b"3"], "audit": [b""]}
     assert parts["orders"].partition_keys == ["a", "c"]
     assert parts["audit"].explicit_hash_keys == ["7"]
-    assert [parts["orders"].row(place) for place in (0, 1)] == [0, 2]
+    assert [parts["orders"].row(index) for index in (0, 1)] == [0, 2]
 
 
 def test_by_one_stream() -> None:
-    """Rows that all go to one stream are not copied."""
+    """Rows that all name one stream are not copied."""
     [block] = blocks_of_rows([row for row in ROWS if row[2] == "orders"], ALL)
     assert list(block.by_stream()) == [("orders", block)]
     assert block.row(1) == 1

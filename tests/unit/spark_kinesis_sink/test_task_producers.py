@@ -1,4 +1,4 @@
-"""What a task does with its producers, and what the next task of the same worker finds."""
+"""How the tasks of one worker share producers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Worker:
         self.idle: dict[Any, Any] = {}
 
     def run(self, blocks: list[Block]) -> int:
-        """Run a task and return how many user records it wrote."""
+        """Run a task, and return the number of user records that it wrote."""
         with TaskProducers(self.options, self.made.open, self.idle) as producers:
             rows = put_blocks(blocks, producers, self.options.stream)
             check_written(rows, totals := producers.flush())
@@ -42,7 +42,7 @@ class Worker:
 
 
 def test_one_producer_for_all_tasks(made: Any) -> None:
-    """A worker's tasks use one producer, one after the other, and each counts what it did itself."""
+    """Consecutive tasks of a worker share a producer. Each counts only its own records."""
     worker = Worker(made)
     assert [worker.run(block(b"1", b"2")), worker.run(block(b"3")), worker.run([])] == [2, 1, 0]
     [producer] = made.producers
@@ -51,7 +51,7 @@ def test_one_producer_for_all_tasks(made: Any) -> None:
 
 
 def test_other_options(made: Any) -> None:
-    """Other options, other producers."""
+    """Tasks with other options use another producer."""
     worker = Worker(made)
     worker.run(block(b"1"))
     worker.options = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1", "recordTtlMs": "1000"})
@@ -60,7 +60,7 @@ def test_other_options(made: Any) -> None:
 
 
 def test_other_keys(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task that finds other keys in its environment writes with them, not as the task before it."""
+    """A task uses the keys of its own environment, not those of the task before it."""
     worker = Worker(made)
     for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
@@ -70,7 +70,7 @@ def test_other_keys(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("data", "error"), [(b"bad", InvalidRecordError), (b"unwritable", PutError)])
 def test_failed_task(made: Any, data: bytes, error: type[Exception]) -> None:
-    """A producer that was in a task that failed is thrown away with what it holds."""
+    """The producer of a failed task is aborted, and not used again."""
     worker = Worker(made)
     with pytest.raises(error):
         worker.run([*block(b"1"), *block(data)])
@@ -79,23 +79,25 @@ def test_failed_task(made: Any, data: bytes, error: type[Exception]) -> None:
     assert [producer.state for producer in made.producers] == ["aborted", "open"]
 
 
-def test_rows_that_nobody_knows_of(made: Any) -> None:
-    """A task whose producers know of fewer rows than it put fails: such a batch must not be committed."""
-    with pytest.raises(PutError, match="3 rows were put, and 2 are known to be in the stream") as caught:
+def test_unconfirmed_rows(made: Any) -> None:
+    """A task fails if its producers count fewer rows than it put: the batch must not be committed."""
+    with pytest.raises(PutError, match="put 3 rows, but 2 are confirmed as written") as caught:
         Worker(made).run([*block(b"1", b"2"), *block(b"forgotten")])
     assert caught.value.counts == {"Unaccounted": 1}
 
 
 def test_which_row(made: Any) -> None:
-    """A row that cannot be written is named by its place in the task, whatever block and stream it is in."""
+    """The error for a bad row has its index in the task, whatever block and stream the row is in."""
     rows = [(b"1", "a"), (b"2", "b"), (b"3", "a"), (b"bad", "b")]
-    with pytest.raises(InvalidRecordError, match=r"In the task it is row 3, counted from 0\.$") as caught:
+    with pytest.raises(
+        InvalidRecordError, match=r"It is row 3 of the task, counted from 0\. \[stream=b\]$"
+    ) as caught:
         Worker(made, MANY).run(list(blocks_of_rows(rows, ROUTED)))
     assert caught.value.row == 3
 
 
 def test_by_stream(made: Any) -> None:
-    """Each stream that rows name has a producer, which gets its rows in order."""
+    """Each stream that rows name has a producer, which gets the rows in order."""
     rows = [(b"1", "a"), (b"2", "b"), (b"3", "a")]
     assert Worker(made, MANY).run(list(blocks_of_rows(rows, ROUTED))) == 3
     assert [data for data, _, _ in made.by_stream("a")[0].put] == [b"1", b"3"]
@@ -103,7 +105,7 @@ def test_by_stream(made: Any) -> None:
 
 
 def test_more_streams_than_producers(made: Any) -> None:
-    """Rows may name any number of streams: the producers in use at once are bounded, and nothing is lost."""
+    """Rows may name any number of streams. The number of open producers is bounded, and nothing is lost."""
     names = [f"stream-{number}" for number in range(3 * MOST_OPEN)]
     rows = [(name.encode(), name) for name in names] * 2
     blocks = [*blocks_of_rows(rows[: len(names)], ROUTED), *blocks_of_rows(rows[len(names) :], ROUTED)]
@@ -117,6 +119,6 @@ def test_more_streams_than_producers(made: Any) -> None:
 
 
 def test_shared_memory() -> None:
-    """Producers of tasks that may have many of them have small buffers."""
+    """Producers have small buffers if a task may have many of them."""
     assert ONE.producer.buffer_bytes == ProducerSettings().buffer_bytes
     assert MANY.producer.buffer_bytes * MOST_OPEN <= 2 * ONE.producer.buffer_bytes

@@ -1,4 +1,4 @@
-"""What the driver says about a batch."""
+"""What the driver logs about a batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def facts_of(record: logging.LogRecord) -> dict[str, str]:
 
 
 def test_commit(caplog: pytest.LogCaptureFixture) -> None:
-    """A batch that is written is one line with what all its tasks did together."""
+    """A written batch is one log line with the totals of all its tasks."""
     caplog.set_level(logging.INFO, "spark_kinesis_sink")
     StreamRowWriter(TASK).commit(DONE, 7)
     [record] = caplog.records
@@ -41,7 +41,7 @@ def test_commit(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_abort(caplog: pytest.LogCaptureFixture) -> None:
-    """A batch that failed is a warning that says how much of it is in the stream nevertheless."""
+    """A failed batch is a warning that says how much of it is in the stream nevertheless."""
     BatchWriter(TASK).abort([DONE[0], None])
     [record] = caplog.records
     assert record.levelname == "WARNING"
@@ -50,6 +50,6 @@ def test_abort(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_travels() -> None:
-    """Writers and what tasks send back pickle."""
+    """Writers and messages of tasks pickle."""
     for sent in (BatchWriter(TASK), StreamRowWriter(TASK), DONE[0]):
         pickle.loads(pickle.dumps(sent))  # noqa: S301 - our own bytes

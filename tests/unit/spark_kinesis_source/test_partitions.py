@@ -1,4 +1,4 @@
-"""How ranges are dealt out to tasks."""
+"""Ranges are divided among tasks."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from kinesis_core.model import After, RangeGroup, ShardEnd, ShardRange
 from spark_kinesis_source.partitions import split
 
 
-def make_chains(count: int) -> list[RangeGroup]:
+def make_groups(count: int) -> list[RangeGroup]:
     return [
-        (ShardRange("orders", f"shardId-{place:012}", After(place), ShardEnd()),) for place in range(count)
+        (ShardRange("orders", f"shardId-{number:012}", After(number), ShardEnd()),) for number in range(count)
     ]
 
 
 @pytest.mark.parametrize(
     ("count", "shards_per_task", "max_partitions", "sizes"),
     [
-        (0, None, None, []),
-        (0, None, 4, []),
-        (1, None, None, [1]),
-        (16, None, None, [16]),
-        (17, None, None, [9, 8]),
+        (0, 16, None, []),
+        (0, 16, 4, []),
+        (1, 16, None, [1]),
+        (16, 16, None, [16]),
+        (17, 16, None, [9, 8]),
         (16, 1, None, [1] * 16),
         (10, 4, None, [4, 3, 3]),
-        (10, None, 3, [4, 3, 3]),
-        (2, None, 3, [1, 1]),
+        (10, 16, 3, [4, 3, 3]),
+        (2, 16, 3, [1, 1]),
     ],
 )
-def test_sizes(count: int, shards_per_task: int | None, max_partitions: int | None, sizes: list[int]) -> None:
-    """Tasks get nearly equal numbers of chains: 16 at most unless the user says how many, or how many tasks there are."""
-    groups = make_chains(count)
+def test_sizes(count: int, shards_per_task: int, max_partitions: int | None, sizes: list[int]) -> None:
+    """Tasks get nearly equal numbers of groups: so many at most, unless the number of tasks is given."""
+    groups = make_groups(count)
     parts = split(groups, shards_per_task, max_partitions)
     assert [len(part.groups) for part in parts] == sizes
     dealt = [group for part in parts for group in part.groups]
@@ -41,5 +41,5 @@ def test_sizes(count: int, shards_per_task: int | None, max_partitions: int | No
 
 def test_pickling() -> None:
     """A partition pickles with its ranges."""
-    (part,) = split(make_chains(3), None, None)
+    (part,) = split(make_groups(3), 16, None)
     assert pickle.loads(pickle.dumps(part)).groups == part.groups  # noqa: S301 - our own bytes

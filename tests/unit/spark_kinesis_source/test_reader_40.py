@@ -1,4 +1,4 @@
-"""How the reader for Spark 4.0 and 4.1 knows where a batch starts."""
+"""The reader for Spark 4.0 and 4.1 derives the start of a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def at(number: int) -> Offset:
 
 
 class ScriptedPlanner:
-    """Begins at 0; every plan ends ten records further, and is noted."""
+    """Starts at 0. Every plan ends ten records later, and is recorded."""
 
     planning_s = 0.0
 
@@ -49,7 +49,7 @@ class ScriptedPlanner:
 
 
 class RecordingPublisher:
-    """Notes what it is told."""
+    """Records the published offsets."""
 
     def __init__(self) -> None:
         self.published: list[Offset] = []
@@ -78,7 +78,7 @@ def make_reader(planner: ScriptedPlanner) -> Any:
 
 
 def test_new_query(planner: ScriptedPlanner, make_reader: Any) -> None:
-    """A query that names no batch before it asks for the latest offset is new, and starts at its initial offset."""
+    """A query that asks for the latest offset before it names a batch is new, and starts at its initial offset."""
     reader = make_reader()
     assert reader.latestOffset() == at(10).to_json()
     assert reader.initialOffset() == at(0).to_json()
@@ -87,7 +87,7 @@ def test_new_query(planner: ScriptedPlanner, make_reader: Any) -> None:
     assert [start for start, _ in planner.plans] == [at(0), at(10)]
 
 
-def test_each_batch_begins_where_the_last_one_ended(planner: ScriptedPlanner, make_reader: Any) -> None:
+def test_each_batch_starts_at_the_end_of_the_last_one(planner: ScriptedPlanner, make_reader: Any) -> None:
     """Every batch is planned from the end of the batch before it, not only the second one."""
     reader = make_reader()
     for i in range(4):
@@ -98,7 +98,7 @@ def test_each_batch_begins_where_the_last_one_ended(planner: ScriptedPlanner, ma
 
 
 def test_restarted_query(planner: ScriptedPlanner, make_reader: Any) -> None:
-    """A restarted query goes on from the end of the last batch that it names, whether replayed or not."""
+    """A restarted query continues at the end of the last batch that it names, with or without a replay."""
     reader = make_reader()
     reader.partitions(at(40).to_json(), at(40).to_json())
     reader.partitions(at(30).to_json(), at(40).to_json())
@@ -106,11 +106,11 @@ def test_restarted_query(planner: ScriptedPlanner, make_reader: Any) -> None:
     assert [start for start, _ in planner.plans] == [at(40)]
 
 
-def test_batch_that_begins_elsewhere(make_reader: Any) -> None:
-    """A batch that Spark begins elsewhere than it was planned from is refused."""
+def test_batch_that_starts_elsewhere(make_reader: Any) -> None:
+    """A batch that Spark starts at another offset than it was planned from is refused."""
     reader = make_reader()
     end = reader.latestOffset()
-    with pytest.raises(OffsetError, match="begins this batch elsewhere"):
+    with pytest.raises(OffsetError, match="starts this batch at another offset"):
         reader.partitions(at(5).to_json(), end)
 
 
@@ -119,13 +119,13 @@ def test_batch_that_begins_elsewhere(make_reader: Any) -> None:
     [({}, False), ({"maxRecordsPerShard": "5"}, True), ({"maxBytesPerShard": "5mb"}, True)],
 )
 def test_bound(planner: ScriptedPlanner, make_reader: Any, options: dict[str, str], bounded: bool) -> None:
-    """A batch holds all there is, for AvailableNow is one batch, unless the user sets a limit."""
+    """A batch contains everything, because AvailableNow is one batch, unless the user sets a limit."""
     make_reader(**options).latestOffset()
     assert [plan[1] for plan in planner.plans] == [bounded]
 
 
-def test_the_first_plan_of_a_run_waits_for_nothing(make_reader: Any) -> None:
-    """It may be the only one, of AvailableNow or Once; the next one returns its start until there are enough records."""
+def test_the_first_plan_of_a_run_does_not_wait(make_reader: Any) -> None:
+    """It may be the only plan, with AvailableNow or Once. The next one returns its start until there are enough records."""
     options = {"minRecordsPerTrigger": "11", "maxTriggerDelay": "1h"}
     for restarted in (False, True):
         reader = make_reader(**options)
@@ -137,15 +137,15 @@ def test_the_first_plan_of_a_run_waits_for_nothing(make_reader: Any) -> None:
 
 
 def test_enough_records_do_not_wait(make_reader: Any) -> None:
-    """A batch of as many records as the user wants is planned at once."""
+    """A batch with as many records as the option names is planned at once."""
     reader = make_reader(minRecordsPerTrigger="10", maxTriggerDelay="1h")
     for end in (10, 20, 30):
         assert reader.latestOffset() == at(end).to_json()
         reader.partitions(at(end - 10).to_json(), at(end).to_json())
 
 
-def test_making_one_calls_nobody() -> None:
-    """A reader is made without a call, pickles before it is used, and stays small; stopping it then is nothing."""
+def test_creating_one_makes_no_call() -> None:
+    """Creating a reader makes no call. It pickles before it is used, and is small. Stopping it then has no effect."""
     reader = StreamReader40(SourceOptions.parse(OPTIONS), ("data",))
     assert len(pickle.dumps(reader)) < 4000
     reader.stop()
@@ -158,7 +158,7 @@ def test_stop(planner: ScriptedPlanner, make_reader: Any) -> None:
 
 
 def test_publishing(make_reader: Any) -> None:
-    """What is done by the time of a plan is published then, and what Spark commits when it commits it."""
+    """A plan publishes what is done by then, and a commit publishes what Spark commits."""
     reader = make_reader()
     reader._publisher = publisher = RecordingPublisher()
     reader.latestOffset()
@@ -172,10 +172,10 @@ def test_publishing(make_reader: Any) -> None:
 
 
 def test_not_publishing(make_reader: Any) -> None:
-    """Without a table Spark's commits are nothing to do."""
+    """Without a table a commit has no effect."""
     make_reader().commit(at(10).to_json())
 
 
 def test_the_first_plan_may_be_the_only_one() -> None:
-    """AvailableNow is one plan here and is not told from other triggers, so a run's first plan crosses gaps to their end."""
+    """AvailableNow is one plan here and looks like other triggers, so the first plan of a run crosses gaps to their end."""
     assert StreamReader40.may_be_planned_once

@@ -1,4 +1,4 @@
-"""The columns as Spark sees them."""
+"""The columns as Spark types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_kinesis_source.schema import all_columns, column_names, default_schem
 
 
 def test_arrow_and_spark_agree() -> None:
-    """The Arrow schema of our batches is exactly what Spark makes of its own, for every column."""
+    """The Arrow schema of our batches equals the one that Spark derives from its types, for every column."""
     schema = all_columns()
     assert BatchBuilder(schema.fieldNames()).schema == to_arrow_schema(schema, timezone="UTC")
 
@@ -26,7 +26,7 @@ def test_default() -> None:
 
 
 def test_any_order() -> None:
-    """Columns come in the order in which they are asked for."""
+    """Columns are in the order of the schema."""
     schema = StructType().add("shardId", StringType()).add("data", BinaryType())
     assert column_names(schema) == ("shardId", "data")
 
@@ -35,7 +35,10 @@ def test_any_order() -> None:
     ("field", "message"),
     [
         (StructField("shardID", StringType()), "Unknown column 'shardID'. Did you mean 'shardId'?"),
-        (StructField("data", StringType()), "Column 'data' has the type binary; .schema() gives it string."),
+        (
+            StructField("data", StringType()),
+            "Column 'data' has the type binary; .schema() declares it string.",
+        ),
         (StructField("approximateArrivalTimestamp", TimestampNTZType()), "has the type timestamp"),
         (StructField("data", BinaryType(), nullable=False), "is nullable; .schema() declares it NOT NULL"),
     ],

@@ -33,7 +33,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
+from kinesis_core.reading import FanOutSettings, ReadSettings, Transport, UserRecord
 from kinesis_core.stream import Batch, Stream
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "StreamNotFoundError",
     "StreamRecreatedError",
     "Totals",
+    "Transport",
     "TrimHorizon",
     "UnavailableError",
     "UserRecord",

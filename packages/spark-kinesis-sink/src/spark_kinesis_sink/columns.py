@@ -1,4 +1,4 @@
-"""Which column of a frame is what to the sink, found and checked before any row is written."""
+"""Finds and checks the columns that the sink writes, before any row is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACCEPTED: dict[str, tuple[type[DataType], ...]] = {
     STREAM_NAME: _TEXT,
 }
 _LIKENESS = 0.9
-"""From here on a name is taken for a misspelt one: partition_key and partitionKeys are, partition and streamId are not."""
+"""Similarity from which a name counts as misspelt: partition_key and partitionKeys do, partition and streamId do not."""
 
 
 class ColumnError(KinesisError, ValueError):
@@ -30,7 +30,7 @@ class ColumnError(KinesisError, ValueError):
 
 @frozen
 class Columns:
-    """The place of each column in a row; None for a column that is absent."""
+    """The index of each column in a row, or None for an absent column."""
 
     data: int
     partition_key: int | None = None
@@ -40,29 +40,29 @@ class Columns:
 
 def find_columns(schema: StructType, *, routes_rows: bool) -> Columns:
     """
-    Return where the sink's columns are in *schema*; other columns are not written.
+    Return the indexes of the sink's columns in *schema*. Other columns are not written.
 
-    Names are case-blind, as Spark's are. With *routes_rows* each row names its stream; without it a column
-    `streamName`, which the rows of a source have, says nothing.
+    Names are case-insensitive, as in Spark. With *routes_rows* each row names its stream. Without it a column
+    `streamName`, which the rows of a source have, is ignored.
 
     Raises:
-        ColumnError: A column is missing, comes twice, has a type that cannot be written, or one that is absent has
-            a name like that of a column that is there.
+        ColumnError: A column is missing, there are two of it, it has a type that the sink cannot write, or it is absent
+            and another column has a similar name.
     """
     wanted = [DATA, PARTITION_KEY, EXPLICIT_HASH_KEY, *([STREAM_NAME] if routes_rows else [])]
-    places = {name: _find(schema, name) for name in wanted}
-    for name, place in places.items():
-        if place is None:
+    indexes = {name: _find(schema, name) for name in wanted}
+    for name, index in indexes.items():
+        if index is None:
             _check_absent(schema, name)
-    data = places[DATA]
+    data = indexes[DATA]
     assert data is not None  # noqa: S101 - _check_absent has raised
-    return Columns(data, places[PARTITION_KEY], places[EXPLICIT_HASH_KEY], places.get(STREAM_NAME))
+    return Columns(data, indexes[PARTITION_KEY], indexes[EXPLICIT_HASH_KEY], indexes.get(STREAM_NAME))
 
 
 def _find(schema: StructType, name: str) -> int | None:
-    found = [place for place, field in enumerate(schema.fields) if field.name.lower() == name.lower()]
+    found = [index for index, field in enumerate(schema.fields) if field.name.lower() == name.lower()]
     if len(found) > 1:
-        raise ColumnError(f"Column '{name}' comes {len(found)} times. Drop or rename all but one.")
+        raise ColumnError(f"The frame has {len(found)} columns '{name}'. Drop or rename all but one.")
     if not found:
         return None
     given = schema.fields[found[0]].dataType
@@ -84,23 +84,23 @@ def _shown(given: DataType) -> str:
 
 def _remedy(name: str, given: DataType) -> str:
     if given.typeName() in ("struct", "array", "map", "variant"):
-        return f"Make text of it, for example with to_json({name})."
+        return f"Convert it to text, for example with to_json({name})."
     return f"Cast it: .withColumn('{name}', col('{name}').cast('string'))."
 
 
 def _check_absent(schema: StructType, name: str) -> None:
-    """Refuse a frame that lacks a column it must have, or seems to have by another name."""
+    """Raise an error if the column is required, or if another column has a similar name."""
     names = schema.fieldNames()
     if like := _find_like(name, names):
-        raise ColumnError(f"There is no column '{name}'. Is '{like}' meant? Rename it, or drop it.")
+        raise ColumnError(f"There is no column '{name}'. Did you mean '{like}'? Rename it, or drop it.")
     if name == DATA:
         raise ColumnError(
-            f"Column '{name}' is missing: it is what is written, as {_domain(name)}. The frame has "
-            f"{', '.join(names) or 'no columns'}; rename one of them, for example with .withColumnRenamed(...)."
+            f"Column '{name}' is missing: the sink writes its values, which must be {_domain(name)}. The frame has "
+            f"{', '.join(names) or 'no columns'}. Rename one of them, for example with .withColumnRenamed(...)."
         )
     if name == STREAM_NAME:
         raise ColumnError(
-            f"Column '{name}' is missing, and no option says where rows go. Set the option 'streamName' or 'streamARN', "
+            f"Column '{name}' is missing, and no option names the stream. Set the option 'streamName' or 'streamARN', "
             "or add the column."
         )
 

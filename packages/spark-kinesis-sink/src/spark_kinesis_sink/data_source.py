@@ -1,4 +1,4 @@
-"""`.format("kinesis")` for writing: where Spark comes in."""
+"""`.format("kinesis")` for writing: the classes that Spark calls."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class KinesisSink(DataSource):
     """
     Amazon Kinesis Data Streams as a sink for streaming and batch.
 
-    Spark asks for a writer when a batch begins, and before any of its tasks: there options, columns and stream are
-    checked.
+    Spark asks for a writer when a batch begins, before its tasks. Options, columns and the stream are checked then.
     """
 
     @classmethod
@@ -51,13 +50,13 @@ class KinesisSink(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         if overwrite:
             raise OptionError(
-                'A stream cannot be overwritten: Kinesis keeps its records until their time is over. Use .mode("append").'
+                'A stream cannot be overwritten: Kinesis keeps records until their retention ends. Use .mode("append").'
             )
         return BatchWriter(self._task(schema))
 
     @plain_errors()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
-        # Spark says overwrite for the output mode complete; here rows are events, and all of them are written again.
+        # Spark passes overwrite for the output mode complete: every batch then writes all rows again.
         return stream_writer_class()(self._task(schema))
 
     def _task(self, schema: StructType) -> WriteTask:
@@ -76,14 +75,14 @@ class KinesisSink(DataSource):
         return self._source().streamReader(schema)
 
     def _source(self) -> DataSource:
-        """Return the half that reads: Spark knows only one data source called kinesis, and met this one last."""
+        """Return the source: Spark has one data source named kinesis, and the sink was registered last."""
         source = import_other_half("spark_kinesis_source", "Reading from Kinesis")
         half: DataSource = source.KinesisDataSource(self.options)
         return half
 
 
 class AwsKinesisSink(KinesisSink):
-    """The same under the name that the awslabs connector has."""
+    """The sink under the name of the awslabs connector."""
 
     @classmethod
     def name(cls) -> str:
@@ -91,11 +90,11 @@ class AwsKinesisSink(KinesisSink):
 
 
 def register(spark: SparkSession) -> None:
-    """Let *spark* know `aws-kinesis` beside `kinesis`, and `kinesis` where it does not look for data sources."""
+    """Register `aws-kinesis` with *spark*, and `kinesis` where Spark does not discover it by itself."""
     spark.dataSource.register(AwsKinesisSink)
     try:
         spark.dataSource.register(KinesisSink)
     except AnalysisException as error:
-        # Spark 4.0 has found it by itself, and lets nobody register that name again.
+        # Spark 4.0 has discovered it, and refuses a second registration of the name.
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise

@@ -1,4 +1,4 @@
-"""The stream that is written to, as far as the driver cares: that it is there, and may be written to."""
+"""Checks in the driver, before tasks start: the stream exists, and the credentials allow writing to it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ log = get_logger("spark_kinesis_sink")
 
 def check_stream(options: SinkOptions) -> None:
     """
-    See once in a process that the stream of *options* is there and may be written to; streams named by rows are not checked.
+    Check, once in a process, that the stream of *options* exists and may be written to.
 
-    That takes one DescribeStreamSummary, one ListShards and a dry run of PutRecords, and outside of AWS one of
-    GetShardIterator.
-
-    Spark makes a writer for each micro-batch, mostly in the same process, and another one to commit it.
-    It may be in the middle of a query, after a pause of Spark's workers, so it is as patient as any call.
+    Streams that rows name are not checked. A check takes one DescribeStreamSummary, one ListShards and a dry run of
+    PutRecords; outside AWS also a dry run of GetShardIterator. The result is cached, because Spark creates a writer
+    for each micro-batch, mostly in the same process, and another one to commit it. Calls are retried as always: the
+    check may run in the middle of a query, after a pause of Spark's workers.
 
     Raises:
         ServiceError: The stream is missing, access is denied, or Kinesis cannot be reached.

@@ -1,4 +1,4 @@
-"""Blocks of rows, column by column, from what Spark hands to a task: Arrow record batches, or rows."""
+"""Blocks of rows, as columns, from the Arrow record batches or rows that Spark passes to a task."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 4 * 1024 * 1024
-"""Spark's record batches can be of any size; what is copied out of one at a time is about this."""
+"""Approximate bytes that are copied out of a record batch at a time. Spark's record batches have any size."""
 BLOCK_ROWS = 1000
-"""How many rows make a block where Spark hands over rows. They are in memory already."""
+"""Rows of a block if Spark passes rows. They are in memory already."""
 
 Values = list[Any]
 
 
 @frozen
 class Block:
-    """Some rows of a task: a list for each column, None for a column that the frame does not have."""
+    """Some rows of a task: a list for each column, or None for a column that the frame does not have."""
 
     first: int
-    """How many rows of the task come before it."""
+    """Number of rows of the task before the block."""
     data: list[bytes]
     partition_keys: list[str | None] | None
     explicit_hash_keys: list[str | None] | None
     stream_names: list[str] | None
-    places: Sequence[int] | None = None
-    """Where its rows were in the block that it is a part of; None when it is all of it."""
+    indexes: Sequence[int] | None = None
+    """The indexes of its rows in the block that it is a part of, or None for a whole block."""
 
-    def row(self, place: int) -> int:
-        """Return which row of the task, from 0, the one at *place* is."""
-        return self.first + (place if self.places is None else self.places[place])
+    def row(self, index: int) -> int:
+        """Return the index in the task, from 0, of the row at *index*."""
+        return self.first + (index if self.indexes is None else self.indexes[index])
 
     def by_stream(self) -> Iterator[tuple[str, Block]]:
-        """Yield the name of each stream that rows have, with those rows in order."""
+        """Yield each stream name, with a block of the rows that have it, in their order."""
         names = self.stream_names or []
-        places: dict[str, list[int]] = {name: [] for name in names}
-        if len(places) == 1:
+        indexes: dict[str, list[int]] = {name: [] for name in names}
+        if len(indexes) == 1:
             yield names[0], self
             return
-        for place, name in enumerate(names):
-            places[name].append(place)
-        for name, its_places in places.items():
-            yield name, self._take(its_places)
+        for index, name in enumerate(names):
+            indexes[name].append(index)
+        for name, chosen in indexes.items():
+            yield name, self._pick(chosen)
 
-    def _take(self, places: Sequence[int]) -> Block:
+    def _pick(self, indexes: Sequence[int]) -> Block:
         return Block(
             self.first,
-            [self.data[place] for place in places],
-            _take(self.partition_keys, places),
-            _take(self.explicit_hash_keys, places),
+            [self.data[index] for index in indexes],
+            _pick_values(self.partition_keys, indexes),
+            _pick_values(self.explicit_hash_keys, indexes),
             None,
-            places,
+            indexes,
         )
 
 
@@ -69,7 +69,7 @@ def blocks_of_batches(batches: Iterable[pa.RecordBatch], columns: Columns) -> It
         rows = max(1, BLOCK_BYTES * batch.num_rows // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
-            data, *others = _pick(part.columns, columns)
+            data, *others = _pick_columns(part.columns, columns)
             yield _block(first, [_values(_raw(data)), *map(_values, others)])
             first += part.num_rows
 
@@ -78,13 +78,13 @@ def blocks_of_rows(rows: Iterable[Sequence[Any]], columns: Columns) -> Iterator[
     """Yield *rows* in blocks of `BLOCK_ROWS`."""
     first, rest = 0, iter(rows)
     while chunk := list(islice(rest, BLOCK_ROWS)):
-        yield _block(first, _pick(list(map(list, zip(*chunk, strict=True))), columns))
+        yield _block(first, _pick_columns(list(map(list, zip(*chunk, strict=True))), columns))
         first += len(chunk)
 
 
-def _pick(found: Sequence[Any], columns: Columns) -> list[Any]:
-    places = (columns.data, columns.partition_key, columns.explicit_hash_key, columns.stream_name)
-    return [None if place is None else found[place] for place in places]
+def _pick_columns(found: Sequence[Any], columns: Columns) -> list[Any]:
+    indexes = (columns.data, columns.partition_key, columns.explicit_hash_key, columns.stream_name)
+    return [None if index is None else found[index] for index in indexes]
 
 
 def _values(column: pa.Array | None) -> Values | None:
@@ -92,23 +92,23 @@ def _values(column: pa.Array | None) -> Values | None:
         return None
     try:
         values: Values = column.to_pylist()
-    except UnicodeDecodeError:  # a string of Spark may hold any bytes; who decodes it names the row
+    except UnicodeDecodeError:  # a string of Spark may hold any bytes; _decode names the row
         values = _raw(column).to_pylist()
     return values
 
 
 def _raw(column: pa.Array) -> pa.Array:
-    """Return a column of strings as one of their bytes, without a copy; any other as it is."""
+    """Return a column of strings as a column of their bytes, without a copy. Other columns are returned unchanged."""
     kind = str(column.type)
     return column.cast(kind.replace("string", "binary")) if kind in ("string", "large_string") else column
 
 
 def _block(first: int, values: Sequence[Values | None]) -> Block:
     data, partition_keys, explicit_hash_keys, stream_names = values
-    assert data is not None  # noqa: S101 - no frame without it gets here
-    _check_no_null(DATA, data, first, "Leave such rows out, for example with .where('data IS NOT NULL').")
+    assert data is not None  # noqa: S101 - find_columns refuses a frame without it
+    _check_no_null(DATA, data, first, "Leave these rows out, for example with .where('data IS NOT NULL').")
     if stream_names is not None:
-        _check_no_null(STREAM_NAME, stream_names, first, "Give each row the name of a stream.")
+        _check_no_null(STREAM_NAME, stream_names, first, "Name a stream in each row.")
     return Block(
         first,
         _as_bytes(data),
@@ -129,7 +129,7 @@ def _check_no_null(column: str, values: Values, first: int, remedy: str) -> None
 
 
 def _kind(values: Values) -> type:
-    """Return the type of all that is there: Spark's columns have one."""
+    """Return the type of the values that are not null: a column of Spark has one type."""
     return type(next((value for value in values if value is not None), None))
 
 
@@ -142,7 +142,7 @@ def _as_bytes(values: Values) -> list[bytes]:
 def _as_text(column: str, values: Values | None, first: int) -> Values | None:
     if values is None or _kind(values) is str:
         return values
-    return [_decode(column, value, first + place) for place, value in enumerate(values)]
+    return [_decode(column, value, first + index) for index, value in enumerate(values)]
 
 
 def _decode(column: str, value: bytes | str | None, row: int) -> str | None:
@@ -152,11 +152,11 @@ def _decode(column: str, value: bytes | str | None, row: int) -> str | None:
         return bytes(value).decode()
     except UnicodeDecodeError:
         raise InvalidRecordError(
-            f"Column '{column}' is not UTF-8 in row {row} of the task, and Kinesis takes text there. "
-            f"Make text of it, for example with base64({column}).",
+            f"Column '{column}' is not UTF-8 in row {row} of the task; Kinesis accepts only text. "
+            f"Convert it, for example with base64({column}).",
             row,
         ) from None
 
 
-def _take(values: Values | None, places: Sequence[int]) -> Values | None:
-    return None if values is None else [values[place] for place in places]
+def _pick_values(values: Values | None, indexes: Sequence[int]) -> Values | None:
+    return None if values is None else [values[index] for index in indexes]

@@ -1,4 +1,4 @@
-"""What runs in Spark's tasks: the rows of one partition go to their streams, and the task ends when all are there."""
+"""The code of Spark's write tasks: a task writes the rows of one partition, and ends when all are written."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @frozen
 class Written(WriterCommitMessage):
-    """What a task tells the driver when all its rows are in the stream."""
+    """The message of a task to the driver, after all its rows are written."""
 
     totals: Totals
 
 
 @frozen
 class WriteTask:
-    """Writes partitions. It is pickled with every task, so it is small: options, and places of columns."""
+    """Writes partitions. It is pickled with every task, so it holds only options and the indexes of columns."""
 
     options: SinkOptions
     columns: Columns
@@ -54,37 +54,44 @@ class WriteTask:
 
 
 def check_written(rows: int, totals: Totals) -> None:
-    """See that every row is accounted for: a mistake of ours must not become a batch that lacks some."""
+    """
+    Check that every row is written, so that an internal error loses no row.
+
+    Raises:
+        PutError: The totals of the producers count another number of rows.
+    """
     if totals.user_records != rows:
         raise PutError(
-            f"{rows} rows were put, and {totals.user_records} are known to be in the stream. The task fails, so that "
-            "Spark writes them again. This is a bug: please report it, with the log.",
+            f"The task put {rows} rows, but {totals.user_records} are confirmed as written. This is an internal error. "
+            "The task fails and Spark writes its rows again. Please report this with the log.",
             {"Unaccounted": rows - totals.user_records},
         )
 
 
 def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: StreamRef | None) -> int:
     """
-    Put all rows of *blocks* to *stream*, or, if it is None, to the stream that each of them names; return how many.
+    Put all rows of *blocks* to *stream*, or to the stream that each row names if it is None. Returns their number.
 
     Raises:
-        InvalidRecordError: A row cannot be written; it says which of the task's rows.
-        PutError: Something that was put before cannot be written.
+        InvalidRecordError: Kinesis would refuse a row. The error has its index in the task.
+        PutError: Earlier rows could not be written.
     """
     rows = 0
     for block in blocks:
         rows += len(block.data)
         if stream is not None:
-            _put(block, producers.get(stream))
+            _put(block, producers.get(stream), stream)
             continue
         for name, part in block.by_stream():
-            _put(part, producers.get(StreamRef(name)))
+            _put(part, producers.get(StreamRef(name)), StreamRef(name))
     return rows
 
 
-def _put(block: Block, producer: Producer) -> None:
+def _put(block: Block, producer: Producer, stream: StreamRef) -> None:
     try:
         producer.put_columns(block.data, block.partition_keys, block.explicit_hash_keys)
     except InvalidRecordError as error:
         row = block.row(error.row)
-        raise InvalidRecordError(f"{error} In the task it is row {row}, counted from 0.", row) from None
+        raise InvalidRecordError(
+            f"{error} It is row {row} of the task, counted from 0. [stream={stream.label}]", row
+        ) from None

@@ -1,4 +1,4 @@
-"""Producers that live as long as a Python worker of Spark does: connections and the shard map outlast a task."""
+"""Producers that live as long as a Python worker of Spark, so that tasks share connections and shard maps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kinesis_core.producing import Producer, Totals
 from spark_kinesis_sink.options import SinkOptions
 
 MOST_OPEN = 16
-"""Where rows name their stream, a task writes to so many at once; each producer has threads and a buffer."""
+"""Maximum number of open producers of a task, and of idle ones. Each has threads and a buffer."""
 
 Key = tuple[object, SinkOptions, StreamRef]
 OpenProducer = Callable[[SinkOptions, StreamRef], Producer]
 
 _idle: dict[Key, Producer] = {}
-"""Producers with nothing in them, the least recently used first. A forked process has sessions of its own."""
+"""Flushed producers, the least recently used first. A forked process has its own sessions, and so its own keys."""
 
 
 def open_producer(options: SinkOptions, stream: StreamRef) -> Producer:
@@ -26,9 +26,10 @@ def open_producer(options: SinkOptions, stream: StreamRef) -> Producer:
 
 class TaskProducers:
     """
-    The producers of one task: a context manager that keeps them for the next task when this one ends well.
+    The producers of one task. A context manager.
 
-    After an error they are thrown away with all they hold: the task fails, and Spark runs it again from its first row.
+    Flushed producers are kept for the next task. After an error they are aborted with all they hold: the task fails,
+    and Spark runs it again from its first row.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class TaskProducers:
         self._open.clear()
 
     def get(self, stream: StreamRef) -> Producer:
-        """Return the producer for *stream*; the one that was idle longest gives way when too many are open."""
+        """Return the producer for *stream*. If too many are open, the least recently used one is flushed first."""
         producer = self._open.pop(stream, None)
         if producer is None:
             if len(self._open) >= MOST_OPEN:
@@ -66,10 +67,10 @@ class TaskProducers:
 
     def flush(self) -> Totals:
         """
-        Wait until everything is in the streams, and return what the task did.
+        Wait until everything is written. Returns the totals of the task.
 
         Raises:
-            PutError: Something cannot be written.
+            PutError: Some rows could not be written.
         """
         for stream in list(self._open):
             self._finish(stream)

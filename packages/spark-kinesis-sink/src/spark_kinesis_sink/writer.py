@@ -1,4 +1,4 @@
-"""The writers that every version of Spark has. What a task does is the same in all writers."""
+"""The writers for every version of Spark. All writers run the same task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 log = get_logger("spark_kinesis_sink")
 
 Messages = Sequence[WriterCommitMessage | None]
-"""One for each task, None for a task that did not end."""
+"""One message for each task, or None for a task that did not end."""
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -39,7 +39,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamRowWriter(DataSourceStreamWriter):
-    """Writes micro-batches that come row by row, as they do in Spark 4.0."""
+    """Writes micro-batches that Spark passes as rows, as Spark 4.0 does."""
 
     def __init__(self, task: WriteTask) -> None:
         self._task = task
@@ -55,12 +55,12 @@ class StreamRowWriter(DataSourceStreamWriter):
 
 
 def log_commit(messages: Messages, batch_id: int | None = None) -> None:
-    """Log what all tasks of a batch did together."""
+    """Log the totals of all tasks of a batch."""
     log.info("batch.put", **_facts(messages, batch_id))
 
 
 def log_abort(messages: Messages, batch_id: int | None = None) -> None:
-    """Log what the tasks that ended did; it stays in the stream, for Kinesis takes nothing back."""
+    """Log the totals of the tasks that ended. Their rows stay in the stream, because Kinesis cannot delete records."""
     log.warning("batch.aborted", **_facts(messages, batch_id))
 
 

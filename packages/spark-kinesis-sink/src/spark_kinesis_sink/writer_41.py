@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StreamArrowWriter(DataSourceStreamArrowWriter):
-    """Writes micro-batches that come as Arrow record batches."""
+    """Writes micro-batches that Spark passes as Arrow record batches."""
 
     def __init__(self, task: WriteTask) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""The reader of spark.read: one range per shard, from startingPosition to endingPosition."""
+"""The reader of `spark.read`: one range per shard, from startingPosition to endingPosition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KinesisBatchReader(DataSourceReader):
-    """Plans once, when the query is planned: every action on the same frame's plan reads the same records."""
+    """Plans once, when Spark plans the query. Every action on that plan reads the same records."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options.for_batch_read()
@@ -32,7 +32,7 @@ class KinesisBatchReader(DataSourceReader):
             start = planner.initial_offset(options.batch_starting_position)
             end = planner.end_offset(start, options.ending_position)
             groups = planner.range_groups(start, end)
-        # Spark puts InputPartition(None) in the place of an empty list.
+        # Spark replaces an empty list by InputPartition(None).
         return [*split(groups, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own

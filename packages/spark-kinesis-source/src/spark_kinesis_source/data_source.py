@@ -1,4 +1,4 @@
-"""`.format("kinesis")`: where Spark comes in."""
+"""`.format("kinesis")`: the classes that Spark calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spark_kinesis_source.reader import StreamReader
 from spark_kinesis_source.schema import column_names, default_schema
 
 HAS_ADMISSION_CONTROL = find_spec("pyspark.sql.streaming.datasource") is not None
-"""Whether this Spark, 4.2 or later, says where a batch starts and how large it may be."""
+"""Whether this is Spark 4.2 or later, which passes the start of a batch and its read limit to the source."""
 
 
 def stream_reader_class() -> type[StreamReader]:
@@ -35,8 +35,8 @@ class KinesisDataSource(DataSource):
     """
     Amazon Kinesis Data Streams as a streaming and a batch source.
 
-    Spark makes one for writing, too, so options are looked at where reading begins: in `schema`, which is part of
-    `load()`, or in the readers when the user gave a schema, since Spark then asks nothing before the query starts.
+    Spark also creates one for writing, so options are not checked here but where reading starts: in `schema`, which is
+    part of `load()`. If the user sets a schema, Spark does not call `schema`, and the readers check the options.
     """
 
     @classmethod
@@ -63,14 +63,14 @@ class KinesisDataSource(DataSource):
         return self._sink().streamWriter(schema, overwrite)
 
     def _sink(self) -> DataSource:
-        """Return the half that writes: Spark knows only one data source called kinesis, and met this one last."""
+        """Return the sink: Spark keeps one data source named kinesis, the one that was registered last, which is this one."""
         sink = import_other_half("spark_kinesis_sink", "Writing to Kinesis")
         half: DataSource = sink.KinesisSink(self.options)
         return half
 
 
 class AwsKinesisDataSource(KinesisDataSource):
-    """The same under the name that the awslabs connector has."""
+    """The same data source under the name of the awslabs connector."""
 
     @classmethod
     def name(cls) -> str:
@@ -78,11 +78,11 @@ class AwsKinesisDataSource(KinesisDataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Let *spark* know `aws-kinesis` beside `kinesis`, and `kinesis` where it does not look for data sources."""
+    """Register `aws-kinesis` with *spark*, and `kinesis` if Spark has not found it."""
     spark.dataSource.register(AwsKinesisDataSource)
     try:
         spark.dataSource.register(KinesisDataSource)
     except AnalysisException as error:
-        # Spark 4.0 has found it by itself, and lets nobody register that name again.
+        # Spark 4.0 has found it and refuses to register the name again.
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise

@@ -1,4 +1,4 @@
-"""The consumers of a query by enhanced fan-out: found or registered by the driver, and removed at the end."""
+"""The consumers of a query by enhanced fan-out. The driver finds or registers them, and deregisters them at the end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from kinesis_core.aws import Connection
 from kinesis_core.clock import SystemClock
+from kinesis_core.reading import Transport
 from spark_kinesis_source.options import FanOutOptions
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ class Consumers:
 
     def __init__(self, connection: Connection, options: FanOutOptions) -> None:
         """
-        Find them, register those that are not there, and wait.
+        Find the consumers, register missing ones, and wait until they are ACTIVE.
 
         Raises:
-            ServiceError: One cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
+            ServiceError: A consumer cannot be found or registered, is not ACTIVE in time, or subscribing is denied.
         """
         from kinesis_core.aws import consumer_client
 
@@ -31,11 +32,11 @@ class Consumers:
         self._deregister_on_stop = options.deregister_on_stop
         self._found: dict[str, Consumer] = {}
         if self._deregister_on_stop:
-            _stop_in_order()
+            _exit_on_sigterm()
         try:
             self._find(connection, options)
         except BaseException:
-            self.remove()  # nobody will stop a query that has not begun
+            self.remove()  # Spark does not call stop() for a query that has not started
             raise
 
     def _find(self, connection: Connection, options: FanOutOptions) -> None:
@@ -43,6 +44,7 @@ class Consumers:
         from kinesis_core.reading.fan_out import check_permission, find_consumer
 
         settings = options.settings
+        over_http2 = settings.transport is Transport.HTTP_2
         for ref in connection.streams:
             name = options.consumers[ref.label]
             consumer = find_consumer(
@@ -54,15 +56,15 @@ class Consumers:
                 keep=not options.deregister_on_stop,
             )
             self._found[ref.label] = consumer
-            check_permission(subscription_client(connection, ref, consumer.arn, settings.over_http2))
+            check_permission(subscription_client(connection, ref, consumer.arn, over_http2))
 
     @property
     def arns(self) -> dict[str, str]:
-        """The consumers' ARNs, by what offsets call the stream."""
+        """The ARNs of the consumers, by the stream's name in offsets."""
         return {label: consumer.arn for label, consumer in self._found.items()}
 
     def remove(self) -> None:
-        """Deregister them, unless they are to be kept."""
+        """Deregister the consumers, unless the options keep them."""
         from kinesis_core.reading.fan_out import remove_consumer
 
         if self._deregister_on_stop:
@@ -70,17 +72,17 @@ class Consumers:
                 remove_consumer(self._apis[label], consumer)
 
 
-def _stop_in_order() -> None:
+def _exit_on_sigterm() -> None:
     """
-    Let SIGTERM end this process as an exit does, so that Spark's own code calls the reader's `stop` on the way out.
+    Make SIGTERM exit this process like `sys.exit`, so that Spark's code calls the reader's `stop`.
 
-    Spark stops a query by ending the process that its reader lives in, and of itself that is the end of it at once.
+    Spark stops a query with a SIGTERM to the process of its reader. By default that ends the process without `stop`.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _exit)
 
 
 def _exit(_signal: int, _frame: object) -> NoReturn:
-    # Spark sends a second one milliseconds later, which would end the call that removes the consumer.
+    # Spark sends a second SIGTERM milliseconds later, which would interrupt the call that deregisters the consumer.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(0)

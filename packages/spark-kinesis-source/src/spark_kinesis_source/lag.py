@@ -1,4 +1,4 @@
-"""How far a query is behind its streams, for Spark's progress reports."""
+"""The lag of a query, for Spark's progress reports."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 def describe_lag(lag_ms: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | None:
     """
-    Return the lag per stream and shard with its greatest, mean and least value; None when no shard was asked yet.
+    Return the lag in milliseconds per stream and shard, with its maximum, mean and minimum. None before the first plan.
 
-    It belongs into the report and never into an offset, where it would make every idle moment a batch.
+    The lag is part of the report and not of the offset: an offset that changes starts a batch, also on an idle stream.
     """
     values = [millis for shards in lag_ms.values() for millis in shards.values()]
     if not values:

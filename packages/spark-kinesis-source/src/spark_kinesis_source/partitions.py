@@ -1,4 +1,4 @@
-"""How the ranges of a batch are dealt out to Spark's tasks."""
+"""Divides the ranges of a batch among Spark's tasks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from pyspark.sql.datasource import InputPartition
 
 from kinesis_core.model import RangeGroup
 
-SHARDS_PER_TASK = 16
-"""When the user does not say: a task's threads serve so many with ease, and each task costs its own start."""
-
 
 class ShardPartition(InputPartition):
     """The shard ranges that one task reads."""
@@ -19,23 +16,23 @@ class ShardPartition(InputPartition):
         super().__init__(tuple(groups))
         self.groups: tuple[RangeGroup, ...] = self.value
         self.consumers = dict(consumers or {})
-        """The ARN of the consumer to read through, by stream; empty when the streams are polled."""
+        """The ARN of the consumer by stream. Empty if the streams are polled."""
 
 
 def split(
     groups: Sequence[RangeGroup],
-    shards_per_task: int | None,
+    shards_per_task: int,
     max_partitions: int | None,
     consumers: Mapping[str, str] | None = None,
 ) -> list[ShardPartition]:
     """
-    Return partitions of nearly equal numbers of chains; none when there is nothing to read.
+    Return partitions of at most *shards_per_task* groups, or *max_partitions* partitions if that is given.
 
-    Ranges of one chain belong to related shards, are read one after the other, and stay together.
+    The numbers of groups are nearly equal. There is no partition if there is nothing to read. A group is not divided: its
+    ranges belong to related shards and are read one after the other.
     """
-    if max_partitions is None:
-        count = -(-len(groups) // (shards_per_task or SHARDS_PER_TASK))
-    else:
+    count = -(-len(groups) // shards_per_task)
+    if max_partitions is not None:
         count = min(max_partitions, len(groups))
-    # Neighbours differ in load less than shards far apart: dealing them out in turn evens tasks out.
+    # Neighbouring shards have similar loads, so that taking them in turn balances the tasks.
     return [ShardPartition(groups[first::count], consumers) for first in range(count)]

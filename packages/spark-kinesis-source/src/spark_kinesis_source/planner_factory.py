@@ -1,4 +1,4 @@
-"""From options to open streams and a planner over them: what runs on the driver."""
+"""Opens streams, the planner and the lease publisher on the driver, from the options."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from spark_kinesis_source.options import SourceOptions
 log = logging.getLogger("spark_kinesis_source")
 
 CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S, CHECK_OUTAGE_S = 0.2, 1.0, 6.0
-"""Whoever starts a query waits for its first error; once it runs, patience costs nobody's time."""
+"""Shorter than in a running query: the user waits for the first error when a query starts."""
 
 
 def check_streams(connection: Connection) -> None:
     """
-    See that every stream is there and may be read, with one DescribeStreamSummary each and dry runs of what follows.
+    Check that every stream exists and may be read: one DescribeStreamSummary each, and dry runs of the calls that follow.
 
     Raises:
-        ServiceError: A stream is missing, access is denied, or Kinesis cannot be reached.
+        ServiceError: A stream does not exist, access is denied, or Kinesis cannot be reached.
     """
-    hasty = _hasten(connection)
+    quick = _with_short_retries(connection)
     for ref in connection.streams:
-        stream_client(hasty, ref).describe()
-        dry_runs = dry_run_client(hasty, ref)
+        stream_client(quick, ref).describe()
+        dry_runs = dry_run_client(quick, ref)
         if dry_runs is not None:
             check_reading(dry_runs)
 
 
 def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Planner:
     """
-    Return a planner over all streams of *options*, once they have been found to be there.
+    Return a planner over all streams of *options*, after checking that they exist.
 
-    Unless it *is_planned_once*, a long gap is crossed over several plans, and holds up no other shard.
+    Without *is_planned_once*, a long gap is crossed in several plans, so that it does not delay other shards.
     """
     check_streams(options.connection)
     for note in options.ignored:
@@ -56,32 +56,32 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
 
 def open_publisher(options: SourceOptions) -> LeasePublisher | None:
     """
-    Return what publishes progress, once its table has been found to be there or made; None when nothing does.
+    Return the publisher of progress, after checking or creating its table. None if progress is not published.
 
     Raises:
-        OptionError: The table is one of something else.
+        OptionError: The table is not a lease table.
         ServiceError: Access is denied.
     """
     if options.lease_table is None:
         return None
     table = open_table(
-        _hasten(options.connection), options.lease_table.name, options.lease_table.endpoint_url
+        _with_short_retries(options.connection), options.lease_table.name, options.lease_table.endpoint_url
     )
     publisher = LeasePublisher(table, _open_streams(options.connection))
     publisher.prepare()
     return publisher
 
 
-def _hasten(connection: Connection) -> Connection:
-    """Let calls be tried again as often as ever, which overcomes what passes, but quickly."""
+def _with_short_retries(connection: Connection) -> Connection:
+    """Return *connection* with as many retries but shorter waits: short failures are still retried."""
     retry = connection.retry
-    hasty = evolve(
+    short = evolve(
         retry,
         interval_s=min(retry.interval_s, CHECK_INTERVAL_S),
         max_interval_s=min(retry.max_interval_s, LONGEST_CHECK_INTERVAL_S),
         outage_timeout_s=min(retry.outage_timeout_s, CHECK_OUTAGE_S),
     )
-    return evolve(connection, retry=hasty)
+    return evolve(connection, retry=short)
 
 
 def _open_streams(connection: Connection) -> dict[str, StreamApi]:
@@ -89,7 +89,7 @@ def _open_streams(connection: Connection) -> dict[str, StreamApi]:
 
 
 def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:
-    """Return what a batch may hold of one shard; a bound for the whole batch is shared out to the shards of now."""
+    """Return the limits of one shard. A limit of the whole batch is divided by the number of open shards."""
     shards = 1
     if options.max_bytes_per_batch is not None:
         shards = sum(shard.is_open for api in apis for shard in api.list_shards())

@@ -1,8 +1,8 @@
 """
-What the readers of spark.readStream share: the driver's half of a streaming query.
+The common part of the readers of `spark.readStream`, on the driver.
 
-Spark makes one in a process of its own that lives as long as the query, and another for each pickled copy of
-`read`. So making one costs nothing and calls nobody; the planner comes with the first question.
+Spark creates a reader in a process of its own that lives as long as the query, and another for each pickled copy of
+`read`. So creating one makes no call; the planner is opened when it is first needed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Json = dict[str, Any]
 
 
 class StreamReader(DataSourceStreamReader):
-    """What the readers for all versions of Spark share; they differ in `latestOffset`."""
+    """The base of the readers for all versions of Spark, which differ in `latestOffset`."""
 
     may_be_planned_once: ClassVar[bool]
-    """Whether a run may consist of one bounded batch."""
+    """Whether a run may have one plan only."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self.options = options
@@ -57,7 +57,7 @@ class StreamReader(DataSourceStreamReader):
 
     @property
     def gate(self) -> BatchGate:
-        """Which holds batches back that are too small, if the user wants that."""
+        """The gate that delays small batches, as far as the options ask for it."""
         if self._gate is None:
             minimum, delay_s = self.options.min_records_per_trigger, self.options.max_trigger_delay_s
             self._gate = BatchGate(self.planner, minimum, delay_s, SteadyClock())
@@ -65,13 +65,13 @@ class StreamReader(DataSourceStreamReader):
 
     @property
     def plans(self) -> PlanAhead:
-        """Batch after batch; while Spark processes one, this process has nothing else to do than to plan the next."""
+        """Plans the next batch while Spark processes the current one. This process is otherwise idle."""
         if self._ahead is None:
             self._ahead = PlanAhead(self.gate, SystemClock())
         return self._ahead
 
     def resolve_initial_offset(self) -> Offset:
-        # Spark asks twice in a query's first run, and LATEST must mean the same place both times.
+        # Spark asks twice in a query's first run, and LATEST must mean the same offset both times.
         if self._initial is None:
             self._initial = self.planner.initial_offset(self.options.starting_position)
         return self._initial
@@ -91,15 +91,15 @@ class StreamReader(DataSourceStreamReader):
 
     @plain_errors()
     def commit(self, end: Json) -> None:
-        """Publish progress to those who want it; Spark's checkpoint holds it already."""
+        """Publish progress, if the options ask for it. Spark's checkpoint has it already."""
         self.publish(Offset.from_json(end))
 
     def publish(self, reached: Offset) -> None:
         """
-        Publish that everything before *reached* has been processed, if the user wants that.
+        Publish that everything before *reached* has been processed, if the options ask for it.
 
-        Spark commits a batch when it has planned the next one, on an idle stream hours later. But it plans from the
-        end of a batch once that is done, so that is when the readers publish it.
+        Spark commits a batch after it has planned the next one, which takes hours on an idle stream. But it plans from the
+        end of a batch as soon as that batch is done, so the readers publish it then.
         """
         if self._publisher is not None:
             self._publisher.publish(reached)

@@ -13,14 +13,14 @@ from spark_kinesis_source.reader import Json, StreamReader
 
 class StreamReader40(StreamReader):
     """
-    Spark does not say where a batch starts, so the reader finds out by itself.
+    Spark does not pass the start of a batch, so the reader derives it.
 
-    A restarted query calls partitions(e, e) with its last end before it asks for the latest offset, and every
-    batch goes through partitions(start, end). So the last end that was seen there is the next start; a query that
-    asks before it has named any is new. Should Spark ever begin a batch elsewhere, it is refused.
+    A restarted query calls partitions(e, e) with its last end before it calls latestOffset(), and Spark calls
+    partitions(start, end) for every batch. So the last end that was passed there is the next start. A query that calls
+    latestOffset() first is new. A batch that Spark starts at another offset is refused.
     """
 
-    may_be_planned_once = True  # by AvailableNow and Once, which are not told from other triggers
+    may_be_planned_once = True  # with AvailableNow and Once, which look like other triggers here
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         super().__init__(options, columns)
@@ -28,12 +28,12 @@ class StreamReader40(StreamReader):
         self._planned: tuple[Offset, Offset] | None = None
 
     @plain_errors()
-    def latestOffset(self) -> Json:  # type: ignore[override] # newer versions hand more over
+    def latestOffset(self) -> Json:  # type: ignore[override] # newer versions pass arguments
         plans = self.plans
         start = self._reached or self.resolve_initial_offset()
         self.publish(start)
-        # AvailableNow and Once are one batch here and cannot be told from other triggers, so that without a limit
-        # of the user's own a batch holds all there is, as it does in Spark's Kafka source.
+        # AvailableNow and Once are one batch here and look like other triggers. So a batch without a limit set by the
+        # user contains everything in the stream, as in Spark's Kafka source.
         end = plans.next_offset(start, bounded=self.options.has_explicit_limit)
         self._planned = (start, end)
         return end.to_json()
@@ -43,9 +43,9 @@ class StreamReader40(StreamReader):
         started, ended = Offset.from_json(start), Offset.from_json(end)
         if self._planned is not None and ended == self._planned[1] and started not in self._planned:
             raise OffsetError(
-                "Spark begins this batch elsewhere than it was planned from, so its records cannot be told for "
-                "certain. Start the query again; if it fails again, use Spark 4.2 or later, which names the start. "
-                f"[planned from {self._planned[0].to_json()}, begun at {start}]"
+                "Spark starts this batch at another offset than it was planned from, so its records are uncertain. "
+                "Restart the query. If it fails again, use Spark 4.2 or later, which passes the start. "
+                f"[planned from {self._planned[0].to_json()}, started at {start}]"
             )
         self._reached = ended
         return super().partitions(start, end)

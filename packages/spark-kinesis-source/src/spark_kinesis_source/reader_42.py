@@ -16,15 +16,15 @@ from spark_kinesis_source.reader import Json, StreamReader
 
 
 class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
-    """Spark says where a batch starts and whether it may be limited."""
+    """Spark passes the start of a batch and whether it may be limited."""
 
-    may_be_planned_once = False  # Once is not limited, and AvailableNow goes on until its targets are reached
+    may_be_planned_once = False  # Once has no limit, and AvailableNow continues until it reaches its targets
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """
         Return the limit per shard.
 
-        Spark only hands it back, or ReadAllAvailable in its place when the trigger wants everything.
+        Spark only passes it back, or ReadAllAvailable instead if the trigger reads everything.
         """
         return ReadMaxRows(self.options.max_records_per_shard)
 
@@ -41,5 +41,5 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
         self.gate.open()
 
     def reportLatestOffset(self) -> Json | None:
-        """Return how far the query is behind: it ends up as `latestOffset` in the query's progress."""
+        """Return the lag of the query. Spark reports it as `latestOffset` in the progress of the query."""
         return describe_lag(self.plans.lag_ms())

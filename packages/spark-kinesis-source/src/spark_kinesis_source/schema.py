@@ -1,4 +1,4 @@
-"""The columns as Spark sees them."""
+"""The columns as Spark types."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ SPARK_TYPES: dict[Kind, DataType] = {
 
 
 def default_schema() -> StructType:
-    """Return the schema of a reader that is not told any."""
+    """Return the schema of a reader without a schema from the user."""
     return StructType([StructField(column.name, SPARK_TYPES[column.kind]) for column in DEFAULT_COLUMNS])
 
 
 def column_names(schema: StructType) -> tuple[str, ...]:
     """
-    Return the columns that *schema* asks for, in its order.
+    Return the columns of *schema*, in its order.
 
     Raises:
-        OptionError: A column is unknown, comes twice, has another type than ours, or is declared NOT NULL.
+        OptionError: A column is unknown, occurs twice, has a wrong type, or is declared NOT NULL.
     """
     columns = find_columns(schema.fieldNames())
     for column, given in zip(columns, schema.fields, strict=True):
         wanted = SPARK_TYPES[column.kind]
         if given.dataType != wanted:
             raise OptionError(
-                f"Column '{column.name}' has the type {wanted.simpleString()}; .schema() gives it "
+                f"Column '{column.name}' has the type {wanted.simpleString()}; .schema() declares it "
                 f"{given.dataType.simpleString()}. Read it as {wanted.simpleString()} and cast it afterwards."
             )
         if not given.nullable:
-            # Spark drops rows or computes nonsense when it trusts such a promise and a null comes.
+            # If such a column contains a null, Spark drops rows or computes wrong results.
             raise OptionError(f"Column '{column.name}' is nullable; .schema() declares it NOT NULL.")
     return tuple(column.name for column in columns)
 
 
 def all_columns() -> StructType:
-    """Return a schema with every column there is."""
+    """Return a schema with every column."""
     return StructType([StructField(column.name, SPARK_TYPES[column.kind]) for column in COLUMNS.values()])

@@ -1,4 +1,4 @@
-"""What runs in Spark's tasks: the ranges of one partition as Arrow record batches."""
+"""Reads the ranges of one partition as Arrow record batches, in a Spark task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from pyspark import TaskContext
 from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
+from kinesis_core.reading import (
+    FanOutSettings,
+    PollingRangeReader,
+    ReadSettings,
+    Transport,
+    read_concurrently,
+)
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 
 @frozen
 class ReadTask:
-    """Reads partitions. It is pickled with every task, so it is small: options, and names of columns."""
+    """Reads partitions. Spark pickles it with every task, so it has only options and column names."""
 
     connection: Connection
     settings: ReadSettings
@@ -48,8 +54,8 @@ class ReadTask:
         )
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
-        """Yield one record batch for each page, those of related shards in order."""
-        # Only tasks need Arrow: the driver's process, which plans, is ready sooner without it.
+        """Yield one record batch for each page. Those of related shards are in order."""
+        # Only tasks need Arrow. Without it the driver's process, which plans, starts faster.
         from kinesis_core.reading.arrow import BatchBuilder
 
         if self.freeze_worker_heap:
@@ -75,10 +81,10 @@ class ReadTask:
 
     def _fan_out(self, consumers: Mapping[str, str], polling: PollingRangeReader) -> FanOutRangeReader | None:
         """
-        Return how to read through *consumers*; None when there are none, or this task is to poll.
+        Return the reader by *consumers*. None means that this task polls.
 
-        Of a task that Spark runs again or twice at once, only the first attempt subscribes: a second subscription
-        would take the shard from a first one that may still be reading.
+        If Spark runs a task again, or twice at once, only the first attempt subscribes. A second subscription would end
+        the first one, which may still be reading.
         """
         settings = self.fan_out
         if settings is None or not consumers or (settings.fallback_to_polling and _attempt() > 0):
@@ -88,13 +94,13 @@ class ReadTask:
 
         def subscriptions(stream: str) -> SubscribeApi:
             return subscription_client(
-                self.connection, self._ref(stream), consumers[stream], settings.over_http2
+                self.connection, self._ref(stream), consumers[stream], settings.transport is Transport.HTTP_2
             )
 
         return FanOutRangeReader(subscriptions, polling, settings, polling.rng)
 
 
 def _attempt() -> int:
-    """Return how often Spark has started this task before; 0 outside of Spark."""
+    """Return how often Spark has started this task before. 0 outside Spark."""
     context = TaskContext.get()
     return 0 if context is None else context.attemptNumber()

@@ -28,7 +28,7 @@ def record(body: bytes) -> bytes:
 
 @pytest.mark.parametrize("case", json.loads(GOLDEN.read_text()), ids=lambda case: str(case["name"]))
 def test_reads_what_another_implementation_wrote(case: dict[str, Any]) -> None:
-    """Aggregates of the npm package aws-kinesis-agg give back the user records that went in."""
+    """The user records of aggregates of the npm package aws-kinesis-agg come back."""
     expected = case["user_records"]
     assert unpack(base64.b64decode(case["aggregate"])) == UserRecords(
         [base64.b64decode(user_record["data"]) for user_record in expected],
@@ -38,7 +38,7 @@ def test_reads_what_another_implementation_wrote(case: dict[str, Any]) -> None:
 
 
 def test_explicit_hash_keys_stay_with_their_own() -> None:
-    """A user record without an explicit hash key gets none, not the first one of the table."""
+    """A user record without an explicit hash key gets None, not the first one of the table."""
     message = (
         TABLE
         + b"\x12\x0212"
@@ -50,7 +50,7 @@ def test_explicit_hash_keys_stay_with_their_own() -> None:
 
 
 def test_an_aggregate_inside_is_data() -> None:
-    """A magic number inside a user record's data is not unpacked again."""
+    """A magic number inside the data of a user record is not unpacked again."""
     inner = seal(TABLE + ONE)
     message = TABLE + record(b"\x08\x00\x1a" + bytes([len(inner)]) + inner)
     assert unpack(seal(message)) == UserRecords([inner], ["k"], [None])
@@ -76,7 +76,7 @@ def test_an_aggregate_inside_is_data() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_reads_any_valid_encoding(message: bytes, why: str) -> None:
-    """What protobuf allows in any message is read: other orders, repeated scalars, unknown fields."""
+    """Every encoding that protobuf allows is read: other orders, repeated scalars, unknown fields."""
     assert unpack(seal(message)) == JUST_ONE, why
 
 
@@ -118,7 +118,7 @@ def test_reads_any_valid_encoding(message: bytes, why: str) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_anything_else_is_a_plain_record(message: bytes, why: str) -> None:
-    """A message that does not check out is not unpacked, not even the good part of it."""
+    """An invalid message is a plain record. No part of it is unpacked."""
     assert unpack(seal(message)) is None, why
 
 
@@ -138,24 +138,24 @@ def test_anything_else_is_a_plain_record(message: bytes, why: str) -> None:
     ],
 )
 def test_magic_and_digest_must_be_right(data: bytes) -> None:
-    """Without the magic number in front and the message's MD5 behind it, bytes are a plain record."""
+    """Without a magic number before and a valid MD5 after the message, bytes are a plain record."""
     assert unpack(data) is None
 
 
 def test_a_key_may_have_256_characters() -> None:
-    """The limit on keys is Kinesis' own: characters, not bytes."""
+    """The limit of keys is that of Kinesis, in characters and not in bytes."""
     key = "é" * 256
     encoded = key.encode()
     assert unpack(seal(b"\x0a\x80\x04" + encoded + ONE)) == UserRecords([b"one"], [key], [None])
 
 
 def test_tables_without_records_hold_no_user_records() -> None:
-    """A valid aggregate without user records is empty, as in the KCL: there is nothing in it to lose."""
+    """A valid aggregate without user records yields no user records, as in the KCL."""
     assert unpack(seal(TABLE)) == UserRecords([], [], [])
 
 
 def test_a_huge_size_reserves_nothing() -> None:
-    """Sizes of 2**63 and more are read as the end of the message, in no time and no memory."""
+    """Sizes of 2**63 and more are read as beyond the end of the message, without reserving time or memory."""
     huge = b"\xff" * 9 + b"\x01"
     for message in (
         b"\x0a" + huge + b"k",

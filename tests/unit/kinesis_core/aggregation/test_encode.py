@@ -16,7 +16,7 @@ ENOUGH = 10 * 1024 * 1024
 
 @pytest.mark.parametrize("case", json.loads(GOLDEN.read_text()), ids=lambda case: str(case["name"]))
 def test_writes_what_another_implementation_writes(case: dict[str, Any]) -> None:
-    """The bytes are those of the npm package aws-kinesis-agg, wherever that keeps the order of keys."""
+    """The bytes are those of the npm package aws-kinesis-agg, if that keeps the order of keys."""
     builder = AggregateBuilder(ENOUGH)
     for row in case["user_records"]:
         assert builder.add(base64.b64decode(row["data"]), row["partition_key"], row["explicit_hash_key"])
@@ -27,14 +27,14 @@ def test_writes_what_another_implementation_writes(case: dict[str, Any]) -> None
 
 
 def test_an_empty_builder_has_a_frame_only() -> None:
-    """Without user records there are the magic number and a digest."""
+    """Without user records there are only the magic number and the MD5."""
     builder = AggregateBuilder(ENOUGH)
     assert (builder.size_bytes, builder.count) == (20, 0)
     assert builder.build().startswith(MAGIC)
 
 
 def test_the_bound_is_exact() -> None:
-    """An aggregate may have exactly so many bytes, and not one more."""
+    """An aggregate may have exactly the maximum size, and not one byte more."""
     needed = AggregateBuilder(ENOUGH)
     needed.add(b"data", "key")
     assert AggregateBuilder(needed.size_bytes).add(b"data", "key")
@@ -43,7 +43,7 @@ def test_the_bound_is_exact() -> None:
 
 @pytest.mark.parametrize("hash_key", [None, "12"])
 def test_what_does_not_fit_leaves_no_trace(hash_key: str | None) -> None:
-    """After a user record that does not fit, smaller ones are added as if it had not been there."""
+    """A user record that does not fit changes nothing: smaller ones are added afterwards."""
     builder, plain = AggregateBuilder(100), AggregateBuilder(100)
     assert builder.add(b"first", "a", hash_key)
     assert not builder.add(bytes(100), "new key", "340282366920938463463374607431768211455")
@@ -55,7 +55,7 @@ def test_what_does_not_fit_leaves_no_trace(hash_key: str | None) -> None:
 
 
 def test_a_builder_may_be_built_and_added_to() -> None:
-    """`build` takes nothing away."""
+    """User records can be added after `build`."""
     builder = AggregateBuilder(ENOUGH)
     builder.add(b"1", "a")
     builder.build()
@@ -64,7 +64,7 @@ def test_a_builder_may_be_built_and_added_to() -> None:
 
 
 def test_memory_of_sizes_and_keys_is_bounded() -> None:
-    """However many keys and sizes of data there are, only some thousands are remembered."""
+    """The number of remembered keys and sizes is bounded."""
     builder = AggregateBuilder(2**40)
     for number in range(9_000):
         builder.add(bytes(number), f"key-{number}")

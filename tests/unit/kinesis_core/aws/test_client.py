@@ -1,4 +1,4 @@
-"""The door to AWS: what goes over the wire, and what comes back."""
+"""The AWS client: the requests that it sends, and what it makes of the responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SUMMARY = {
 }
 RETRIES = 2
 AT_ONCE = RetryPolicy(RETRIES, 0.0, 0.0, 0.0)
-"""Without waits, and so without patience."""
+"""No waits, and no outage timeout."""
 
 
 def shard_json(shard_id: str, **more: Any) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def api(canned: Canned, clock: FakeClock) -> BotoStreamApi:
     return make_api(canned, clock)
 
 
-Ask = Callable[[BotoStreamApi], Any]
-CALLS: dict[str, tuple[Ask, Any]] = {
+Call = Callable[[BotoStreamApi], Any]
+CALLS: dict[str, tuple[Call, Any]] = {
     "DescribeStreamSummary": (lambda api: api.describe(), SUMMARY),
     "ListShards": (lambda api: api.list_shards(), {"Shards": []}),
     "GetShardIterator": (lambda api: api.get_iterator("shardId-1", TrimHorizon()), ITERATOR),
@@ -97,7 +97,7 @@ every_call = pytest.mark.parametrize("action", CALLS)
 
 @every_call
 def test_calls_name_the_stream_as_the_user_did(action: str, canned: Canned, clock: FakeClock) -> None:
-    """A stream given by ARN goes by it on every call; one given by name where the call takes a name."""
+    """A stream given by ARN is sent by ARN. A stream given by name is sent by name, if the action takes one."""
     ask, good = CALLS[action]
     for arn, expected in ((ARN, {"StreamARN": ARN}), (None, {"StreamName": "orders"})):
         canned.response(good)
@@ -123,7 +123,7 @@ def test_calls_name_the_stream_as_the_user_did(action: str, canned: Canned, cloc
 def test_each_cut_has_its_iterator(
     cut: Cut, params: dict[str, Any], api: BotoStreamApi, canned: Canned
 ) -> None:
-    """Every cut that something can lie behind becomes the iterator type that reads from it."""
+    """Every cut but the end of a shard becomes the iterator type that reads from it."""
     canned.response(ITERATOR)
     assert api.get_iterator("shardId-1", cut) == "iterator"
     assert canned.asked == [("GetShardIterator", {"StreamName": "orders", "ShardId": "shardId-1", **params})]
@@ -131,21 +131,21 @@ def test_each_cut_has_its_iterator(
 
 @pytest.mark.parametrize("epoch_ms", [1790000000001, 1790000000345, 1790000000999, 1])
 def test_timestamps_are_sent_to_the_millisecond(epoch_ms: int, api: BotoStreamApi, canned: Canned) -> None:
-    """A time reaches Kinesis with its milliseconds, unrounded."""
+    """A timestamp is sent with its milliseconds, not rounded."""
     canned.response(ITERATOR)
     api.get_iterator("shardId-1", AtTimestamp(epoch_ms))
     assert round(canned.asked[0][1]["Timestamp"] * 1000, 3) == epoch_ms
 
 
-def test_nothing_lies_behind_the_end_of_a_shard(api: BotoStreamApi, canned: Canned) -> None:
-    """No iterator can be asked for at a shard's end."""
+def test_no_iterator_after_the_end_of_a_shard(api: BotoStreamApi, canned: Canned) -> None:
+    """An iterator at the end of a shard is an error, and no request is sent."""
     with pytest.raises(ValueError, match="end of a shard"):
         api.get_iterator("shardId-1", ShardEnd())
     assert canned.asked == []
 
 
 def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> None:
-    """Further pages are asked for by NextToken and nothing beside it, and all of them make one list."""
+    """A further page is requested by NextToken alone, and all pages make one list."""
     for n in range(3):
         canned.response({"Shards": [shard_json(f"shardId-{n}")], **({"NextToken": f"t{n}"} if n < 2 else {})})
     shards = make_api(canned, clock, ARN).list_shards()
@@ -157,8 +157,8 @@ def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> 
     ]
 
 
-def test_open_shards_are_asked_for_alone(api: BotoStreamApi, canned: Canned) -> None:
-    """Where closed ones do not matter, Kinesis leaves them out."""
+def test_only_open_shards_are_listed_on_request(api: BotoStreamApi, canned: Canned) -> None:
+    """A listing of open shards uses a shard filter, so Kinesis leaves closed shards out."""
     canned.response({"Shards": []})
     api.list_shards(only_open=True)
     assert canned.asked[0][1]["ShardFilter"] == {"Type": "AT_LATEST"}
@@ -168,7 +168,7 @@ def test_open_shards_are_asked_for_alone(api: BotoStreamApi, canned: Canned) -> 
 
 
 def test_a_shard_as_listed(api: BotoStreamApi, canned: Canned) -> None:
-    """Lineage, hash keys and numbers of a shard arrive as they are; those of open and first shards are absent."""
+    """Lineage, hash keys and sequence numbers of a shard are as listed. Members that Kinesis omits are None."""
     numbers = {"StartingSequenceNumber": "5", "EndingSequenceNumber": "0"}
     merged = {"ParentShardId": "a", "AdjacentParentShardId": "b", "SequenceNumberRange": numbers}
     canned.response({"Shards": [shard_json("c", **merged), shard_json("d")]})
@@ -179,7 +179,7 @@ def test_a_shard_as_listed(api: BotoStreamApi, canned: Canned) -> None:
 
 
 def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
-    """The summary has the creation time in milliseconds, which tells a recreated stream apart."""
+    """The summary has the creation time in milliseconds, which distinguishes a recreated stream."""
     canned.response(SUMMARY)
     summary = api.describe()
     assert (summary.name, summary.arn, summary.status) == ("orders", ARN, "ACTIVE")
@@ -187,15 +187,15 @@ def test_a_stream_as_described(api: BotoStreamApi, canned: Canned) -> None:
 
 
 @pytest.mark.parametrize("strategy", [None, "USER_PARTITION_KEY", "AUTO", "SOMETHING_NEW"])
-def test_who_chooses_the_shards(strategy: str | None, api: BotoStreamApi, canned: Canned) -> None:
-    """Kinesis does with AUTO alone, whatever botocore knows of it; provisioned streams have no strategy."""
+def test_only_auto_distributes_records(strategy: str | None, api: BotoStreamApi, canned: Canned) -> None:
+    """Kinesis chooses the shards only with the strategy AUTO, whether botocore knows it or not. Provisioned streams have no strategy."""
     reported = {} if strategy is None else {"RecordDistributionStrategy": strategy}
     canned.response({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
     assert api.describe().is_auto_distributed == (strategy == "AUTO")
 
 
 def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:
-    """GetRecords' body does not go through botocore's parser, and payloads are left out on request."""
+    """The body of GetRecords bypasses botocore's parser. Payloads are left out on request."""
     record = {"SequenceNumber": "5", "Data": "eA==", "PartitionKey": "k"}
     for with_data, data in ((True, b"x"), (False, b"")):
         canned.response({**PAGE, "Records": [record]})
@@ -204,8 +204,8 @@ def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:
     assert canned.asked[0] == ("GetRecords", {"ShardIterator": "iterator", "Limit": 10})
 
 
-def test_responses_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -> None:
-    """The Date header of an answer bounds the service's clock, whatever ours says."""
+def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -> None:
+    """The Date header of a response sets the service's time, whatever the local clock shows."""
     date = "Sat, 21 Nov 2026 01:13:43 GMT"
     canned.response(SUMMARY, date=date)
     api.describe()
@@ -228,20 +228,34 @@ def test_responses_tell_the_services_clock(api: BotoStreamApi, canned: Canned) -
         ("ValidationException", 400, InvalidRequestError, ""),
         ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
         ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
-        ("UnrecognizedClientException", 400, AccessDeniedError, "give other credentials"),
-        ("ExpiredTokenException", 400, AccessDeniedError, "Keys that are given are never refreshed"),
+        ("UnrecognizedClientException", 400, AccessDeniedError, "use other credentials"),
+        ("ExpiredTokenException", 400, AccessDeniedError, "Keys in options are never refreshed"),
         ("InvalidSignatureException", 403, AccessDeniedError, "the clock of the machine"),
         ("IncompleteSignatureException", 403, AccessDeniedError, "Check the secret key"),
         ("com.amazon.coral.service#AccessDeniedException", 400, AccessDeniedError, "credentials"),
         ("InternalFailure", 500, UnavailableError, "Check endpointUrl"),
         ("ServiceUnavailable", 503, UnavailableError, "Check endpointUrl"),
-        ("NobodyKnowsThisException", 400, ServiceError, ""),
+        (
+            "NobodyKnowsThisException",
+            400,
+            ServiceError,
+            "AWS code NobodyKnowsThisException is not retried. See http",
+        ),
+        (
+            "KMSDisabledException",
+            400,
+            ServiceError,
+            "The stream's KMS key is disabled: enable it, then restart.",
+        ),
+        ("KMSNotFoundException", 400, ServiceError, "The stream's KMS key does not exist"),
+        ("KMSInvalidStateException", 400, ServiceError, "cancel its deletion"),
+        ("KMSOptInRequired", 400, ServiceError, "subscribe it to the service"),
     ],
 )
 def test_each_code_has_its_class(
     code: str, status: int, kind: type[ServiceError], advice: str, api: BotoStreamApi, canned: Canned
 ) -> None:
-    """An error of Kinesis becomes ours; the message has code, status, request id, words, advice and place."""
+    """An AWS error becomes the error class of its code. The message has code, status, request id, AWS's text, advice, stream and shard."""
     for _ in range(RETRIES + 1):
         canned.refuse(code, "It will not do.", status)
     with pytest.raises(ServiceError) as caught:
@@ -281,7 +295,7 @@ UNREACHABLE = [
 def test_a_broken_way_is_tried_again(
     action: str, broken: Exception, api: BotoStreamApi, canned: Canned
 ) -> None:
-    """A connection that fails or breaks is tried again, and then named with what to check."""
+    """A connection that fails or breaks is retried. The final error has advice on what to check."""
     ask, good = CALLS[action]
     canned.fail(broken)
     canned.response(good)
@@ -295,7 +309,7 @@ def test_a_broken_way_is_tried_again(
 
 @pytest.mark.parametrize("action", ["GetRecords", "GetShardIterator"])
 def test_throttles_of_a_shard_are_left_to_the_reader(action: str, api: BotoStreamApi, canned: Canned) -> None:
-    """A throttle of a call on a shard is raised at once: who reads a shard paces itself."""
+    """A throttle of a call on a shard is raised at once, because readers of a shard limit their own rate."""
     canned.refuse("ProvisionedThroughputExceededException")
     with pytest.raises(ThrottledError):
         CALLS[action][0](api)
@@ -304,7 +318,7 @@ def test_throttles_of_a_shard_are_left_to_the_reader(action: str, api: BotoStrea
 
 @pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
 def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, canned: Canned) -> None:
-    """Throttles of other calls, any number of them, only take time."""
+    """Any number of throttles of other calls is waited out."""
     ask, good = CALLS[action]
     for _ in range(100):
         canned.refuse("LimitExceededException")
@@ -315,7 +329,7 @@ def test_throttles_of_a_stream_are_waited_out(action: str, api: BotoStreamApi, c
 
 @pytest.mark.parametrize("ask", [BotoStreamApi.describe, BotoStreamApi.list_shards])
 def test_a_call_without_retries_is_made_once(ask: Any, api: BotoStreamApi, canned: Canned) -> None:
-    """Its caller has a deadline of its own."""
+    """A call with `with_retries=False` makes one attempt: its caller has a deadline of its own."""
     canned.refuse("LimitExceededException")
     with pytest.raises(ThrottledError):
         ask(api, with_retries=False)
@@ -323,10 +337,10 @@ def test_a_call_without_retries_is_made_once(ask: Any, api: BotoStreamApi, canne
 
 
 @every_call
-def test_each_retry_is_a_line(
+def test_each_retry_is_one_log_line(
     action: str, api: BotoStreamApi, canned: Canned, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log tells the call, the reason and the stream of each, and the shard where it is known."""
+    """The log line of a retry has the call, the reason and the stream, and the shard where it is known."""
     caplog.set_level("INFO", "kinesis_core")
     ask, good = CALLS[action]
     canned.refuse("InternalFailure", status=500)
@@ -356,7 +370,7 @@ NONSENSE = [
 def test_nonsense_with_a_good_status_is_tried_again(
     action: str, body: bytes, api: BotoStreamApi, canned: Canned
 ) -> None:
-    """A body that is no answer is never taken for one: the call is made again, and then fails as malformed."""
+    """A malformed body with a good status is never a response. The call is retried, then fails as malformed."""
     ask, good = CALLS[action]
     canned.response(body)
     canned.response(good)
@@ -368,6 +382,19 @@ def test_nonsense_with_a_good_status_is_tried_again(
     assert len(canned.asked) == 2 + RETRIES + 1
 
 
+def test_a_malformed_response_names_the_endpoint(api: BotoStreamApi, canned: Canned) -> None:
+    """The error names endpoint, call, missing member and request id: a proxy or another service may have responded."""
+    for _ in range(RETRIES + 1):
+        canned.response({"Iterator": "x"})
+    with pytest.raises(MalformedResponseError) as caught:
+        api.get_iterator("shardId-1", TrimHorizon())
+    assert str(caught.value) == (
+        f"{api.client.meta.endpoint_url} responded to GetShardIterator without a valid 'ShardIterator' (request id "
+        f"{REQUEST_ID}). Is endpointUrl a Kinesis endpoint? A proxy may have responded instead. "
+        "[stream=orders shard=shardId-1]"
+    )
+
+
 @pytest.mark.parametrize(
     "shard",
     [
@@ -377,8 +404,8 @@ def test_nonsense_with_a_good_status_is_tried_again(
         shard_json("x", SequenceNumberRange={"StartingSequenceNumber": "y"}),
     ],
 )
-def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
-    """A shard without what every shard has is a malformed answer, and never left out."""
+def test_an_incomplete_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Canned) -> None:
+    """A shard without a required member makes the response malformed. The shard is never skipped."""
     for _ in range(RETRIES + 1):
         canned.response({"Shards": [shard]})
     with pytest.raises(MalformedResponseError, match="ListShards"):
@@ -386,13 +413,13 @@ def test_a_garbled_shard_is_malformed(shard: Any, api: BotoStreamApi, canned: Ca
 
 
 def test_wrong_parameters_are_an_invalid_request(api: BotoStreamApi) -> None:
-    """What botocore itself refuses to send is an invalid request, raised without a retry."""
+    """A request that botocore itself refuses to send is an invalid request, raised without a retry."""
     with pytest.raises(InvalidRequestError, match="ParamValidationError"):
         evolve(api, name="").get_iterator("shardId-1", TrimHorizon())
 
 
 def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canned) -> None:
-    """Where our clock was set forward, the refusal's Date header says how far, and the call is made once more."""
+    """After the local clock was set forward, the Date header of the refusal corrects the time, and the call is made once more."""
     canned.refuse("InvalidArgumentException", "timestampInMillis is in the future")
     canned.response(ITERATOR)
     assert api.get_iterator("shardId-000000000000", AtTimestamp(4_000_000_000_000)) == "iterator"
@@ -405,7 +432,7 @@ def test_a_clock_set_forward_costs_one_refusal(api: BotoStreamApi, canned: Canne
 def test_a_small_step_of_our_clock_costs_one_refusal(
     step_s: float, api: BotoStreamApi, canned: Canned, clock: FakeClock
 ) -> None:
-    """Where a time server set our clock forward a little, what the answers before it told counts no more."""
+    """After the local clock was set forward a little, earlier Date headers no longer count."""
     for _ in range(70):
         clock.sleep(0.21)
         canned.response(PAGE, date=formatdate(clock.now, usegmt=True))
@@ -419,8 +446,8 @@ def test_a_small_step_of_our_clock_costs_one_refusal(
     assert service_s - 1 <= accepted["Timestamp"] <= service_s < refused["Timestamp"]
 
 
-def test_a_time_that_is_past_is_refused_once(api: BotoStreamApi, canned: Canned) -> None:
-    """A request that is refused for another reason than its time is not made again."""
+def test_a_past_time_is_refused_once(api: BotoStreamApi, canned: Canned) -> None:
+    """A request that is refused for another reason than its time is not repeated."""
     canned.refuse("InvalidArgumentException")
     with pytest.raises(InvalidRequestError):
         api.get_iterator("shardId-000000000000", AtTimestamp(1_700_000_000_000))

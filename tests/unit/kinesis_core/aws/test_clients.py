@@ -1,9 +1,10 @@
+"""Clients: which streams and options share one, and which errors opening and calling raise."""
+
 from __future__ import annotations
 
 import multiprocessing
 import os
 import pickle
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client, 
 from kinesis_core.errors import UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
+from support.ports import refusing_port
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -23,8 +25,8 @@ def connection(port: int = 9, **more: Any) -> Connection:
     return Connection((ORDERS,), "us-east-1", f"http://127.0.0.1:{port}", **{"credentials": KEYS, **more})
 
 
-def test_opening_a_stream_again_costs_nothing() -> None:
-    """The same stream by the same options is the same door; other streams share the client and its connections."""
+def test_opening_a_stream_again_returns_the_same_api() -> None:
+    """The same stream with the same options is opened once. Other streams share its client and connections."""
     opened = stream_client(connection(), ORDERS)
     assert stream_client(pickle.loads(pickle.dumps(connection())), StreamRef("orders")) is opened  # noqa: S301 # our own
     other = stream_client(connection(), StreamRef("returns"))
@@ -33,8 +35,8 @@ def test_opening_a_stream_again_costs_nothing() -> None:
     assert stream_client(connection(port=10), ORDERS).client is not opened.client
 
 
-def test_clients_by_what_they_are_made_of() -> None:
-    """A process has one session for the same credentials, region and proxy, and one client for each region called."""
+def test_sessions_and_clients_are_shared() -> None:
+    """A process has one session per credentials, region and proxy, and one client per region called."""
     first = connection()
     sessions = {
         id(cached_session(made.credentials, made.region, made.proxy_url))
@@ -50,7 +52,7 @@ def test_clients_by_what_they_are_made_of() -> None:
 
 
 def test_the_client_leaves_retries_to_us() -> None:
-    """botocore makes one attempt, so that each retry is ours: counted, logged, with the user's waits."""
+    """botocore makes one attempt, so each retry is counted and logged here, with the user's waits."""
     config = stream_client(connection(), ORDERS).client.meta.config
     assert config.retries["total_max_attempts"] == 1
     assert config.max_pool_connections >= 32
@@ -58,16 +60,14 @@ def test_the_client_leaves_retries_to_us() -> None:
 
 def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
     """A refused connection is an error of ours within the retries, and says what to check."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
-    with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
-        api.describe()
+    with refusing_port() as port:
+        api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
+        with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
+            api.describe()
 
 
 def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where no credentials are found, opening a stream says so before any call is made."""
+    """Opening a stream without credentials fails before any call."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -78,8 +78,8 @@ def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, 
     forget_sessions()
 
 
-def test_what_no_class_of_botocores_stands_for_is_named_only() -> None:
-    """Of an error of the HTTP client's own only the name is told: its text may show the header with a token."""
+def test_an_error_without_a_botocore_class_is_only_named() -> None:
+    """An error of the HTTP client itself is shown by its name alone: its text may contain a header with a token."""
     wrapped = HTTPClientError(error=ValueError("Invalid header value b't0ken'"))
     for translated in (
         translate("GetRecords", "stream=orders", wrapped),
@@ -90,7 +90,7 @@ def test_what_no_class_of_botocores_stands_for_is_named_only() -> None:
 
 
 def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a notebook sets keys of another account, whatever is opened from then on uses them."""
+    """After a notebook sets keys of another account, everything opened later uses them."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
     opened = []
     for key_id in ("AKIAFIRST", "AKIAFIRST", "AKIASECOND"):
@@ -121,8 +121,8 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
     assert responses.get() is False
 
 
-def test_credentials_that_vanish_are_no_passing_trouble() -> None:
-    """Credentials that can no longer be found are an error of the service's kind, not tried again."""
+def test_credentials_that_vanish_are_not_retried() -> None:
+    """Credentials that can no longer be found are an error that is not retried."""
     error = translate("GetRecords", "stream=orders", NoCredentialsError())
     assert not error.retryable
     assert "credentials" in str(error)

@@ -1,4 +1,4 @@
-"""The check of permissions before a query starts: what is asked, in which order, and what its answers mean."""
+"""The permission check before a query starts: which calls it makes, in which order, and how it reads the responses."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def make_api(canned: Canned, arn: str | None = None, *, is_aws: bool = True) -> 
     return evolve(api, is_aws=is_aws)
 
 
-def response_reading(canned: Canned) -> Iterator[None]:
-    """Give the answers of a service that knows dry runs and allows everything, one at a time."""
+def respond_to_reading(canned: Canned) -> Iterator[None]:
+    """Queue the responses of a service that supports dry runs and allows everything, one at a time."""
     canned.response(LISTED)
     yield
     canned.refuse("DryRunOperationException")
@@ -53,7 +53,7 @@ def response_reading(canned: Canned) -> Iterator[None]:
     yield
 
 
-def response_writing(canned: Canned) -> Iterator[None]:
+def respond_to_writing(canned: Canned) -> Iterator[None]:
     canned.response(LISTED)
     yield
     canned.refuse("InvalidArgumentException")
@@ -61,18 +61,18 @@ def response_writing(canned: Canned) -> Iterator[None]:
 
 
 CHECKS = {
-    "reading": (check_reading, response_reading, READING),
-    "writing": (check_writing, response_writing, WRITING),
+    "reading": (check_reading, respond_to_reading, READING),
+    "writing": (check_writing, respond_to_writing, WRITING),
 }
 STEPS = [(name, step) for name, (_, _, actions) in CHECKS.items() for step in range(len(actions))]
 
 
 def check_with(canned: Canned, name: str, step: int, code: str, status: int = 400) -> list[str]:
-    """Check with all answers good but that at *step*; return the actions that were called."""
+    """Run the check with good responses before *step* and an error at *step*. Return the actions called."""
     check, responses, _ = CHECKS[name]
-    given = responses(canned)
+    queued = responses(canned)
     for _ in range(step):
-        next(given)
+        next(queued)
     canned.refuse(code, status=status)
     try:
         check(make_api(canned))
@@ -83,7 +83,7 @@ def check_with(canned: Canned, name: str, step: int, code: str, status: int = 40
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_everything_allowed(canned: Canned, name: str) -> None:
-    """Where all is allowed a check makes its calls, once each, and raises nothing."""
+    """If everything is allowed, a check makes each of its calls once and raises nothing."""
     check, responses, actions = CHECKS[name]
     list(responses(canned))
     check(make_api(canned))
@@ -91,8 +91,8 @@ def test_everything_allowed(canned: Canned, name: str) -> None:
 
 
 def test_requests_of_reading(canned: Canned) -> None:
-    """GetRecords is asked as a dry run, for one record, with an iterator behind the last one: it would read nothing."""
-    list(response_reading(canned))
+    """GetRecords is called as a dry run, for one record, with an iterator at LATEST, so it would read nothing."""
+    list(respond_to_reading(canned))
     check_reading(make_api(canned, ARN))
     iterator = {"StreamARN": ARN, "ShardId": SHARD, "ShardIteratorType": "LATEST"}
     assert [request for _, request in canned.asked] == [
@@ -104,8 +104,8 @@ def test_requests_of_reading(canned: Canned) -> None:
 
 
 def test_request_of_writing(canned: Canned) -> None:
-    """PutRecords is asked as a dry run with a record that no stream takes which goes by keys: none, and a hash key beyond all."""
-    list(response_writing(canned))
+    """PutRecords is called as a dry run with an invalid record: no partition key, and a hash key above the largest."""
+    list(respond_to_writing(canned))
     check_writing(make_api(canned))
     assert canned.asked[-1] == (
         "PutRecords",
@@ -118,7 +118,7 @@ def test_request_of_writing(canned: Canned) -> None:
 
 
 def test_writing_outside_of_aws(canned: Canned) -> None:
-    """PutRecords is asked of another server only when that has shown that it knows dry runs: some write whatever they get."""
+    """Another server gets PutRecords only after it has shown that it supports dry runs: some servers write whatever they receive."""
     canned.response(LISTED)
     canned.refuse("DryRunOperationException")
     canned.refuse("InvalidArgumentException")
@@ -130,7 +130,7 @@ def test_writing_outside_of_aws(canned: Canned) -> None:
     "response", [{"ShardIterator": "carried out"}, "AccessDeniedException", "UnknownOperation"]
 )
 def test_writing_to_an_older_server(canned: Canned, response: Any) -> None:
-    """A server that carries a dry run out, or refuses it, is asked to write nothing, and the start goes on."""
+    """A server that executes or refuses a dry run gets no PutRecords, and the start continues."""
     canned.response(LISTED)
     if isinstance(response, str):
         canned.refuse(response)
@@ -142,7 +142,7 @@ def test_writing_to_an_older_server(canned: Canned, response: Any) -> None:
 
 @pytest.mark.parametrize(("name", "step"), STEPS)
 def test_denial(canned: Canned, name: str, step: int) -> None:
-    """A denied call is raised with the IAM action that it needs, whichever it is; no other call follows."""
+    """A denied call raises an error with the IAM action that it needs, and ends the check."""
     action = CHECKS[name][2][step]
     with pytest.raises(
         AccessDeniedError, match=f"Allow the IAM action kinesis:{action} on the stream"
@@ -161,8 +161,8 @@ def test_denial(canned: Canned, name: str, step: int) -> None:
         ("KMSNotFoundException", "KMSNotFoundException"),
     ],
 )
-def test_key(canned: Canned, code: str, advice: str) -> None:
-    """A key of the stream that cannot be used is raised like a denial: reading would fail as well."""
+def test_an_unusable_key(canned: Canned, code: str, advice: str) -> None:
+    """An unusable KMS key of the stream is raised like a denial, because reading would fail as well."""
     with pytest.raises(ServiceError, match=advice):
         check_with(canned, "reading", 3, code)
 
@@ -182,12 +182,12 @@ def test_key(canned: Canned, code: str, advice: str) -> None:
     ],
 )
 def test_other_refusals(canned: Canned, name: str, step: int, code: str, status: int) -> None:
-    """Nothing else fails a start: not a throttle, an outage, or a server that cannot read the request. It ends the check."""
+    """Throttles, outages and servers that cannot read the request end the check, and do not fail the start."""
     assert len(check_with(canned, name, step, code, status)) == step + 1
 
 
 def test_reading_from_an_older_server(canned: Canned) -> None:
-    """A server that carries a dry run of GetShardIterator out is not asked for records: it would read them."""
+    """A server that executes a dry run of GetShardIterator gets no GetRecords, because it would read records."""
     canned.response(LISTED)
     canned.response({"ShardIterator": "carried out"})
     check_reading(make_api(canned))
@@ -195,15 +195,15 @@ def test_reading_from_an_older_server(canned: Canned) -> None:
 
 
 @pytest.mark.parametrize("response", [b"<html>", {"FailedRecordCount": 0}])
-def test_responses_that_are_none(canned: Canned, response: Any) -> None:
-    """An answer without a shard's id ends the check, and no start."""
+def test_malformed_responses(canned: Canned, response: Any) -> None:
+    """A response without a shard id ends the check, and does not fail the start."""
     canned.response(response)
     check_reading(make_api(canned))
     assert len(canned.asked) == 1
 
 
 def test_stream_without_shards(canned: Canned) -> None:
-    """A stream that is being made has no shard to ask for: nothing else is asked of it."""
+    """A stream that is being created has no shard, so the check ends after the listing."""
     canned.response({"Shards": []})
     check_reading(make_api(canned))
     assert len(canned.asked) == 1
@@ -211,7 +211,7 @@ def test_stream_without_shards(canned: Canned) -> None:
 
 @define
 class Model:
-    """As much of a client as says which parameters its botocore knows."""
+    """The parts of a client that show which parameters its botocore knows."""
 
     members: dict[str, object]
     meta: Any = field(init=False)
@@ -226,13 +226,13 @@ class Model:
 
 
 def test_older_sdk() -> None:
-    """A botocore whose GetRecords has no DryRun is seen."""
+    """A botocore whose GetRecords lacks DryRun is detected."""
     assert knows_dry_run(Model({"ShardIterator": object(), "DryRun": object()}))
     assert not knows_dry_run(Model({"ShardIterator": object()}))
 
 
-def test_it_can_be_left_out() -> None:
-    """Where only the executors' credentials allow the calls; the error of the check says so."""
+def test_the_check_can_be_turned_off() -> None:
+    """`check_permissions=False` turns the check off, for drivers whose credentials do not allow the executors' calls."""
     ref = StreamRef("orders")
     connection = Connection((ref,), "eu-west-1", None, StaticKeys("AKIA", "do-not-tell"))
     if dry_run_client(connection, ref) is None:
@@ -241,7 +241,7 @@ def test_it_can_be_left_out() -> None:
 
 
 def test_success_is_an_error_of_its_own(canned: Canned) -> None:
-    """That a dry run would have succeeded has a class of its own, and is not retried."""
+    """A successful dry run has an error class of its own, and is not retried."""
     canned.refuse("DryRunOperationException")
     with pytest.raises(DryRunSucceededError) as caught:
         make_api(canned).dry_run_get_records("iterator")

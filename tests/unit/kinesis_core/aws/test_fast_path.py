@@ -1,7 +1,8 @@
-"""Which calls go past botocore's client, which through it, and that nobody can tell them apart."""
+"""The fast path: which calls bypass botocore's client, which use it, and that both behave alike."""
 
 from __future__ import annotations
 
+import logging
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from botocore.session import Session
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.transport import Transport
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.canned import Canned, header
@@ -38,7 +40,7 @@ every_call = pytest.mark.parametrize("action", CALLS)
 
 
 class Keys(Credentials):
-    """Keys that are others when a test says so."""
+    """Credentials that change when a test sets others."""
 
     def __init__(self) -> None:
         self.now = FIRST
@@ -54,12 +56,12 @@ SESSION.register_component("credential_provider", SimpleNamespace(load_credentia
 
 @define
 class World:
-    """One stream behind a client that answers as it is told."""
+    """One stream behind a client with canned responses."""
 
     client: Any
     canned: Canned = field(factory=Canned)
     whole: list[str] = field(factory=list)
-    """The actions whose calls went through the client."""
+    """The actions of the calls that went through the client."""
 
     def __attrs_post_init__(self) -> None:
         self.canned.serve(self.client)
@@ -69,9 +71,9 @@ class World:
     def _note(self, model: Any, **_: Any) -> None:
         self.whole.append(model.name)
 
-    def open(self, client: Any = None) -> BotoStreamApi:
+    def open(self, client: Any = None, transport: Transport = Transport.DIRECT) -> BotoStreamApi:
         client = client or self.client
-        calls = FastPath(client, KEYS)
+        calls = FastPath(client, KEYS, transport)
         return BotoStreamApi(client, "orders", ARN, RetryPolicy(0), FakeClock(), random.Random(0), calls)
 
 
@@ -84,7 +86,7 @@ def world() -> World:
 
 @every_call
 def test_the_first_call_goes_through_the_client_and_the_others_past_it(action: str, world: World) -> None:
-    """Only the first call of an action on a stream goes through the client; its answer and the others' are the same."""
+    """Only the first call of an action on a stream goes through the client. All calls return the same."""
     ask, good = CALLS[action]
     api = world.open()
     responses = []
@@ -98,8 +100,27 @@ def test_the_first_call_goes_through_the_client_and_the_others_past_it(action: s
 
 
 @every_call
+def test_botocore_makes_every_call_if_it_is_chosen(
+    action: str, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the transport `botocore` every call goes through the client. A DEBUG event names the transport."""
+    ask, good = CALLS[action]
+    with caplog.at_level(logging.DEBUG):
+        api = world.open(transport=Transport.BOTOCORE)
+        world.open()
+    for _ in range(3):
+        world.canned.response(good)
+        ask(api)
+    assert world.whole == [action] * 3
+    assert [m for m in caplog.messages if m.startswith("transport.chosen")] == [
+        "transport.chosen transport=botocore endpoint=https://kinesis.eu-west-1.amazonaws.com",
+        "transport.chosen transport=direct endpoint=https://kinesis.eu-west-1.amazonaws.com",
+    ]
+
+
+@every_call
 def test_requests_of_both_ways_differ_by_time_and_id_alone(action: str, world: World) -> None:
-    """A request past the client has the headers of the one through it, each signed for itself, to the same endpoint."""
+    """A request past the client has the endpoint and headers of one through it, except time, signature and invocation id."""
     ask, good = CALLS[action]
     api = world.open()
     for _ in range(2):
@@ -115,7 +136,7 @@ def test_requests_of_both_ways_differ_by_time_and_id_alone(action: str, world: W
 
 
 def test_streams_and_actions_have_requests_of_their_own(world: World) -> None:
-    """The endpoint may depend on action and stream, so none goes by another's first request."""
+    """Each stream and action has a first call of its own, because the endpoint may depend on both."""
     for api in (world.open(), world.open()):
         for ask, good in CALLS.values():
             world.canned.response(good)
@@ -124,7 +145,7 @@ def test_streams_and_actions_have_requests_of_their_own(world: World) -> None:
 
 
 def test_other_keys_begin_with_the_client_again(world: World) -> None:
-    """When keys are refreshed the next call goes through the client, and those after it past it with the new ones."""
+    """After a refresh of the keys the next call goes through the client. Later calls bypass it with the new keys."""
     api = world.open()
     for keys in (FIRST, FIRST, SECOND, SECOND):
         KEYS.now = keys
@@ -137,7 +158,7 @@ def test_other_keys_begin_with_the_client_again(world: World) -> None:
 
 
 def test_a_client_that_lacks_what_we_use_makes_every_call(world: World) -> None:
-    """Where botocore has no HTTP session in the known place, every call goes through the client."""
+    """If botocore's HTTP session is not at the known attribute, every call goes through the client."""
     api = world.open(SimpleNamespace(meta=world.client.meta, get_records=world.client.get_records))
     for _ in range(3):
         world.canned.response(PAGE)
@@ -166,10 +187,10 @@ def test_refusals_of_both_ways_are_the_same(
     code: str, status: int, asked: int, action: str, world: World
 ) -> None:
     """
-    An error is the one that the client raises.
+    The error past the client is the one that the client raises.
 
-    What was refused for who asked, or for a reason unknown, is asked again through the client before: a signature
-    that AWS takes no longer is no reason to fail. A 5xx is not, for something may have been done.
+    A refusal that concerns the caller's identity, or has an unknown code, is first repeated through the client: a
+    signature that AWS no longer accepts fails no call. A 5xx is not repeated: the request may have been executed.
     """
     ask, good = CALLS[action]
     api, errors = world.open(), []
@@ -189,7 +210,7 @@ def test_refusals_of_both_ways_are_the_same(
 
 @every_call
 def test_a_call_that_was_refused_works_again_through_the_client(action: str, world: World) -> None:
-    """A call that is refused past the client, and not through it, has an answer; the next goes past it again."""
+    """A call that is refused past the client is repeated through it and succeeds. The next call bypasses it again."""
     ask, good = CALLS[action]
     api = world.open()
     world.canned.response(good)
@@ -203,8 +224,8 @@ def test_a_call_that_was_refused_works_again_through_the_client(action: str, wor
 
 
 @every_call
-def test_a_broken_way_is_the_same_both_ways(action: str, world: World) -> None:
-    """What the HTTP session raises comes out as it does through the client, and the call is not made again."""
+def test_a_broken_connection_is_the_same_both_ways(action: str, world: World) -> None:
+    """An error of the HTTP session is the same as through the client, and the call is not repeated."""
     ask, good = CALLS[action]
     api, errors = world.open(), []
     for _ in range(2):
@@ -218,8 +239,8 @@ def test_a_broken_way_is_the_same_both_ways(action: str, world: World) -> None:
     assert world.canned.responses == []
 
 
-def test_a_request_that_was_made_again_is_not_gone_by(world: World) -> None:
-    """A request that the client sent twice says so in a header, so that none is made like it."""
+def test_a_repeated_request_is_no_template(world: World) -> None:
+    """A request that the client sent twice has a header that says so. It is not a template for later calls."""
 
     def try_again(response: Any, **_: Any) -> int | None:
         return None if response[0].status_code == 200 else 0

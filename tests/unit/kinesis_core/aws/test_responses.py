@@ -1,3 +1,5 @@
+"""Bodies of GetRecords and of subscription events: what is decoded, and what is malformed."""
+
 from __future__ import annotations
 
 import base64
@@ -27,7 +29,7 @@ def body(*records: dict[str, Any], **members: Any) -> bytes:
 
 
 def test_decodes_what_get_records_returns() -> None:
-    """Every member of an answer arrives under our name, with the payload's bytes."""
+    """Every member of a response is decoded, with the payload as bytes."""
     assert decode_page(body(RECORD)) == Page(
         records=[Record(NUMBER, b"payload", "key", 1790000012.345, "KMS")],
         millis_behind=7,
@@ -37,13 +39,13 @@ def test_decodes_what_get_records_returns() -> None:
 
 
 def test_a_record_is_compared_and_timed_in_whole_numbers() -> None:
-    """Sequence numbers compare as ints, arrival times are whole milliseconds."""
+    """Sequence numbers compare as ints. Arrival times are whole milliseconds."""
     (record,) = decode_page(body(RECORD)).records
     assert (record.number, record.arrived_ms) == (int(NUMBER), 1790000012345)
 
 
 def test_only_the_sequence_number_is_needed() -> None:
-    """Kinesis may leave out the partition key and the arrival time, and data may be empty."""
+    """The partition key and the arrival time may be absent, and the data may be empty."""
     (record,) = decode_page(body({"SequenceNumber": "1", "Data": ""})).records
     assert record == Record("1", b"", None, None, None)
     assert record.arrived_ms is None
@@ -51,12 +53,12 @@ def test_only_the_sequence_number_is_needed() -> None:
 
 @pytest.mark.parametrize("iterator", [None, ...], ids=["null", "absent"])
 def test_no_next_iterator_ends_the_shard(iterator: Any) -> None:
-    """In a complete answer, a null and an absent NextShardIterator mean the same."""
+    """A null and an absent NextShardIterator both mean the end of the shard."""
     assert decode_page(body(RECORD, NextShardIterator=iterator)).is_shard_end
 
 
 def test_child_shards_are_kept() -> None:
-    """The children that Kinesis names at the end of a shard are on the page."""
+    """A page has the child shards that Kinesis names at the end of a shard."""
     children = [{"ShardId": "shardId-000000000001", "ParentShards": ["shardId-000000000000"]}]
     assert decode_page(body(NextShardIterator=None, ChildShards=children)).child_shards == children
 
@@ -66,26 +68,26 @@ def test_child_shards_are_kept() -> None:
 def test_children_or_no_continuation_end_a_subscribed_shard(
     children: list[Any], continuation: str | None
 ) -> None:
-    """An event ends its shard when it names children, and also when it names no place to go on."""
+    """An event ends its shard if it names children, or if it has no continuation sequence number."""
     event = {"Records": [RECORD], "MillisBehindLatest": 0, "ChildShards": children}
     page = decode_event(json.dumps(event | {"ContinuationSequenceNumber": continuation}).encode())
     assert page.is_shard_end == (bool(children) or continuation is None)
 
 
 def test_an_empty_page_is_not_the_end() -> None:
-    """A page without records but with an iterator goes on."""
+    """A page without records but with an iterator does not end the shard."""
     page = decode_page(body())
     assert (page.records, page.is_shard_end) == ([], False)
 
 
 def test_unknown_members_are_ignored() -> None:
-    """AWS may add members to the answer and to its records."""
+    """AWS may add members to the response and to its records."""
     page, newer = decode_page(body(RECORD)), decode_page(body(RECORD | {"New": [1, {}]}, New={"a": None}))
     assert (newer.records, newer.next_iterator) == (page.records, page.next_iterator)
 
 
-def test_data_can_be_left_alone() -> None:
-    """Without data the rest of the record is the same."""
+def test_data_can_be_left_out() -> None:
+    """Without its data a record has the same other members."""
     (record,) = decode_page(body(RECORD), with_data=False).records
     assert isinstance(record, Record)
     assert (record.number, record.data, record.partition_key) == (int(NUMBER), b"", "key")
@@ -116,7 +118,7 @@ MALFORMED = {
     "number with a separator": body(RECORD, {"SequenceNumber": "1_0"}),
     "number in other digits": body(RECORD, {"SequenceNumber": "١٢"}),
     "number of 130 digits": body(RECORD, {"SequenceNumber": "1" * 130}),
-    "number that is none in the middle": body(RECORD, {"SequenceNumber": "LATEST"}, RECORD),
+    "no number in the middle": body(RECORD, {"SequenceNumber": "LATEST"}, RECORD),
     "data that is not base64": body(RECORD | {"Data": "a==="}),
     "arrival below zero": body(RECORD | {"ApproximateArrivalTimestamp": -1.5}),
     "arrival beyond the calendar": body(RECORD | {"ApproximateArrivalTimestamp": 1e300}),
@@ -126,7 +128,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("response", MALFORMED.values(), ids=MALFORMED)
 def test_anything_else_is_a_retryable_error(response: bytes) -> None:
-    """A body that is not a complete answer is an error that may pass, never a page and never a shard's end."""
+    """An incomplete body is a retryable error, never a page and never the end of a shard."""
     with pytest.raises(
         MalformedResponseError, match="GetRecords returned a body that is not a page"
     ) as caught:
@@ -136,7 +138,7 @@ def test_anything_else_is_a_retryable_error(response: bytes) -> None:
 
 
 def test_the_error_shows_no_payload() -> None:
-    """What a producer sent does not end in logs by way of an error."""
+    """The error shows neither data nor partition key, so no payload reaches a log."""
     with pytest.raises(MalformedResponseError) as caught:
         decode_page(body(RECORD | {"Data": "c2VjcmV0!", "PartitionKey": "secret"}))
     assert "c2Vj" not in str(caught.value)

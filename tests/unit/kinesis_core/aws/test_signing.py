@@ -1,4 +1,4 @@
-"""Requests that are signed without botocore, against those that it signed."""
+"""Requests that are signed without botocore, compared with those that botocore signed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ every_key = pytest.mark.parametrize("keys", KEYS, ids=["keys", "with token"])
 def sent_by_botocore(
     keys: ReadOnlyCredentials, endpoint_url: str | None = None, config: Config | None = None
 ) -> AWSPreparedRequest:
-    """Return the request of a call through a client."""
+    """Return the request that a client sends for a call."""
     client: Any = SESSION.create_client(
         "kinesis",
         region_name="eu-west-1",
@@ -52,7 +52,7 @@ def sent_by_botocore(
     return canned.requests[0]
 
 
-def when(request: AWSPreparedRequest) -> datetime:
+def signing_time(request: AWSPreparedRequest) -> datetime:
     return datetime.strptime(header(request, "X-Amz-Date"), TIME).replace(tzinfo=timezone.utc)
 
 
@@ -63,7 +63,7 @@ def template_of(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> Reque
 
 
 def wire(request: AWSPreparedRequest) -> tuple[object, ...]:
-    """Return what goes over the wire, but for the id by which AWS tells a call's attempts from other calls."""
+    """Return what is sent, except the id by which AWS recognizes the attempts of one call."""
     headers = {name: header(request, name) for name in request.headers if name != "amz-sdk-invocation-id"}
     return request.method, request.url, headers, request.body
 
@@ -71,10 +71,10 @@ def wire(request: AWSPreparedRequest) -> tuple[object, ...]:
 @every_key
 @pytest.mark.parametrize("endpoint_url", ENDPOINTS)
 def test_the_same_request_is_made_byte_for_byte(keys: ReadOnlyCredentials, endpoint_url: str | None) -> None:
-    """With the same body at the same time a request is botocore's, at whatever endpoint, but for its id."""
+    """With the same body at the same time a request equals botocore's at every endpoint, except its id."""
     request = sent_by_botocore(keys, endpoint_url)
     assert isinstance(request.body, bytes)
-    again = template_of(request, keys).make(request.body, when(request))
+    again = template_of(request, keys).make(request.body, signing_time(request))
     assert wire(again) == wire(request)
     assert header(again, "amz-sdk-invocation-id") != header(request, "amz-sdk-invocation-id")
 
@@ -101,7 +101,7 @@ def test_another_body_is_signed_as_botocore_would(keys: ReadOnlyCredentials, now
 
 
 def test_one_template_serves_any_day() -> None:
-    """The key of a day is kept, and made anew when the day is another: also back again."""
+    """The signing key of a day is kept, and derived again for another day, later or earlier."""
     template = template_of(sent_by_botocore(PLAIN), PLAIN)
     first, other = datetime(2026, 11, 21, 23, 59, 59), datetime(2026, 11, 22)
     signed = [header(template.make(BODY, now), "Authorization") for now in (first, other, first)]
@@ -109,13 +109,13 @@ def test_one_template_serves_any_day() -> None:
 
 
 def test_other_keys_than_those_it_was_signed_with_make_no_template() -> None:
-    """Keys that changed while a call was made are not taken for those of its request."""
+    """Keys that changed during a call are not taken for those of its request."""
     for keys in (ReadOnlyCredentials("AKIAEXAMPLE", "other", None), ReadOnlyCredentials("B", "c", "d")):
         assert find_template(sent_by_botocore(PLAIN), keys) is None
 
 
 def test_a_token_that_is_not_in_the_request_makes_no_template() -> None:
-    """A session token is signed as a header; keys that differ by it alone are other keys."""
+    """Keys with another session token are other keys: the token is signed as a header."""
     request = sent_by_botocore(KEYS[1])
     assert find_template(request, KEYS[1]) is not None
     request.headers["X-Amz-Security-Token"] = "other"
@@ -123,7 +123,7 @@ def test_a_token_that_is_not_in_the_request_makes_no_template() -> None:
 
 
 def test_requests_without_a_signature_make_no_template() -> None:
-    """Where botocore signs nothing, as it was told, nothing is."""
+    """If botocore is configured not to sign, nothing is signed."""
     config = Config(signature_version=botocore.UNSIGNED)
     assert find_template(sent_by_botocore(PLAIN, config=config), PLAIN) is None
 
@@ -138,11 +138,11 @@ def test_requests_without_a_signature_make_no_template() -> None:
         ("Content-Encoding", "gzip"),
     ],
 )
-def test_what_botocore_may_come_to_do_makes_no_template(name: str, value: str) -> None:
-    """A request that is signed in another way, or changed since, is nothing to go by."""
+def test_an_unknown_kind_of_request_makes_no_template(name: str, value: str) -> None:
+    """A request that is signed in another way, or changed after signing, is no template."""
     request = sent_by_botocore(PLAIN)
     request.headers[name] = value
-    if name == "Content-Encoding":  # a header that is signed, and was not there when it was
+    if name == "Content-Encoding":  # a header listed as signed, but added after signing
         signed = header(request, "Authorization").replace("SignedHeaders=", "SignedHeaders=content-encoding;")
         request.headers["Authorization"] = signed
     assert find_template(request, PLAIN) is None
@@ -150,14 +150,29 @@ def test_what_botocore_may_come_to_do_makes_no_template(name: str, value: str) -
 
 @pytest.mark.parametrize(("name", "value"), [("Host", "127.0.0.1:4567"), ("accept-encoding", "gzip")])
 def test_headers_that_the_sender_sets_make_no_template(name: str, value: str) -> None:
-    """They would be there twice; a hook of the user's set them."""
+    """The transport sets these headers itself. If a user's hook set them, they would be sent twice."""
     request = sent_by_botocore(PLAIN)
     request.headers[name] = value
     assert find_template(request, PLAIN) is None
 
 
-def test_a_template_shows_nothing() -> None:
-    """Neither the secret key nor the token is in what a template prints as."""
+def test_a_template_shows_no_secret() -> None:
+    """The `repr` of a template has neither the secret key nor the token."""
     shown = repr(template_of(sent_by_botocore(KEYS[1]), KEYS[1]))
     assert "do-not-tell" not in shown
     assert "neither-this" not in shown
+
+
+def test_the_host_of_awscrt_is_not_a_users_header() -> None:
+    """With awscrt installed, botocore leaves the host among the headers. The transport adds it, so the template omits it."""
+    request = sent_by_botocore(PLAIN, "http://127.0.0.1:4567")
+    request.headers["host"] = "127.0.0.1:4567"
+    made = template_of(request, PLAIN).make(BODY, signing_time(request))
+    assert "host" not in {name.lower() for name in made.headers}
+
+
+def test_another_host_is_a_users_header() -> None:
+    """If a hook names another host, the call goes through botocore."""
+    request = sent_by_botocore(PLAIN, "http://127.0.0.1:4567")
+    request.headers["host"] = "kinesis.example.com"
+    assert find_template(request, PLAIN) is None

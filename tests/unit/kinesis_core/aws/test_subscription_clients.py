@@ -1,4 +1,4 @@
-"""Doors to subscriptions: by HTTP/1.1 and HTTP/2 side by side, in one process."""
+"""Clients for subscriptions: HTTP/1.1 and HTTP/2 side by side in one process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ORDERS = StreamRef("orders")
 CONNECTION = Connection((ORDERS,), "eu-west-1", None, StaticKeys("AKIAEXAMPLE", "example-secret"))
 
 
-def test_http2_is_for_those_who_ask_for_it() -> None:
-    """The client that polls sends its own subscriptions by HTTP/1.1; HTTP/2 has another one, opened once."""
+def test_http2_has_a_client_of_its_own() -> None:
+    """The polling client also makes subscriptions over HTTP/1.1. HTTP/2 has another client, opened once."""
     plain = subscription_client(CONNECTION, ORDERS, "arn")
     over_http2 = [subscription_client(CONNECTION, ORDERS, "arn", over_http2=True) for _ in range(2)]
     assert plain.client is stream_client(CONNECTION, ORDERS).client
@@ -23,8 +23,8 @@ def test_http2_is_for_those_who_ask_for_it() -> None:
 
 
 @pytest.mark.parametrize("missing", ["httpx2", "h2"])
-def test_what_is_missing_for_http2_is_told(missing: str) -> None:
-    """Without the extra, the error says what to install and where, or which option to leave alone."""
+def test_a_missing_http2_package_is_reported(missing: str) -> None:
+    """Without the extra, the error says what to install and where, or which option to leave unset."""
     with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[http2\]'.*fanOutTransport"):
         check_http2(lambda name: None if name == missing else "found")
     check_http2()

@@ -1,4 +1,4 @@
-"""Positions as the KCL's leases."""
+"""Shard offsets as leases of the KCL."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ LISTING = by_id([PARENT, LEFT, RIGHT, MERGED])
     ],
 )
 def test_checkpoints(cut: Cut, first: int | None, checkpoint: LeaseCheckpoint | None) -> None:
-    """A checkpoint names the last record that was certainly read, never one that was not."""
+    """A checkpoint names the last record that was certainly read."""
     assert checkpoint_of(ShardOffset(cut, first=first)) == checkpoint
 
 
 def test_lineage() -> None:
-    """A lease says whose child its shard is, its hash key range, and, once finished, its children."""
+    """A lease has the parents and the hash key range of its shard, and its children once it is finished."""
     stream = StreamOffset(
         1,
         {
@@ -69,25 +69,25 @@ def test_lineage() -> None:
 
 
 def test_shards_that_are_gone() -> None:
-    """A shard that Kinesis no longer lists has a lease without lineage, and its hash keys are not made up."""
+    """A shard that Kinesis no longer lists has a lease without parents, children and hash keys."""
     [lease] = leases_of(StreamOffset(1, {"shardId-000000000009": ShardOffset(ShardEnd())}), {})
     assert lease == Lease("shardId-000000000009", LeaseCheckpoint("SHARD_END"))
 
 
 def test_ancestors_that_the_offset_no_longer_names() -> None:
-    """Listed ancestors of a shard that is read are published as finished, with their children, also at LATEST."""
+    """Listed ancestors of a shard in the offset are published as finished, with their children, also at LATEST."""
     leases = list(leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER + 2))}), LISTING))
     assert [lease.checkpoint.number for lease in leases] == ["SHARD_END"] * 3 + [str(NUMBER + 2)]
     assert leases[0].children == (LEFT.shard_id, RIGHT.shard_id)
 
 
 def test_unread_shards() -> None:
-    """A shard of which no read record is known has no lease: any would lose or invent something."""
+    """A shard without a known read record has no lease: any lease would lose or repeat records."""
     assert list(leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(At(NUMBER))}), by_id([MERGED]))) == []
 
 
 def test_attributes_of_one_stream() -> None:
-    """The item has the names and types of the KCL's: numbers of records and hash keys as text, parents as a set."""
+    """The item has the KCL's names and types: sequence numbers and hash keys as text, parents as a set."""
     [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER))}), by_id([MERGED]))
     assert lease.key == MERGED.shard_id
     assert lease.attributes() == {
@@ -101,7 +101,10 @@ def test_attributes_of_one_stream() -> None:
 
 
 def test_attributes_of_several_streams() -> None:
-    """Where a table has several streams, the key begins with account, name and creation time, and the item says them."""
+    """
+    In a table of several streams, the key begins with account, name and creation time, and the item has them as
+    attributes.
+    """
     stream_id = identify_stream("arn:aws:kinesis:eu-west-1:123456789012:stream/orders", 1_780_000_000_999)
     assert stream_id == "123456789012:orders:1780000000"
     [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: ShardOffset(After(7))}), LISTING, stream_id)

@@ -1,4 +1,4 @@
-"""Publishing: only what changed, all streams, and what happens when the table says no."""
+"""Publishing leases: only changed ones, of all streams, and failures of the table."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from support.fake_stream import FakeClock, FakeStream
 
 CREATED_MS = 1_780_000_000_000
 DENIED = AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException")
-THROTTLED = ThrottledError("Slower, please.", "ThrottlingException")
+THROTTLED = ThrottledError("Rate exceeded.", "ThrottlingException")
 
 
 @define
 class FakeTable:
-    """Keeps what was written; fails as it is told."""
+    """Stores leases, and fails on demand."""
 
     name: str = "leases"
     written: list[Lease] = field(factory=list)
     error: ServiceError | None = None
     unprepared: KinesisError | None = None
-    """What is wrong with it, beside writing to it."""
+    """The error of each preparation."""
     prepared: list[float] = field(factory=list)
-    """How long each preparation was to wait."""
+    """The time that each preparation was allowed to wait."""
     owned: set[str] = field(factory=set)
     _lock: threading.Lock = field(factory=threading.Lock)
 
@@ -60,7 +60,7 @@ class FakeTable:
         return True
 
     def take(self) -> dict[str, str]:
-        """Return the checkpoints written since the last time, by key."""
+        """Return the checkpoints written since the last call, by key."""
         with self._lock:
             found = {lease.key: lease.checkpoint.number for lease in self.written}
             assert len(found) == len(self.written), "a lease was written twice"
@@ -85,19 +85,21 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def publisher(table: FakeTable, stream: FakeStream, clock: FakeClock) -> Iterator[LeasePublisher]:
-    publisher = LeasePublisher(table, {"orders": stream}, clock)  # type: ignore[arg-type] # writes to nowhere
+    publisher = LeasePublisher(table, {"orders": stream}, clock)  # type: ignore[arg-type] # a fake table
     yield publisher
     publisher.close()
 
 
 def offset(**cuts: Cut) -> Offset:
-    """Return positions in the stream orders, by the last letter of the shard's id."""
+    """Return an offset of the stream orders. Shards go by the last digit of their id."""
     shards = {f"shardId-00000000000{name[1:]}": ShardOffset(cut, first=1) for name, cut in cuts.items()}
     return Offset({"orders": StreamOffset(CREATED_MS, shards)})
 
 
 def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
-    """The first publication has every shard, a later one those that moved; the same offset again costs nothing."""
+    """
+    The first publication writes every shard, a later one only those that changed. An unchanged offset writes nothing.
+    """
     publisher.publish(offset(s0=After(10), s1=After(20)))
     assert table.take() == {"shardId-000000000000": "10", "shardId-000000000001": "20"}
     publisher.publish(offset(s0=After(10), s1=After(21)))
@@ -107,7 +109,10 @@ def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
 
 
 def test_never_beyond_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
-    """A batch that ends before a record is published by its first record, and not at all where it has none."""
+    """
+    A batch that ends before a record is published by the first record that it holds, and not at all if it holds no
+    record.
+    """
     publisher.publish(offset(s0=At(30)))
     assert table.take() == {"shardId-000000000000": "1"}
     publisher.publish(
@@ -117,7 +122,7 @@ def test_never_beyond_what_was_read(publisher: LeasePublisher, table: FakeTable)
 
 
 def test_resharding(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:
-    """A finished shard names its children, and they get leases at their oldest record before they are begun."""
+    """A finished shard names its children. They have leases at their oldest record before they are read."""
     publisher.publish(offset(s0=After(10)))
     table.take()
     stream.split("shardId-000000000000")
@@ -135,7 +140,7 @@ def test_resharding(publisher: LeasePublisher, table: FakeTable, stream: FakeStr
 def test_shards_that_are_gone_are_looked_up_once(
     publisher: LeasePublisher, table: FakeTable, stream: FakeStream
 ) -> None:
-    """A shard that Kinesis no longer lists does not make every publication list shards."""
+    """A shard that Kinesis no longer lists does not cause a listing for each publication."""
     publisher.publish(offset(s0=After(10), s9=ShardEnd()))
     assert table.take()["shardId-000000000009"] == "SHARD_END"
     listed = stream.calls["ListShards"]
@@ -144,11 +149,11 @@ def test_shards_that_are_gone_are_looked_up_once(
 
 
 def test_several_streams(table: FakeTable) -> None:
-    """Leases of several streams are told apart by account, name and creation time."""
+    """Keys of several streams begin with account, name and creation time."""
     streams: dict[str, Any] = {
         name: FakeStream(FakeClock(), random.Random(0), name=name).create(1) for name in ("orders", "returns")
     }
-    publisher = LeasePublisher(table, streams)  # type: ignore[arg-type] # writes to nowhere
+    publisher = LeasePublisher(table, streams)  # type: ignore[arg-type] # a fake table
     shards = {"shardId-000000000000": ShardOffset(After(10))}
     publisher.publish(Offset({name: StreamOffset(CREATED_MS, shards) for name in streams}))
     publisher.close()
@@ -159,7 +164,7 @@ def test_several_streams(table: FakeTable) -> None:
 
 
 def test_denied_from_the_beginning(publisher: LeasePublisher, table: FakeTable) -> None:
-    """What does not pass by itself is raised as long as nothing was ever published."""
+    """An error that is not retryable is raised until the first publication succeeds."""
     table.error = DENIED
     with pytest.raises(AccessDeniedError, match="dynamodb:UpdateItem"):
         publisher.publish(offset(s0=After(10)))
@@ -173,7 +178,7 @@ def test_failures_later(
     error: ServiceError,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A later failure is one line in the log, with its code and advice; a minute later a publication makes up for it."""
+    """A later failure is one log line with code and advice. A publication one minute later writes everything."""
     publisher.publish(offset(s0=After(10), s1=After(20)))
     table.take()
     table.error = error
@@ -193,7 +198,7 @@ def test_failures_later(
 
 
 def test_throttled_from_the_beginning(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
-    """What passes by itself stops no query, not even one that has published nothing yet."""
+    """A retryable error stops no query, even before the first publication."""
     table.error = THROTTLED
     publisher.publish(offset(s0=After(10)))
     table.error = None
@@ -203,15 +208,15 @@ def test_throttled_from_the_beginning(publisher: LeasePublisher, table: FakeTabl
 
 
 def test_preparing(publisher: LeasePublisher, table: FakeTable) -> None:
-    """The table is prepared once, with patience for one that has to be made first."""
+    """The table is prepared once, and a new table is waited for."""
     publisher.prepare()
     publisher.publish(offset(s0=After(10)))
     assert table.prepared == [CREATION_S]
 
 
 def test_unprepared_at_first(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:
-    """A table that cannot be prepared in time is prepared later, between two batches and without waiting."""
-    table.unprepared = UnavailableError("DynamoDB is still creating the table.", "CREATING")
+    """A table that is not ready in time is prepared later, between two batches and without waiting."""
+    table.unprepared = UnavailableError("DynamoDB is still creating table leases.", "CREATING")
     publisher.prepare()
     publisher.publish(offset(s0=After(10)))
     assert table.take() == {}
@@ -224,7 +229,7 @@ def test_unprepared_at_first(publisher: LeasePublisher, table: FakeTable, clock:
 
 @pytest.mark.parametrize("error", [DENIED, TableLayoutError("Name another table.", ("orderId",))])
 def test_preparing_in_vain(publisher: LeasePublisher, table: FakeTable, error: KinesisError) -> None:
-    """A table that will never do is an error when the query starts."""
+    """A table of another kind is an error when the query starts."""
     table.unprepared = error
     with pytest.raises(type(error), match=str(error)):
         publisher.prepare()
@@ -233,7 +238,7 @@ def test_preparing_in_vain(publisher: LeasePublisher, table: FakeTable, error: K
 def test_table_of_the_awslabs_connector(
     publisher: LeasePublisher, table: FakeTable, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The table in which the awslabs connector keeps its metadata is left alone for good, and the log says so once."""
+    """The metadata table of the awslabs connector is never written to, and the log says so once."""
     table.unprepared = TableLayoutError("Name another table.", ("metadataKey", "metadataSortKey"))
     with caplog.at_level(logging.WARNING, "kinesis_core"):
         publisher.prepare()
@@ -245,7 +250,7 @@ def test_table_of_the_awslabs_connector(
 
 
 def test_taken_leases(publisher: LeasePublisher, table: FakeTable, caplog: pytest.LogCaptureFixture) -> None:
-    """A lease that another consumer has taken is left to it, and the log says so once."""
+    """A lease that another consumer has taken is left alone, and the log says so once."""
     table.owned = {"shardId-000000000000"}
     with caplog.at_level(logging.WARNING, "kinesis_core"):
         publisher.publish(offset(s0=After(10), s1=After(20)))

@@ -1,4 +1,7 @@
-"""The door to a lease table: made when missing, refused when it is something else, written item by item."""
+"""
+The client of a lease table: the table is created if missing, refused if it is of another kind, and written item by
+item.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
     return ClientError(
         {
             "Error": {"Code": code, "Message": "It will not do."},
-            "ResponseMetadata": {  # type: ignore[typeddict-item] # as much as a refusal has
+            "ResponseMetadata": {  # type: ignore[typeddict-item] # what a refusal has
                 "HTTPStatusCode": status,
                 "RequestId": "request-1",
             },
@@ -42,7 +45,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
 
 @define
 class FakeDynamoDb:
-    """Responses describe_table with what it is told, one after the other; the last again and again."""
+    """Returns the given responses of describe_table in order, and repeats the last one."""
 
     tables: list[Any]
     calls: list[tuple[str, dict[str, Any]]] = field(factory=list)
@@ -89,14 +92,14 @@ def make_table() -> Callable[..., tuple[LeaseTable, FakeDynamoDb]]:
 
 
 def test_a_table_that_is_there(make_table: Any) -> None:
-    """A table of leases is taken as it is."""
+    """An existing lease table is used."""
     leases, client = make_table(table())
     leases.prepare()
     assert client.names() == ["describe_table"]
 
 
-def test_a_missing_table_is_made(make_table: Any) -> None:
-    """A missing table is made with the KCL's key, billed by request, and waited for."""
+def test_a_missing_table_is_created(make_table: Any) -> None:
+    """A missing table is created with the KCL's key, billed by request, and waited for."""
     leases, client = make_table(None, None, table("CREATING"), table())
     leases.prepare()
     assert client.names() == ["describe_table", "create_table", *["describe_table"] * 3]
@@ -108,27 +111,27 @@ def test_a_missing_table_is_made(make_table: Any) -> None:
     }
 
 
-def test_two_make_it_at_once(make_table: Any) -> None:
-    """That another query made the table meanwhile is no error."""
+def test_two_queries_create_it_at_once(make_table: Any) -> None:
+    """It is no error if another query has created the table meanwhile."""
     leases, _ = make_table(None, table(), create_table=[refusal("ResourceInUseException")])
     leases.prepare()
 
 
 @pytest.mark.parametrize("patience_s", [0.0, 60.0])
 def test_a_table_that_never_becomes_active(make_table: Any, patience_s: float) -> None:
-    """A table that is not active in time is an error that may pass."""
+    """A table that does not become active in time is a retryable error."""
     leases, client = make_table(table("CREATING"))
-    with pytest.raises(UnavailableError, match="still creating the table"):
+    with pytest.raises(UnavailableError, match="still creating table leases"):
         leases.prepare(patience_s)
     assert len(client.calls) == 1 + patience_s
 
 
 @pytest.mark.parametrize("other", [table(key="metadataKey"), table(kind="N")])
-def test_a_table_of_something_else(make_table: Any, other: dict[str, Any]) -> None:
-    """A table with another key is refused, and told what it has to be."""
+def test_a_table_of_another_kind(make_table: Any, other: dict[str, Any]) -> None:
+    """A table with another key is an error that says what the key must be."""
     leases, _ = make_table(other)
     with pytest.raises(
-        TableLayoutError, match=r"Option 'dynamodbTableName' names a table whose key is .*table=leases"
+        TableLayoutError, match=r"Option 'dynamodbTableName' names a table with the key .*table=leases"
     ) as caught:
         leases.prepare()
     assert caught.value.keys == tuple(key["AttributeName"] for key in other["KeySchema"])
@@ -150,14 +153,14 @@ def test_denied(make_table: Any, call: str, operation: str) -> None:
 
 
 def test_retries_at_the_start(make_table: Any) -> None:
-    """What passes is tried again before the query starts."""
+    """Retryable errors are retried before the query starts."""
     leases, client = make_table(table(), describe_table=[refusal("InternalServerError", 500)])
     leases.prepare()
     assert client.names() == ["describe_table", "describe_table"]
 
 
 def test_writing(make_table: Any) -> None:
-    """A lease is written in one call, which counts it and needs it to be nobody's."""
+    """A lease is written in one call, which increments its counter, on condition that it has no owner."""
     leases, client = make_table(table())
     assert leases.write(LEASE)
     [(_, request)] = client.calls
@@ -171,7 +174,7 @@ def test_writing(make_table: Any) -> None:
     assert request["ExpressionAttributeValues"][":one"] == {"N": "1"}
 
 
-def test_a_lease_of_somebody_else(make_table: Any) -> None:
+def test_a_lease_of_another_consumer(make_table: Any) -> None:
     """A lease that another consumer owns is left alone."""
     leases, _ = make_table(table(), update_item=[refusal("ConditionalCheckFailedException")])
     assert not leases.write(LEASE)
@@ -188,7 +191,7 @@ def test_a_lease_of_somebody_else(make_table: Any) -> None:
     ],
 )
 def test_refusals(make_table: Any, code: str, status: int, kind: type[ServiceError], advice: str) -> None:
-    """A refused write is not tried again here; the error is of its kind and says what to do."""
+    """A refused write is not retried here. The error has its class, and says what to do."""
     leases, client = make_table(table(), update_item=[refusal(code, status)])
     with pytest.raises(kind, match=advice):
         leases.write(LEASE)

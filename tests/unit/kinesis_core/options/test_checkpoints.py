@@ -1,4 +1,4 @@
-"""Checkpoints of the connectors of awslabs and qubole, as their users paste them."""
+"""Checkpoints of the awslabs and qubole connectors, as their users paste them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pasted(folder: str, *names: str) -> str:
 
 
 def test_an_offset_of_awslabs() -> None:
-    """The file of the offset log alone is where its batch began, in the middle of an aggregate where it says so."""
+    """The file of the offset log alone gives the start of its batch, which may be inside an aggregate."""
     assert parse(pasted("awslabs", "offsets-7")) == ForeignCheckpoint(
         {S1: After(BEGAN), S2: BATCH_BEGAN, S3: AtTimestamp(1789990000000), S4: TrimHorizon()}, "orders"
     )
@@ -62,7 +62,7 @@ def test_an_offset_of_awslabs() -> None:
 
 @pytest.mark.parametrize("order", [*permutations(["offsets-7", S1, S2, S3])])
 def test_a_checkpoint_of_awslabs(order: tuple[str, ...]) -> None:
-    """With the shards' files it is where the batch ended, in whatever order they were pasted."""
+    """With the files of the shards it gives the end of the batch, in any order of the files."""
     assert parse(pasted("awslabs", *order)) == ForeignCheckpoint(
         {S1: At(ENDED, skip=5), S2: ShardEnd(), S3: AtTimestamp(PLANNED_MS - 5000), S4: TrimHorizon()},
         "orders",
@@ -71,7 +71,7 @@ def test_a_checkpoint_of_awslabs(order: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("between", ["", "\n", "\t", " \r\n"])
 def test_a_checkpoint_of_qubole(between: str) -> None:
-    """Qubole's and roncemer's say the same without sub-sequence numbers, whatever stands between the files."""
+    """Those of qubole and roncemer have no sub-sequence numbers. Any white space may separate the files."""
     files = [pasted("qubole", name) for name in ("offsets-7", S1, S2)]
     assert parse(between.join(files)) == ForeignCheckpoint(
         {S0: ShardEnd(), S1: After(ENDED), S2: AtTimestamp(1789990000000)}, "orders"
@@ -79,13 +79,13 @@ def test_a_checkpoint_of_qubole(between: str) -> None:
 
 
 def test_the_files_of_the_shards_alone() -> None:
-    """The shards' files stand for themselves; LATEST is then the tip, as in the connector that wrote it."""
+    """The files of the shards may be pasted alone. LATEST is then the tip, as in the connector that wrote it."""
     found = parse(pasted("awslabs", S1, S2, S3))
     assert found == ForeignCheckpoint({S1: At(ENDED, skip=5), S2: ShardEnd(), S3: Latest()})
 
 
 def test_what_the_readmes_show() -> None:
-    """JSON made by hand, in the manner of either connector's README, is a starting position."""
+    """JSON written by hand, as in the README of either connector, is a starting position."""
     text = offset(**{S0: entry("after_sequence_number", "5", subSequenceNumber="1"), S1: entry("latest")})
     assert parse(text) == ForeignCheckpoint({S0: At(5, skip=2), S1: Latest()}, "orders")
     assert parse(json.dumps({S0: entry("TRIM_HORIZON")})) == ForeignCheckpoint({S0: TrimHorizon()})
@@ -109,12 +109,12 @@ def test_what_the_readmes_show() -> None:
     ],
 )
 def test_positions(value: dict[str, object], cut: Cut) -> None:
-    """The sub-sequence number is that of the last user record that was read, unless it was the aggregate's last."""
+    """The sub-sequence number is that of the last user record read. `isLast` says that the whole aggregate was read."""
     assert parse(offset(**{S0: value})) == ForeignCheckpoint({S0: cut}, "orders")
 
 
 def test_what_the_user_adds() -> None:
-    """A map of shards behind a checkpoint says what the checkpoint does not, or says it better."""
+    """A map of shards after a checkpoint adds shards to it and takes precedence."""
     added = json.dumps({S0: "SHARD_END", S1: {"AFTER": "9"}})
     assert parse(pasted("qubole", "offsets-7", S1, S2) + added) == ForeignCheckpoint(
         {S0: ShardEnd(), S1: After(9), S2: AtTimestamp(1789990000000)}, "orders"
@@ -137,7 +137,7 @@ def test_a_query_of_two_streams() -> None:
 
 
 def test_checkpoints_by_stream() -> None:
-    """Each of several streams may be given the checkpoint of a query of its own."""
+    """Each of several streams may have the checkpoint of a separate query."""
     text = json.dumps({"orders": json.loads(offset(**{S0: entry("SHARD_END")})), "returns": "LATEST"})
     assert parse(text) == PerStream(
         {"orders": ForeignCheckpoint({S0: ShardEnd()}, "orders"), "returns": Latest()}
@@ -147,38 +147,41 @@ def test_checkpoints_by_stream() -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        (offset(), "The checkpoint names no shard"),
-        ('{"batchWatermarkMs": 0}', "The checkpoint names no shard"),
-        (offset(**{S0: entry("NEXT")}), f"{S0} is not a position. Its iteratorType is none of Kinesis."),
-        (offset(**{S0: {}}), f"{S0} is not a position."),
-        (json.dumps({"metadata": {}, S0: "LATEST"}), f"{S0} is not a position."),
-        (offset(**{S0: {"iteratorType": 5}}), f"{S0} is not a position."),
-        (offset(**{S0: entry("AT_TIMESTAMP", "noon")}), "is no time in milliseconds since the epoch."),
+        (offset(), "The checkpoint has no shards"),
+        ('{"batchWatermarkMs": 0}', "The checkpoint has no shards"),
+        (
+            offset(**{S0: entry("NEXT")}),
+            f"{S0} in the checkpoint is not valid. Its iteratorType is not a type of Kinesis.",
+        ),
+        (offset(**{S0: {}}), f"{S0} in the checkpoint is not valid."),
+        (json.dumps({"metadata": {}, S0: "LATEST"}), f"{S0} in the checkpoint is not valid."),
+        (offset(**{S0: {"iteratorType": 5}}), f"{S0} in the checkpoint is not valid."),
+        (offset(**{S0: entry("AT_TIMESTAMP", "noon")}), "is not a time in milliseconds since the epoch."),
         (offset(**{S0: entry("AFTER_SEQUENCE_NUMBER", "")}), "A sequence number is 1 to 129 digits."),
         (
             offset(**{S0: entry("AFTER_SEQUENCE_NUMBER", "5", subSequenceNumber="x")}),
-            "Its subSequenceNumber is none.",
+            "Its subSequenceNumber is not valid.",
         ),
         (
             offset(**{S0: entry("AFTER_SEQUENCE_NUMBER", "5", subSequenceNumber="-2")}),
-            "Its subSequenceNumber is none.",
+            "Its subSequenceNumber is not valid.",
         ),
-        (json.dumps(entry("LATEST")), "does not say of which shard it is ('shardId')."),
-        (shard_file(S0, "LATEST") * 2, f"{S0} comes twice."),
-        (offset(**{S0: entry("LATEST")}) * 2, "There are offsets of two batches of one stream."),
+        (json.dumps(entry("LATEST")), "A position in the checkpoint has no 'shardId'."),
+        (shard_file(S0, "LATEST") * 2, f"{S0} occurs twice."),
+        (offset(**{S0: entry("LATEST")}) * 2, "The text has offsets of two batches of one stream."),
         (
             offset("a", **{S0: entry("LATEST")})
             + offset("b", **{S0: entry("LATEST")})
             + shard_file(S0, "LATEST"),
-            "There are offsets of several streams (a, b)",
+            "The text has offsets of several streams (a, b)",
         ),
-        (offset(**{S0: entry("LATEST")}) + '{"orders": "LATEST"}', "'orders' is not the id of a shard"),
-        (offset(**{S0: entry("LATEST")}) + "v", "It is not JSON"),
-        (offset(**{S0: entry("LATEST")}) + "[]", "What follows the first JSON object is none."),
+        (offset(**{S0: entry("LATEST")}) + '{"orders": "LATEST"}', "'orders' is not a shard id"),
+        (offset(**{S0: entry("LATEST")}) + "v", "The text is not JSON"),
+        (offset(**{S0: entry("LATEST")}) + "[]", "Each part of the text must be a JSON object."),
     ],
 )
 def test_refusals(text: str, hint: str) -> None:
-    """What contradicts itself or lacks something is refused, with what to change."""
+    """A contradictory or incomplete checkpoint is refused, with a hint."""
     with pytest.raises(BadValueError) as caught:
         parse(text)
     assert hint in caught.value.hint
@@ -188,8 +191,8 @@ def test_refusals(text: str, hint: str) -> None:
     "text", [offset(**{S0: entry("LATEST")}), json.dumps({"orders": {S0: entry("SHARD_END")}})]
 )
 def test_no_end(text: str) -> None:
-    """Another connector's checkpoint is no end of a batch read."""
-    with pytest.raises(BadValueError, match="where to start, not where to end"):
+    """Another connector's checkpoint cannot be the end of a batch read."""
+    with pytest.raises(BadValueError, match="a starting position, not an ending position"):
         ending_position().parse(text)
 
 
@@ -216,7 +219,7 @@ values = st.recursive(
 
 @given(st.lists(st.dictionaries(names, values, max_size=4), min_size=1, max_size=3))
 def test_any_documents(documents: list[dict[str, Any]]) -> None:
-    """Whatever stands in the files, it is a position or refused; nothing else happens."""
+    """Any content of the files is a position or refused. Nothing else happens."""
     try:
         parse(" ".join(json.dumps(document) for document in documents))
     except BadValueError:

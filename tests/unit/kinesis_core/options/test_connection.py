@@ -1,9 +1,10 @@
-"""How to reach the streams: names, ARNs, region, credentials, retries."""
+"""The shared options as a connection: names, ARNs, region, credentials, retries."""
 
 from __future__ import annotations
 
 import os
 import pickle
+from itertools import permutations
 
 import pytest
 
@@ -46,20 +47,20 @@ def test_least() -> None:
 
 
 def test_several_streams() -> None:
-    """Several streams keep the order in which they are named."""
+    """Several streams keep their order."""
     assert connect(streamName="b,a", region="eu-west-1").streams == (StreamRef("b"), StreamRef("a"))
 
 
 @pytest.mark.parametrize("names", [{}, {"streamName": "orders"}])
 def test_arn(names: dict[str, str]) -> None:
-    """An ARN gives name and region; the same stream's name beside it does no harm."""
+    """An ARN has name and region. The name of the same stream may be given as well."""
     connection = connect(streamARN=ARN, **names)
     assert connection.streams == (StreamRef("orders", ARN),)
     assert connection.region == "eu-west-1"
 
 
 def test_arns_of_other_accounts_and_regions() -> None:
-    """Streams of several accounts and regions are named together, also when they are called alike."""
+    """Streams of several accounts and regions may be read together, also with equal names."""
     connection = connect(streamARN=f"{ARN},{OTHER_ACCOUNT},{OTHER_REGION}")
     assert [stream.name for stream in connection.streams] == ["orders", "orders", "payments"]
     assert [stream.region for stream in connection.streams] == ["eu-west-1", "eu-west-1", "eu-west-2"]
@@ -85,7 +86,7 @@ def test_arns_of_other_accounts_and_regions() -> None:
     ],
 )
 def test_two_regions(given: dict[str, str], region: str, stream_region: str) -> None:
-    """A query may run in one region and read streams of another one; one of the two names serves for both."""
+    """A query may run in one region and read streams of another. One of the two options applies to both."""
     connection = connect(streamName="orders", **given)
     assert connection.region == region
     assert connection.region_of(connection.streams[0]) == stream_region
@@ -101,13 +102,13 @@ def read_by_awslabs(**given: object) -> Connection:
 @pytest.mark.parametrize("name", ["kinesis.region", "KINESIS.REGION"])
 @pytest.mark.parametrize("url", [ENDPOINT, "https://vpce-1a2b.kinesis.eu-west-1.vpce.amazonaws.com"])
 def test_region_of_awslabs(name: str, url: str) -> None:
-    """awslabs' region is where DynamoDB is asked, and its source calls Kinesis in the region of the endpoint: a line says so."""
+    """With awslabs' `kinesis.region`, DynamoDB is called there and Kinesis in the region of the endpoint. The log says so."""
     given = {"streamName": "orders", "endpointUrl": url, name: "us-east-2"}
     connection = read_by_awslabs(**given)
     assert connection.region == "us-east-2"
     assert connection.region_of(connection.streams[0]) == "eu-west-1"
     assert region_notes(TABLE.read(given), connection) == (
-        "Option 'kinesis.region' set to 'us-east-2' is where STS and DynamoDB are asked. Kinesis is called in 'eu-west-1', the "
+        "Option 'kinesis.region' set to 'us-east-2' is the region of STS and DynamoDB. Kinesis is called in 'eu-west-1', the "
         "region of 'endpointUrl'.",
     )
 
@@ -119,10 +120,17 @@ def test_region_of_awslabs(name: str, url: str) -> None:
         {"kinesis.region": "us-east-2", "endpointUrl": "https://kinesis.example.com"},
         {"kinesis.region": "us-east-2"},
         {"kinesis.region": "us-east-2", "kinesis.kinesisRegion": "eu-west-1", "endpointUrl": ENDPOINT},
+        {
+            "region": "us-east-2",
+            "kinesis.region": "us-east-2",
+            "kinesis.kinesisRegion": "eu-west-1",
+            "endpointUrl": ENDPOINT,
+        },
+        {"region": "eu-west-1", "kinesis.region": "eu-west-1", "endpointUrl": ENDPOINT},
     ],
 )
 def test_regions_of_awslabs_that_agree(given: dict[str, str]) -> None:
-    """Where nothing contradicts the endpoint, nothing is said."""
+    """The log has no line if no region contradicts the endpoint."""
     assert region_notes(TABLE.read(given), read_by_awslabs(**given)) == ()
 
 
@@ -137,19 +145,40 @@ def test_regions_of_awslabs_that_agree(given: dict[str, str]) -> None:
     ],
 )
 def test_regions_that_contradict(given: dict[str, str]) -> None:
-    """Any other region that is not the endpoint's stays an error: our own, qubole's, that of the streams, beside an ARN."""
+    """Any other region that is not the endpoint's is an error: ours, qubole's, that of the streams, or one beside an ARN."""
     with pytest.raises(OptionError, match="The regions contradict each other"):
         read_by_awslabs(endpointUrl=ENDPOINT, **given)
 
 
+@pytest.mark.parametrize("names", permutations(["region", "kinesis.region"]))
+def test_both_names_of_the_region(names: tuple[str, str]) -> None:
+    """Ours is the region of the streams and awslabs' is not, so both at another endpoint are an error, in any order."""
+    with pytest.raises(OptionError) as caught:
+        read_by_awslabs(endpointUrl=ENDPOINT, **dict.fromkeys(names, "us-east-2"))
+    assert str(caught.value) == (
+        "Options 'region' and 'kinesis.region' contradict each other: 'region' is the region of the streams, "
+        "'kinesis.region' is not, and 'endpointUrl' is in 'eu-west-1'. Keep one of them."
+    )
+
+
+@pytest.mark.parametrize("names", permutations(["region", "kinesis.region"]))
+def test_different_regions_by_both_names(names: tuple[str, str]) -> None:
+    """Two names of the region with different values are an error that names both, in any order."""
+    first, second = names
+    with pytest.raises(
+        OptionError, match=f"Options '{first}' and '{second}' set the same thing to different"
+    ):
+        connect(streamName="orders", **{first: "eu-west-1", second: "us-east-2"})
+
+
 def test_region_of_awslabs_in_a_sink() -> None:
-    """For writing it stays an error as well: awslabs' sink writes to that region, and not to the endpoint's."""
+    """For writing it is an error: awslabs' sink writes to that region, and not to the endpoint's."""
     with pytest.raises(OptionError, match="The regions contradict each other"):
         connect(streamName="orders", endpointUrl=ENDPOINT, **{"kinesis.region": "us-east-2"})
 
 
 def test_region_beside_an_arn() -> None:
-    """A stream is called in the region of its ARN, wherever the query runs."""
+    """A stream is called in the region of its ARN, also if the query runs in another."""
     connection = connect(streamARN=ARN, region="us-west-2", streamRegion="eu-west-1")
     assert connection.region == "us-west-2"
     assert connection.region_of(connection.streams[0]) == "eu-west-1"
@@ -176,12 +205,12 @@ def test_custom_endpoint() -> None:
     ],
 )
 def test_credentials(given: dict[str, str], spec: object) -> None:
-    """Keys are used when given, with their token; else botocore's chain."""
+    """Keys are used if they are given, with their token; otherwise botocore's chain."""
     assert connect(streamName="orders", region="eu-west-1", **given).credentials == spec
 
 
 def test_profile() -> None:
-    """A profile is taken by name, and looked for on each machine when it is used."""
+    """A profile is passed on by name. Each machine reads it when it needs it."""
     assert connect(streamName="orders", region="eu-west-1", awsProfile="team").credentials == Profile("team")
 
 
@@ -195,7 +224,7 @@ def test_profile() -> None:
     ],
 )
 def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) -> None:
-    """Where one interval is given, the other one's default gives way to it."""
+    """If only one interval is given, the default of the other is adjusted to it."""
     connection = connect(streamName="orders", region="eu-west-1", **given)
     assert (connection.retry.interval_s, connection.retry.max_interval_s) == intervals
 
@@ -206,7 +235,7 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ({"region": "eu-west-1"}, "Option 'streamName' or 'streamARN' is required."),
         (
             {"path": "orders", "region": "eu-west-1"},
-            "Option 'streamName' or 'streamARN' is required. What load() is given names no stream.",
+            "Option 'streamName' or 'streamARN' is required. The argument of load() does not name a stream.",
         ),
         (
             {"streamName": "payments", "streamARN": ARN},
@@ -233,15 +262,15 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "awsAccessKey": "AKID"},
-            "Option 'awsAccessKey' ('awsAccessKeyId' here) needs 'awsSecretKey' beside it.",
+            "Option 'awsAccessKey' ('awsAccessKeyId' here) also requires 'awsSecretKey'.",
         ),
         (
             {"streamARN": ARN, "awsSecretKey": "s3cr3t"},
-            "Option 'awsSecretKey' needs 'awsAccessKeyId' beside it.",
+            "Option 'awsSecretKey' also requires 'awsAccessKeyId'.",
         ),
         (
             {"streamARN": ARN, "sessionToken": "t0ken"},
-            "Option 'sessionToken' needs 'awsAccessKeyId' and 'awsSecretKey' beside it.",
+            "Option 'sessionToken' also requires 'awsAccessKeyId' and 'awsSecretKey'.",
         ),
         (
             {"streamARN": ARN, "awsProfile": "team", **KEYS},
@@ -249,35 +278,35 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "awsAccessKeyId": "AKID", "awsSecretKey": "s3 cr3t"},
-            "Option 'awsAccessKeyId' and its like are damaged. The secret key has white space, a control "
+            "Option 'awsAccessKeyId' or a part that belongs to it is damaged. The secret key has white space, a control "
             "character or a letter outside ASCII in it; copy it again without it.",
         ),
         (
             {"streamARN": ARN, "retryInterval": "20 s", "maxRetryInterval": "10 s"},
-            "Option 'retryInterval' accepts at most the longest wait, 10 s; got 20 s.",
+            "Option 'retryInterval' accepts at most the value of 'maxRetryInterval', 10 s; got 20 s.",
         ),
         (
             {"streamARN": ARN, "endpointUrl": "https://user:s3cr3t@example.com"},
             "Option 'endpointUrl' accepts an http or https URL, such as https://kinesis.eu-west-1.amazonaws.com; "
-            "the value given is another. Leave the user and password out.",
+            "got another value, which is not shown. Remove the user and the password.",
         ),
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:
-    """What is missing or contradicts is named, with what to do, and without secrets."""
+    """A refusal names what is missing or contradicts, and what to do. It has no secret."""
     with pytest.raises(OptionError) as caught:
         connect(**given)
     assert str(caught.value) == message
 
 
 def test_routed_rows() -> None:
-    """A sink that routes each row by itself needs no stream."""
+    """A sink that routes each row needs no stream."""
     values = TABLE.read({"region": "eu-west-1"})
     assert read_connection(values, needs_stream=False).streams == ()
 
 
 def test_travels() -> None:
-    """A connection pickles with its keys, and neither its repr nor that of its copy shows them."""
+    """A connection pickles with its keys. Neither its repr nor that of its copy shows them."""
     connection = connect(streamARN=ARN, sessionToken="t0ken-invented", **KEYS)
     copy = pickle.loads(pickle.dumps(connection))  # noqa: S301 - our own bytes
     assert copy == connection

@@ -1,9 +1,10 @@
-"""Where credentials come from, and through which proxy: every option by every name, and what does not go together."""
+"""The options of credentials and of the proxy: every option by every name, and contradictions."""
 
 from __future__ import annotations
 
 import os
 import pickle
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -30,8 +31,7 @@ ROLE = {"stsRoleArn": ROLE_ARN, "stsSessionName": "tests"}
 STS = "https://sts.eu-west-1.amazonaws.com"
 CLASS = "company.aws.Vault"
 
-# Ours, a value, what it needs beside it, what becomes of it all; then each other connector's name with a value that
-# means the same.
+# Our name, a value, the options that it requires, the result; then the names of other connectors with equal values.
 SOURCES: list[tuple[str, str, dict[str, str], CredentialSpec, dict[str, str]]] = [
     (
         "awsAccessKeyId",
@@ -141,7 +141,7 @@ def connect(**given: object) -> Connection:
     ],
 )
 def test_sources(given: dict[str, str], spec: CredentialSpec) -> None:
-    """Every option that says where credentials come from does so by every name."""
+    """Every option that names a source of credentials works by every name."""
     assert connect(**given).credentials == spec
 
 
@@ -154,12 +154,12 @@ def test_sources(given: dict[str, str], spec: CredentialSpec) -> None:
     ],
 )
 def test_proxies(given: dict[str, str], proxy_url: str) -> None:
-    """The proxy is given by its URL, or in its parts as the awslabs connector has them."""
+    """The proxy is given by its URL, or by its parts as in the awslabs connector."""
     assert connect(**given).proxy_url == proxy_url
 
 
 def test_every_option_has_a_case() -> None:
-    """No option about credentials or a proxy is without a case here, and no name of another connector."""
+    """Every option of credentials and of the proxy has a case here, by every name."""
     cases: list[Any] = [*SOURCES, *PROXIES]
     tried = {name for case in cases for name in (case[0], *case[4])} | {
         "awsSecretKey",
@@ -172,7 +172,7 @@ def test_every_option_has_a_case() -> None:
 
 
 def test_nothing_given() -> None:
-    """Without any of them, botocore's chain is asked, and no proxy is named."""
+    """Without any of these options, botocore's chain applies, and there is no proxy."""
     connection = connect(awsUseInstanceProfile="false", sessionToken="")
     assert connection.credentials == DefaultChain()
     assert connection.proxy_url is None
@@ -189,14 +189,17 @@ def test_nothing_given() -> None:
     ],
 )
 def test_role_on_any_source(base: dict[str, str], spec: CredentialSpec) -> None:
-    """A role is assumed with the credentials of any other source."""
+    """A role may be assumed with the credentials of any other source."""
     assert connect(**ROLE, **base).credentials == AssumeRole(spec, ROLE_ARN, "tests")
 
 
-@pytest.mark.parametrize("name", ["roleArn", "ROLEARN", "kinesis.roleArn"])
-def test_role_without_a_session_name(name: str) -> None:
-    """Databricks' name for the role may do without a session name, as it may there."""
-    assert connect(**{name: ROLE_ARN}).credentials == AssumeRole(DefaultChain(), ROLE_ARN, "spark-kinesis")
+@pytest.mark.parametrize(
+    "names", [("roleArn",), ("ROLEARN",), ("kinesis.roleArn",), *permutations(["stsRoleArn", "roleArn"])]
+)
+def test_role_without_a_session_name(names: tuple[str, ...]) -> None:
+    """Databricks' name for the role needs no session name, as on Databricks. The order of names does not matter."""
+    connection = connect(**dict.fromkeys(names, ROLE_ARN))
+    assert connection.credentials == AssumeRole(DefaultChain(), ROLE_ARN, "spark-kinesis")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +215,7 @@ def test_role_without_a_session_name(name: str) -> None:
     ],
 )
 def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
-    """What belongs to an option that is not given is accepted, and the log gets one line about it."""
+    """An option that belongs to another one, which is not given, is accepted, and the log has one line about it."""
     [note] = TABLE.read(given).ignored
     [name] = given
     assert note.startswith(f"Option '{name}' is accepted and not needed: it belongs to '")
@@ -221,10 +224,10 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"stsRoleArn": ROLE_ARN}, "Option 'stsRoleArn' needs 'stsSessionName' beside it."),
+        ({"stsRoleArn": ROLE_ARN}, "Option 'stsRoleArn' also requires 'stsSessionName'."),
         (
             {"awsSTSRoleARN": ROLE_ARN},
-            "Option 'awsSTSRoleARN' ('stsRoleArn' here) needs 'stsSessionName' beside it.",
+            "Option 'awsSTSRoleARN' ('stsRoleArn' here) also requires 'stsSessionName'.",
         ),
         (
             {**ROLE, "stsRoleArn": "reader"},
@@ -238,7 +241,7 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
         (
             {**ROLE, "stsExternalId": "s3cr3t id"},
             "Option 'stsExternalId' accepts 2 to 1224 letters, digits and any of _+=,.@:/-; "
-            "the value given is another.",
+            "got another value, which is not shown.",
         ),
         (
             {"awsUseInstanceProfile": "yes"},
@@ -257,28 +260,28 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
         (
             {"proxyUrl": "proxy:3128"},
             "Option 'proxyUrl' accepts the http or https URL of a proxy, such as http://proxy.example.com:3128; "
-            "the value given is another.",
+            "got another value, which is not shown.",
         ),
         (
             {"proxyUrl": "http://proxy:3128", "kinesis.sink.proxyAddress": "other"},
-            "Option 'proxyUrl' and Option 'kinesis.sink.proxyAddress' ('proxyAddress' here) name two proxies. "
+            "Option 'proxyUrl' and Option 'kinesis.sink.proxyAddress' ('proxyAddress' here) name different proxies. "
             "Keep one of them.",
         ),
         (
             {"proxyAddress": "proxy", "proxyPassword": "s3cr3t"},
-            "Option 'proxyPassword' needs 'proxyUsername' beside it.",
+            "Option 'proxyPassword' also requires 'proxyUsername'.",
         ),
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:
-    """What is missing or contradicts is named, with what to do, and without secrets."""
+    """A refusal names what is missing or contradicts, and what to do. It has no secret."""
     with pytest.raises(OptionError) as caught:
         connect(**given)
     assert str(caught.value) == message
 
 
 def test_travels() -> None:
-    """A connection pickles with all of it, and neither its repr nor that of its copy shows a secret."""
+    """A connection pickles with all of them. Neither its repr nor that of its copy shows a secret."""
     connection = connect(
         **ROLE,
         stsExternalId="s3cr3t-id",

@@ -1,4 +1,4 @@
-"""Values of every kind: what is accepted, and what is refused."""
+"""Parsers: accepted values, refused values, and how the reference page shows a value."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.options import (
     BadValueError,
     Parser,
@@ -15,8 +16,11 @@ from kinesis_core.options import (
     byte_size,
     bytes_read_in,
     duration,
+    ending_position,
     integer,
     number,
+    one_of,
+    starting_position,
     text,
     url,
 )
@@ -47,9 +51,9 @@ CHINA_ARN = "arn:aws-cn:kinesis:cn-north-1:123456789012:stream/Or.d_e-rs"
         (byte_size(), "64m", 64 * 1024**2),
         (byte_size(), "20GB", 20 * 1024**3),
         (byte_size(), "1.5 KiB", 1536),
-        (bytes_read_in(0.001, 100, "s"), "10", 20 * 1024**2),
-        (bytes_read_in(0.001, 100, "ms"), "10s", 20 * 1024**2),
-        (bytes_read_in(0.001, 100, "ms"), "500", 1024**2),
+        (bytes_read_in(0.001, 100, "s", 1000), "10", 10_000),
+        (bytes_read_in(0.001, 100, "ms", 1000), "10s", 10_000),
+        (bytes_read_in(0.001, 100, "ms", 1000.5), "500", 500),
         (stream_names(), "orders", ("orders",)),
         (stream_names(), "orders, pay.ments_-1", ("orders", "pay.ments_-1")),
         (stream_arns(), f"{ARN},{CHINA_ARN}", (ARN, CHINA_ARN)),
@@ -67,7 +71,7 @@ CHINA_ARN = "arn:aws-cn:kinesis:cn-north-1:123456789012:stream/Or.d_e-rs"
     ],
 )
 def test_accepts(parser: Parser[Any], value: str, expected: object) -> None:
-    """A value in the domain becomes what the code works with."""
+    """A value in the domain is converted."""
     assert parser.parse(value) == expected
 
 
@@ -119,7 +123,7 @@ def test_refuses(parser: Parser[Any], value: str) -> None:
 
 
 def test_password_in_url() -> None:
-    """A URL with a password is refused, and marked as not to be shown."""
+    """A URL with a password is refused, and no message may show it."""
     with pytest.raises(BadValueError) as caught:
         url().parse("https://user:s3cr3t@example.com")
     assert caught.value.hides_value
@@ -139,19 +143,50 @@ def test_password_in_url() -> None:
     ],
 )
 def test_domains(parser: Parser[Any], domain: str) -> None:
-    """The domain is said in words that complete "Option 'x' accepts ..."."""
+    """The domain completes the sentence "Option 'x' accepts ..."."""
     assert parser.domain == domain
+
+
+@pytest.mark.parametrize(
+    ("parser", "value", "shown"),
+    [
+        (boolean(), True, "`true`"),
+        (one_of({"GetRecords": 1, "polling": 1, "efo": 2}), 1, "`GetRecords`"),
+        (integer(1, 10, "records"), 5, "5 records"),
+        (integer(1, 10, "records"), 1, "1 record"),
+        (integer(1, 10), 5, "5"),
+        (number(0.01, 10, "MiB/s", factor=1024), 2048.0, "2 MiB/s"),
+        (duration(0, 60, "ms"), 0.2, "200 ms"),
+        (duration(0, 60, "ms"), 1.5, "1.5 s"),
+        (duration(0, 900, "s"), 900.0, "15 m"),
+        (duration(0, 86400, "s"), 86400.0, "1 d"),
+        (duration(0, 60, "s"), 0.0, "0 s"),
+        (text("a name"), "spark_", "`spark_`"),
+        (starting_position(), TrimHorizon(), "`TRIM_HORIZON`"),
+        (ending_position(), Latest(), "`LATEST`"),
+    ],
+)
+def test_shown_values(parser: Parser[Any], value: object, shown: str) -> None:
+    """The reference page shows words as a user types them, and quantities with their unit."""
+    assert parser.show(value) == shown
+
+
+@given(st.integers(0, 10**8))
+def test_shown_durations(milliseconds: int) -> None:
+    """A duration that is shown can be typed: its parser returns the same value."""
+    parser = duration(0, 1e9, "ms")
+    assert parser.parse(parser.show(milliseconds / 1000)) == pytest.approx(milliseconds / 1000, rel=1e-5)
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["ms", " ms", "", "  Millis"]))
 def test_any_milliseconds(milliseconds: int, unit: str) -> None:
-    """Every whole number of milliseconds comes back exactly."""
+    """Every whole number of milliseconds is parsed exactly."""
     assert duration(0, 1e9, "ms").parse(f"{milliseconds}{unit}") == milliseconds / 1000
 
 
 @given(st.text(max_size=40))
 def test_any_text(value: str) -> None:
-    """Whatever the text, a parser returns a value or refuses it; nothing else happens."""
+    """A parser returns a value for any text, or refuses it. Nothing else happens."""
     for parser in (
         duration(0, 60, "ms"),
         byte_size(),

@@ -55,7 +55,7 @@ FORMAT = "MM/dd/yyyy HH:mm:ss ZZZ"
     ],
 )
 def test_starts(text: str, position: object) -> None:
-    """Words are case-blind; times, JSON of Databricks and maps of shards are understood."""
+    """Words work in any case. Times, JSON of Databricks and maps of shards are accepted."""
     assert starting_position().parse(text) == position
 
 
@@ -68,44 +68,47 @@ def test_starts(text: str, position: object) -> None:
         ("AT_TIMESTAMP yesterday", ""),
         ("AT_TIMESTAMP 2026-01-31", ""),
         ("AT_TIMESTAMP 2026-01-31T09:00:00", "Add Z or an offset such as +02:00"),
-        ("AT_TIMESTAMP 2026-02-30T09:00:00Z", "There is no such time: day is out of range for month."),
-        ("AT_TIMESTAMP 1969-12-31T23:59:59Z", "The time lies before 1970."),
-        ("{", "It is not JSON"),
-        ("{}", "Name at least one shard."),
+        ("AT_TIMESTAMP 2026-02-30T09:00:00Z", "The time does not exist: day is out of range for month."),
+        ("AT_TIMESTAMP 1969-12-31T23:59:59Z", "The time is before 1970."),
+        ("{", "The text is not JSON"),
+        ("{}", "The JSON object must have at least one shard."),
         (
             f'{{"orders": "LATEST", "{SHARD}": "LATEST"}}',
-            "'orders' is not the id of a shard, such as shardId-000000000000.",
+            "'orders' is not a shard id such as shardId-000000000000.",
         ),
-        ('{"no stream": "LATEST"}', "'no stream' is not the id of a shard"),
-        ('{"orders": "NEWEST"}', "The position of stream 'orders' is not one."),
-        ('{"orders": 1}', "The position of stream 'orders' is not one."),
+        ('{"no stream": "LATEST"}', "'no stream' is not a shard id"),
+        ('{"orders": "NEWEST"}', "The position of stream 'orders' is not valid."),
+        ('{"orders": 1}', "The position of stream 'orders' is not valid."),
         (
             f'{{"orders": {{"{SHARD}": "NEWEST"}}}}',
-            f"'orders' is not one. The position of {SHARD} is not one.",
+            f"'orders' is not valid. The position of {SHARD} is not valid.",
         ),
-        ('{"orders": {"returns": "LATEST"}}', "The position of stream 'orders' is not one."),
-        ('{"orders": "LATEST"} {"returns": "LATEST"}', "Only the files of a checkpoint may come one after"),
-        ('{"orders": "LATEST"} 1', "What follows the first JSON object is none."),
-        (f'{{"{SHARD}": "LATEST", "{SHARD}": "TRIM_HORIZON"}}', "It has one name twice."),
-        (f'{{"{SHARD}": "NEWEST"}}', f"The position of {SHARD} is not one."),
-        (f'{{"{SHARD}": 1}}', f"The position of {SHARD} is not one."),
-        (f'{{"{SHARD}": {{"BEHIND": "1"}}}}', f"The position of {SHARD} is not one."),
+        ('{"orders": {"returns": "LATEST"}}', "The position of stream 'orders' is not valid."),
+        (
+            '{"orders": "LATEST"} {"returns": "LATEST"}',
+            "Several JSON objects are accepted only for the files",
+        ),
+        ('{"orders": "LATEST"} 1', "Each part of the text must be a JSON object."),
+        (f'{{"{SHARD}": "LATEST", "{SHARD}": "TRIM_HORIZON"}}', "The JSON object has a name twice."),
+        (f'{{"{SHARD}": "NEWEST"}}', f"The position of {SHARD} is not valid."),
+        (f'{{"{SHARD}": 1}}', f"The position of {SHARD} is not valid."),
+        (f'{{"{SHARD}": {{"BEHIND": "1"}}}}', f"The position of {SHARD} is not valid."),
         (f'{{"{SHARD}": {{"AT": "x"}}}}', "A sequence number is 1 to 129 digits."),
         (f'{{"{SHARD}": {{"AT": "{"9" * 130}"}}}}', "A sequence number is 1 to 129 digits."),
-        (f'{{"{SHARD}": {{"AT": "1", "AFTER": "1"}}}}', f"The position of {SHARD} is not one."),
-        ('{"at_timestamp": true}', "at_timestamp and format are texts."),
-        ('{"at_timestamp": "1", "zone": "Z"}', "Beside at_timestamp there may be format only."),
+        (f'{{"{SHARD}": {{"AT": "1", "AFTER": "1"}}}}', f"The position of {SHARD} is not valid."),
+        ('{"at_timestamp": true}', "'at_timestamp' and 'format' must be texts."),
+        ('{"at_timestamp": "1", "zone": "Z"}', "Only 'format' is accepted together with 'at_timestamp'."),
     ],
 )
 def test_bad_starts(text: str, hint: str) -> None:
-    """Text that is no position is refused, with what to change where that can be told."""
+    """Text that is not a position is refused, with a hint if there is one."""
     with pytest.raises(BadValueError) as caught:
         starting_position().parse(text)
     assert caught.value.hint.startswith(hint) or hint in caught.value.hint
 
 
 def test_deep_json() -> None:
-    """JSON nested beyond reason is refused like any other text."""
+    """JSON that is nested too deeply is refused like any other text."""
     with pytest.raises(BadValueError):
         starting_position().parse('{"a":' * 100_000)
 
@@ -114,13 +117,13 @@ def test_deep_json() -> None:
     "text", ["LATEST", f"AT_TIMESTAMP {NINE_UTC}", json.dumps({SHARD: {"AFTER": NUMBER}})]
 )
 def test_ends(text: str) -> None:
-    """A batch ends at the newest record, a time, or a place in each shard."""
+    """A batch read ends at the newest record, at a time, or at a cut in each shard."""
     assert ending_position().parse(text) == starting_position().parse(text)
 
 
 @pytest.mark.parametrize("text", ["TRIM_HORIZON", "EARLIEST", json.dumps({SHARD: "TRIM_HORIZON"})])
 def test_no_ends(text: str) -> None:
-    """The oldest record is no end."""
+    """A batch read cannot end at the oldest record."""
     with pytest.raises(BadValueError):
         ending_position().parse(text)
 
@@ -141,7 +144,7 @@ def test_no_ends(text: str) -> None:
     ],
 )
 def test_one_moment(text: str) -> None:
-    """Z, offsets on both sides, seconds and milliseconds since the epoch name the same moment."""
+    """Z, positive and negative offsets, and seconds and milliseconds since the epoch give the same time."""
     assert parse_time(text) == NINE_UTC
 
 
@@ -158,7 +161,7 @@ def test_one_moment(text: str) -> None:
     ],
 )
 def test_java_formats(text: str, pattern: str) -> None:
-    """The letters that Java's date formats are mostly made of are understood, and the zones of the USA."""
+    """The common letters of Java's date formats are accepted, and the time zones of the USA."""
     assert parse_java_time(text, pattern) == NINE_UTC
 
 
@@ -166,24 +169,24 @@ def test_java_formats(text: str, pattern: str) -> None:
     ("text", "pattern", "hint"),
     [
         ("01/31/2026", "MM/dd/yyyy", "Add Z or an offset"),
-        ("01/31/26 PST", "MM/dd/yy z", "The format has 'yy', which is not understood here."),
-        ("week 5", "'week' w", "The format has 'w', which is not understood here."),
-        ("2026-01-31 09:00:00 Z", FORMAT, "The time does not follow its format"),
+        ("01/31/26 PST", "MM/dd/yy z", "The format has 'yy', which is not supported."),
+        ("week 5", "'week' w", "The format has 'w', which is not supported."),
+        ("2026-01-31 09:00:00 Z", FORMAT, "The time does not match its format"),
         (
             "01/31/2026 01:00:00 IST",
             FORMAT,
-            "The zone 'IST' is not known here; write an offset such as +02:00.",
+            "The zone 'IST' is not supported. Write an offset such as +02:00.",
         ),
-        ("01/31/2026 13:00 AM Z", "MM/dd/yyyy hh:mm a X", "There is no hour 13 before or after noon."),
-        ("01/31/2026 01:00 Z", "MM/dd/yyyy hh:mm X", "is not one; a good one is"),
-        ("01/31 Z", "MM/dd X", "is not one; a good one is"),
+        ("01/31/2026 13:00 AM Z", "MM/dd/yyyy hh:mm a X", "The hour 13 does not exist with AM or PM."),
+        ("01/31/2026 01:00 Z", "MM/dd/yyyy hh:mm X", "is not valid. An example is"),
+        ("01/31 Z", "MM/dd X", "is not valid. An example is"),
         ("x", "yyyy yyyy", "has the year twice"),
-        ("31 Foo 2026 Z", "dd MMM yyyy X", "There is no month 'Foo'."),
-        ("x", "yyyy-MM-dd 'open", "is not one; a good one is"),
+        ("31 Foo 2026 Z", "dd MMM yyyy X", "The month 'Foo' does not exist."),
+        ("x", "yyyy-MM-dd 'open", "is not valid. An example is"),
     ],
 )
 def test_bad_java_formats(text: str, pattern: str, hint: str) -> None:
-    """What is not understood is refused and named, not guessed at."""
+    """What is not supported is refused and named."""
     with pytest.raises(BadValueError) as caught:
         parse_java_time(text, pattern)
     assert hint in caught.value.hint
@@ -194,7 +197,7 @@ def test_bad_java_formats(text: str, pattern: str, hint: str) -> None:
     st.integers(-14 * 60, 14 * 60),
 )
 def test_any_moment(naive: datetime, offset_minutes: int) -> None:
-    """Whatever Python writes as ISO 8601 is read as the same moment, to the millisecond below."""
+    """A time in Python's ISO 8601 is read as the same time, rounded down to milliseconds."""
     moment = naive.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
     assert parse_time(moment.isoformat()) == (moment - epoch) // timedelta(milliseconds=1)
@@ -207,7 +210,7 @@ def test_any_moment(naive: datetime, offset_minutes: int) -> None:
 )
 @example("{" + " " * 10)
 def test_any_text(text: str) -> None:
-    """Whatever the text, it is a position or refused; nothing else happens."""
+    """Any text is a position or refused. Nothing else happens."""
     for parser in (starting_position(), ending_position()):
         try:
             parser.parse(text)
@@ -221,7 +224,7 @@ def test_any_text(text: str) -> None:
     )
 )
 def test_any_object(document: dict[str, Any]) -> None:
-    """Whatever the JSON object, it is a position or refused; nothing else happens."""
+    """Any JSON object is a position or refused. Nothing else happens."""
     try:
         starting_position().parse(json.dumps(document))
     except BadValueError:
@@ -232,7 +235,7 @@ def test_any_object(document: dict[str, Any]) -> None:
     st.text(alphabet="yMdHhamsSzZXx'/-: 0126APST", max_size=30), st.text(alphabet="0126 APST:-/", max_size=30)
 )
 def test_any_java_format(pattern: str, text: str) -> None:
-    """Whatever the format and the time, they name a moment or are refused; nothing else happens."""
+    """Any format and time give a time or are refused. Nothing else happens."""
     try:
         parse_java_time(text, pattern)
     except BadValueError:

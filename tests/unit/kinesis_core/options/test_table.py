@@ -1,8 +1,9 @@
-"""Names and values: found in every spelling, refused with a text that says what to do."""
+"""Tables of options: names in every spelling, and refusals that say what to do."""
 
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import (
@@ -21,10 +22,9 @@ from kinesis_core.options import (
 
 FETCH = Option[int](
     name="maxRecordsPerFetch",
-    meaning="How many records one call asks for.",
+    meaning="How many records one call returns at most.",
     parser=integer(1, 10_000, "records"),
     default=10_000,
-    default_text="10000",
     group="How much",
     aliases=(
         awslabs("kinesis.getRecords.numberOfRecordsPerFetch"),
@@ -36,7 +36,6 @@ INTERVAL = Option[float](
     meaning="The wait before a retry.",
     parser=duration(0, 60, "s"),
     default=1.0,
-    default_text="1 s",
     group="Retries",
     aliases=(qubole("kinesis.client.retryIntervalMs", duration(0, 60, "ms")),),
 )
@@ -45,7 +44,7 @@ SECRET = Option[str | None](
     meaning="The secret.",
     parser=text("the secret of an access key"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group="Credentials",
     aliases=(awslabs("kinesis.awsSecretKey"),),
     is_secret=True,
@@ -71,17 +70,16 @@ TABLE = OptionTable(
 
 RETRIES = Option[int](
     name="maxRetries",
-    meaning="How often a call is tried again.",
+    meaning="How often a call is retried.",
     parser=integer(0, 100, "retries"),
     default=5,
-    default_text="5",
     group="Retries",
     aliases=(awslabs("kinesis.clientNumRetries", clamped_integer(0, 100, "retries")),),
 )
 
 
 def test_value_that_counts_as_the_nearest() -> None:
-    """A value that another connector takes counts as the nearest of ours, and a line says so; by our own name it is refused."""
+    """A value that another connector accepts counts as our nearest one, and the log says so. By our name it is refused."""
     table = OptionTable((RETRIES,))
     values = table.read({"KINESIS.clientNumRetries": "1000"})
     assert values[RETRIES] == 100
@@ -95,7 +93,7 @@ def test_value_that_counts_as_the_nearest() -> None:
 
 
 def test_defaults() -> None:
-    """What is not given, or given as None, has its default."""
+    """An option that is not given, or given as None, has its default."""
     values = TABLE.read({"maxRecordsPerFetch": None})
     assert (values[FETCH], values[INTERVAL], values[SECRET]) == (10_000, 1.0, None)
     assert not values.is_given(FETCH)
@@ -112,7 +110,7 @@ def test_defaults() -> None:
     ],
 )
 def test_spellings(name: str) -> None:
-    """A name is case-blind, with or without the prefix, and other connectors' names are as good."""
+    """A name works in any case, with or without the prefix, and so do the names of other connectors."""
     values = TABLE.read({name: "5"})
     assert values[FETCH] == 5
     assert values.is_given(FETCH)
@@ -120,7 +118,7 @@ def test_spellings(name: str) -> None:
 
 @pytest.mark.parametrize("value", ["5", " 5 ", 5])
 def test_python_values(value: object) -> None:
-    """Plain Python hands over numbers as well as text."""
+    """Plain Python passes numbers as well as text."""
     assert TABLE.read({"maxRecordsPerFetch": value})[FETCH] == 5
 
 
@@ -130,7 +128,7 @@ def test_alias_with_its_own_unit() -> None:
 
 
 def test_equal_values() -> None:
-    """Two names of one option may say the same."""
+    """Two names of one option may have equal values."""
     assert TABLE.read({"retryInterval": "2 s", "client.retryIntervalMs": "2000"})[INTERVAL] == 2.0
 
 
@@ -145,7 +143,7 @@ def test_equal_values() -> None:
             {"kinesis.metadatapaht": "1"},
             "Unknown option 'kinesis.metadatapaht'. Did you mean 'metadataPath'?",
         ),
-        ({"zzz": "1"}, "Unknown option 'zzz'. No option has a name like it."),
+        ({"zzz": "1"}, "Unknown option 'zzz'. No option has a similar name."),
         ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'."),
         (
             {"getrecords.numberofrecordsperfetch": "many"},
@@ -169,16 +167,15 @@ def test_equal_values() -> None:
         ),
         (
             {"awsSecretKey": ""},
-            "Option 'awsSecretKey' accepts the secret of an access key; the value given is another.",
+            "Option 'awsSecretKey' accepts the secret of an access key; got another value, which is not shown.",
         ),
         (
             {"rolearn": "arn:aws:iam::123456789012:role/x"},
-            "Option 'roleArn' asks for assuming a role, which is not supported in this version yet. Use a profile.",
+            "Option 'roleArn' needs assuming a role, which this version does not support. Use a profile.",
         ),
         (
             {"kinesis.consumertype": "subscribetoshard"},
-            "Option 'consumerType' set to 'subscribetoshard' asks for enhanced fan-out, which is not supported in "
-            "this version yet.",
+            "Option 'consumerType' set to 'subscribetoshard' needs enhanced fan-out, which this version does not support.",
         ),
         (
             {"consumerType": "push"},
@@ -191,7 +188,7 @@ def test_equal_values() -> None:
     ],
 )
 def test_refusals(given: dict[str, object], message: str) -> None:
-    """A refusal names option, domain and value, and what to do; a secret is in none."""
+    """A refusal names option, domain and value, and what to do. It never has a secret."""
     with pytest.raises(OptionError) as caught:
         TABLE.read(given)
     assert str(caught.value) == message
@@ -199,7 +196,7 @@ def test_refusals(given: dict[str, object], message: str) -> None:
 
 
 def test_notes() -> None:
-    """A name that is not needed is accepted, and the log gets one line that says why."""
+    """A name that is not needed is accepted, and one line in the log says why."""
     values = TABLE.read({"kinesis.metadataPath": "/x", "internal.queue": "7", "consumerType": "getrecords"})
     assert values.ignored == (
         "Option 'kinesis.metadataPath' is accepted and not needed: Spark's checkpoint holds all progress.",
@@ -209,25 +206,61 @@ def test_notes() -> None:
 
 
 def test_blank_unsupported() -> None:
-    """A blank value asks for nothing, as in the other connectors."""
+    """A blank value counts as not given, as in the other connectors."""
     assert TABLE.read({"stsRoleArn": ""}).ignored == ()
 
 
 def test_what_spark_adds() -> None:
-    """Spark's own names pass silently; only the argument of load() gets a line, as it does nothing."""
+    """Spark's own names are accepted without a line. Only the argument of load() gets one, because it has no effect."""
     values = TABLE.read({"checkpointLocation": "/x", "path": "orders"})
     assert values.path == "orders"
     assert values.ignored == (
-        "What load() is given is not used: 'streamName' or 'streamARN' names the stream.",
+        "The argument of load() is not used: 'streamName' or 'streamARN' names the stream.",
     )
 
 
 def test_repr() -> None:
-    """Values read but not yet taken over show no secret."""
+    """The repr of values shows no secret."""
     assert "s3cr3t" not in repr(TABLE.read({"awsSecretKey": "s3cr3t"}))
 
 
 def test_declared_twice() -> None:
     """One name cannot be declared for two options."""
     with pytest.raises(ValueError, match="'maxRecordsPerFetch' is declared for two options"):
-        OptionTable(options=(FETCH, Option("maxRecordsPerFetch", "", integer(0, 1), 0, "0", "How much")))
+        OptionTable(options=(FETCH, Option("maxRecordsPerFetch", "", integer(0, 1), 0, "How much")))
+
+
+@pytest.mark.parametrize("names", [("retryInterval", "KINESIS.retryInterval"), ("client.retryIntervalMs",)])
+def test_spellings_of_the_user(names: tuple[str, ...]) -> None:
+    """The names that the user wrote are known, all of them, in their order."""
+    values = TABLE.read(dict.fromkeys(names, "2 s"))
+    assert values.spellings(INTERVAL) == names
+    assert values.spellings(FETCH) == ()
+
+
+@pytest.mark.parametrize("names", [("awsSecretKey", "kinesis.awsSecretKey"), ("kinesis.awsSecretKey",)])
+def test_spelled(names: tuple[str, ...]) -> None:
+    """An option is spelled by a name if any of the names that the user wrote is a spelling of it."""
+    values = TABLE.read(dict.fromkeys(names, "s3cr3t"))
+    assert values.is_spelled(SECRET, "AWSSECRETKEY")
+    assert not values.is_spelled(SECRET, "awsSecret")
+
+
+def test_derived_default() -> None:
+    """The page shows a default value as its parser does."""
+    assert (FETCH.shown_default, INTERVAL.shown_default) == ("10000 records", "1 s")
+
+
+def test_default_in_words() -> None:
+    """Words are shown for a default that is no value, and are not used for one that is a value."""
+    assert SECRET.shown_default == "not set"
+    assert evolve(FETCH, default_text="many").shown_default == "10000 records"
+
+
+@pytest.mark.parametrize("default", [None, ()])
+def test_default_without_words(default: object) -> None:
+    """A default that is no value needs words."""
+    with pytest.raises(
+        ValueError, match="'x' has no default value: default_text must say what applies instead"
+    ):
+        Option("x", "", text("a name"), default, "How much")

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import threading
-import time
+from concurrent import futures
+from typing import Any
 
 import pytest
 from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.model import Offset, Page, ShardOffset, StreamOffset
-from kinesis_core.planning import Limits, Planner, PlanSettings
+from kinesis_core.planning import Limits, Planner, PlanSettings, planner
 from kinesis_core.planning.probe import GAP_CALLS
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
@@ -135,30 +136,34 @@ def test_an_error_that_no_retry_helps_is_raised() -> None:
 
 @define
 class HalfDown(ScriptedStream):
-    """One shard's calls fail while a call on the other is under way, which takes its time."""
+    """One shard's calls fail while a call on the other is under way, which ends once it is waited for."""
 
     called: threading.Event = field(factory=threading.Event)
-    failed: threading.Event = field(factory=threading.Event)
+    waited_for: threading.Event = field(factory=threading.Event)
     is_under_way: bool = False
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         if shard_id == A:
             assert self.called.wait(30)
-            self.failed.set()
             raise AccessDeniedError("not allowed", "AccessDeniedException")
         self.is_under_way = True
         self.called.set()
-        assert self.failed.wait(30)
-        time.sleep(0.1)  # a slow server
+        assert self.waited_for.wait(30)
         self.is_under_way = False
         return super().get_records(iterator, limit, with_data, shard_id)
 
 
-def test_a_failed_plan_leaves_nothing_under_way() -> None:
+def test_a_failed_plan_leaves_nothing_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next plan uses the same views of shards: no thread may still be at them."""
     stream = HalfDown(FakeClock())
     stream.create(2)
     query = Planned([stream], threads=4)
+
+    def wait(threads: Any) -> Any:
+        stream.waited_for.set()
+        return futures.wait(threads)
+
+    monkeypatch.setattr(planner, "wait", wait)
     with pytest.raises(AccessDeniedError):
         query.batch()
     assert not stream.is_under_way

@@ -10,14 +10,14 @@ from kinesis_core.errors import AccessDeniedError, PutError
 from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
-from support.fake_puts import Desk, FakePuts, Moods, UserRecord
+from kinesis_core.producing.shard_queue import ShardBatch
+from support.fake_puts import Desk, FakePuts, FaultRates, UserRecord
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
 FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
 LOW, HIGH = "0", str(MAX_HASH_KEY)
-"""Explicit hash keys of the first and of the last shard."""
+"""Explicit hash keys of the first and the last shard."""
 THROTTLED = "ProvisionedThroughputExceededException"
 
 
@@ -31,15 +31,15 @@ def take(desk: Desk) -> list[ShardBatch]:
 
 
 def refuse(request: list[ShardBatch], code: str = THROTTLED) -> PutResponse:
-    results = [PutResult(None, code, "Said no.") for batch in request for _ in batch.entries]
+    results = [PutResult(None, code, "Refused.") for batch in request for _ in batch.entries]
     return PutResponse(len(results), results)
 
 
-# Gathering
+# Buffering
 
 
-def test_records_wait_for_others_to_share_a_request_with() -> None:
-    """Fewer than 500 records are sent when the first has waited as long as it may, and not before."""
+def test_records_are_buffered_until_they_are_due() -> None:
+    """Fewer than 500 records are sent when the first is due, and not before."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(499))
     assert take(desk) == []
@@ -48,8 +48,8 @@ def test_records_wait_for_others_to_share_a_request_with() -> None:
     assert [len(batch.entries) for batch in take(desk)] == [499]
 
 
-def test_records_wait_for_others_while_they_have_time() -> None:
-    """However long records may wait for others, three quarters of their time are left for being written."""
+def test_records_are_buffered_for_a_part_of_their_ttl() -> None:
+    """The buffered time is a quarter of the TTL at most."""
     desk = Desk.open(FakePuts().create(1), ProducerSettings(record_ttl_s=0.4, record_max_buffered_time_s=60))
     desk.put(rows(10))
     assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(0.1)
@@ -58,24 +58,24 @@ def test_records_wait_for_others_while_they_have_time() -> None:
 
 
 def test_large_records_of_a_shard_wait_for_each_other() -> None:
-    """A record above a request's usual size has its shard for itself, and nobody looks for more meanwhile."""
+    """A record larger than a usual request is the only one of its shard in flight, and no thread polls meanwhile."""
     desk = Desk.open(FakePuts(max_record_bytes=10 * 1024 * 1024).create(1), PLAIN)
-    for _ in range(4):  # the shard's window grows with what it takes
+    for _ in range(4):  # the shard's window grows with what it accepts
         desk.put(rows(1, 3_000_000))
         desk.flush()
     desk.put(rows(2, 2_500_000))
-    desk.accumulator.hurry += 1
-    requests = desk.accumulator.counts.tally["requests"]
+    desk.accumulator.waiting_callers += 1
+    requests = desk.accumulator.counts.totals["requests"]
     [first] = take(desk)
     assert take(desk) == []
-    assert desk.accumulator.counts.tally["requests"] == requests + 1
+    assert desk.accumulator.counts.totals["requests"] == requests + 1
     assert desk.accumulator.wait_s(desk.clock.now) == pytest.approx(30)
     desk.send([first])
     assert len(take(desk)) == 1
 
 
 def test_a_full_request_is_sent_at_once() -> None:
-    """500 records wait for nobody, and those beyond them wait on."""
+    """500 records are sent at once. Further ones stay buffered."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(400))
     desk.put(rows(300))
@@ -84,15 +84,18 @@ def test_a_full_request_is_sent_at_once() -> None:
 
 
 def test_nothing_waits_while_a_caller_does() -> None:
-    """Somebody who waits, for room or in a flush, makes small requests go out."""
+    """While a caller waits for room or for a flush, small requests are sent at once."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(1))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     assert len(take(desk)) == 1
 
 
 def test_user_records_of_a_shard_share_aggregates() -> None:
-    """Each shard's user records fill aggregates of the size asked for, under the key `a` and a hash key inside."""
+    """
+    The user records of each shard fill aggregates of the configured size, with the key `a` and a hash key of the
+    shard.
+    """
     puts = FakePuts().create(2)
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=1_000))
     desk.put(Rows([bytes(90)] * 100, ["key"] * 100, [LOW, HIGH] * 50))
@@ -101,11 +104,11 @@ def test_user_records_of_a_shard_share_aggregates() -> None:
     sizes = sorted(len(entry.data) for entry, _ in puts.stored)
     assert len(sizes) == 12
     assert all(900 < size <= 1_000 for size in sizes[2:])
-    assert all(record.is_at_home for record in puts.user_records())
+    assert all(record.is_owned for record in puts.user_records())
 
 
 def test_a_lone_user_record_goes_plain() -> None:
-    """It keeps its own partition key and explicit hash key."""
+    """A single user record keeps its partition key and explicit hash key."""
     puts = FakePuts().create(1)
     desk = Desk.open(puts)
     desk.put(Rows([b"lone"], ["key"], ["17"]))
@@ -115,7 +118,9 @@ def test_a_lone_user_record_goes_plain() -> None:
 
 
 def test_what_fills_an_aggregate_alone_goes_plain() -> None:
-    """A user record larger than an aggregate is a record of its own, those around it share theirs."""
+    """
+    A user record larger than an aggregate becomes a record of its own. Those before and after it share aggregates.
+    """
     puts = FakePuts().create(1)
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=500))
     desk.put(Rows([b"1", b"2", bytes(1_000), b"3", b"4"], ["key"] * 5))
@@ -125,7 +130,7 @@ def test_what_fills_an_aggregate_alone_goes_plain() -> None:
 
 
 def test_aggregates_stay_below_the_record_limit() -> None:
-    """The stream's own limit, of which the partition key is a part, comes before the size asked for."""
+    """The record limit of the stream, which includes the partition key, applies before the configured size."""
     puts = FakePuts(max_record_bytes=1_024).create(1)
     desk = Desk.open(puts)
     desk.put(rows(500))
@@ -134,7 +139,7 @@ def test_aggregates_stay_below_the_record_limit() -> None:
 
 
 def test_an_aggregate_is_closed_when_its_first_user_record_is_due() -> None:
-    """Later ones do not put it off."""
+    """Later user records do not delay it."""
     desk = Desk.open(FakePuts().create(1))
     desk.put(rows(2))
     desk.clock.sleep(0.9)
@@ -145,7 +150,7 @@ def test_an_aggregate_is_closed_when_its_first_user_record_is_due() -> None:
 
 
 def test_large_records_make_small_requests() -> None:
-    """A request stays under 10 MiB, and one record of 10 MiB is a request."""
+    """A request stays within 10 MiB, and may consist of one record of 10 MiB."""
     puts = FakePuts(max_record_bytes=10 * 1024 * 1024).create(1)
     desk = Desk.open(puts, ProducerSettings(aggregation_enabled=False, buffer_bytes=2**30))
     desk.put(Rows([bytes(10 * 1024 * 1024 - 3)], ["key"]))
@@ -157,14 +162,14 @@ def test_large_records_make_small_requests() -> None:
 
 
 def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
-    """A plain record that comes meanwhile shares no parcel with an older one, so that each flush sees its own written."""
+    """A record put after a flush began is not merged into a batch that the flush waits for."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(3))
     generation = desk.accumulator.begin_generation()
     desk.put(rows(2))
     [queue] = desk.accumulator.router.queues
     assert [len(batch.entries) for batch in queue.batches] == [3, 2]
-    [first] = list(queue.take(3, 1_000, must=True))
+    [first] = list(queue.take(3, 1_000, at_least_one=True))
     desk.send([first])
     assert desk.accumulator.counts.is_written(generation)
     assert not desk.accumulator.counts.is_written(generation + 1)
@@ -177,7 +182,7 @@ def test_a_flush_waits_for_nothing_that_is_put_later() -> None:
 
 
 def test_the_buffer_bounds_what_is_held() -> None:
-    """When it is full nothing more is taken in, until something is written."""
+    """A full buffer accepts no more rows until something is written."""
     desk = Desk.open(FakePuts().create(4), ProducerSettings(aggregation_enabled=False, buffer_bytes=10_000))
     accumulator = desk.accumulator
     held = []
@@ -189,7 +194,7 @@ def test_the_buffer_bounds_what_is_held() -> None:
         assert bool(left) == (number >= 100)
     assert max(held) == 10_000
     request = take(desk)
-    accumulator.hurry += 1
+    accumulator.waiting_callers += 1
     request = request or take(desk)
     desk.send(request)
     assert accumulator.counts.held_bytes < 10_000
@@ -197,7 +202,7 @@ def test_the_buffer_bounds_what_is_held() -> None:
 
 
 def test_open_aggregates_count_and_make_room() -> None:
-    """With many shards, boxes alone would fill the buffer: then they are closed, and sent."""
+    """If open aggregates of many shards fill the buffer, they are closed and sent."""
     puts = FakePuts().create(50)
     desk = Desk.open(puts, ProducerSettings(buffer_bytes=20_000, record_max_buffered_time_s=3_600))
     held = []
@@ -208,8 +213,8 @@ def test_open_aggregates_count_and_make_room() -> None:
     assert puts.stored
 
 
-def test_a_full_shard_holds_up_no_other() -> None:
-    """Rows of a shard that takes nothing are left, those of the others in the same call are taken in."""
+def test_a_full_shard_delays_no_other() -> None:
+    """Rows of a shard with a full queue are returned. Rows of other shards in the same call are added."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
     router = desk.accumulator.router
     desk.put(rows(1_000, hash_key=LOW))
@@ -223,11 +228,11 @@ def test_a_full_shard_holds_up_no_other() -> None:
 
 
 def test_only_what_was_refused_is_sent_again() -> None:
-    """Of a request with failures the others are done."""
+    """Only the refused records of a request are sent again."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(500))
     request = take(desk)
-    results = [PutResult(FIRST)] * 499 + [PutResult(None, "InternalFailure", "Said no.")]
+    results = [PutResult(FIRST)] * 499 + [PutResult(None, "InternalFailure", "Refused.")]
     desk.responses.on_response(request, PutResponse(1, results), desk.clock.now)
     desk.clock.sleep(5)
     again = take(desk)
@@ -235,12 +240,12 @@ def test_only_what_was_refused_is_sent_again() -> None:
 
 
 def test_a_throttled_shard_rests_while_others_are_written() -> None:
-    """Its records wait for their time; a request with the other shard's goes out at once."""
+    """The records of a throttled shard wait. Those of another shard are sent at once."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
     desk.put(rows(500, hash_key=LOW))
     desk.responses.on_response(request := take(desk), refuse(request), desk.clock.now)
     desk.put(rows(500, hash_key=HIGH))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     assert {batch.shard_id for batch in take(desk)} == {SECOND}
     wait_s = desk.accumulator.wait_s(desk.clock.now)
     assert wait_s is not None
@@ -250,7 +255,7 @@ def test_a_throttled_shard_rests_while_others_are_written() -> None:
 
 
 def test_a_throttled_shard_is_asked_for_less() -> None:
-    """After refusals a request holds fewer of its records, so that a hot shard is not hammered."""
+    """After each throttle a request contains fewer records of the shard."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(500))
     sizes = []
@@ -264,15 +269,16 @@ def test_a_throttled_shard_is_asked_for_less() -> None:
 
 def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
     """
-    A shard that takes 50 records a second is written to for an hour by somebody who puts as fast as there is room:
-    no record reaches its deadline.
+    A shard that accepts 50 records a second is written to for an hour, as fast as the buffer allows. No record
+    reaches its deadline.
     """
     puts = FakePuts().create(1)
     desk = Desk.open(puts, PLAIN)
     taken = 0.0
     started_s = desk.clock.now
+    grouped = desk.accumulator.router.group(rows(100))
     while desk.clock.now < started_s + 3_600:
-        desk.accumulator.offer(desk.accumulator.router.group(rows(100)), desk.clock.now)
+        desk.accumulator.offer(grouped, desk.clock.now)
         request = desk.accumulator.take(desk.clock.now)
         if not request:
             desk.clock.sleep(desk.accumulator.wait_s(desk.clock.now) or 0.01)
@@ -290,14 +296,14 @@ def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
 
 
 def test_lost_responses_are_counted() -> None:
-    """A request whose answer never came is sent again, and its user records are counted as maybe there twice."""
-    puts = FakePuts(moods=Moods(lost_responses=100)).create(1)
+    """A request without a response is sent again, and its user records count as possible duplicates."""
+    puts = FakePuts(fault_rates=FaultRates(lost_responses=100)).create(1)
     desk = Desk.open(puts)
     desk.put(rows(10))
     desk.accumulator.begin_generation()
     desk.clock.sleep(1)
     desk.send(take(desk))
-    puts.moods = Moods()
+    puts.fault_rates = FaultRates()
     desk.flush()
     assert puts.lost == 10
     assert set(puts.copies().values()) == {2}
@@ -314,8 +320,8 @@ def failure_of(desk: Desk) -> PutError:
 
 
 def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
-    """The error has counts by code, the shard, the hash of a key, and what to do; it pickles."""
-    desk = Desk.open(FakePuts(moods=Moods(refused_records=100)).create(2), PLAIN)
+    """The error has counts by code, the shard, the hash of a key, and what to do. It pickles."""
+    desk = Desk.open(FakePuts(fault_rates=FaultRates(refused_records=100)).create(2), PLAIN)
     desk.put(rows(3, hash_key=LOW))
     desk.clock.sleep(20)
     desk.put(rows(2, hash_key=HIGH))
@@ -326,9 +332,9 @@ def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
     assert error.shard_id == FIRST
     assert error.key_sha256 == "2c70e12b7a0646f9"
     assert str(error) == (
-        "3 user records could not be written: they were not written within 30 s: "
-        "ProvisionedThroughputExceededException 3. 2 more were given up with them. Give the stream more shards, "
-        "write from fewer places at once, or raise recordTtlMs (record_ttl_s). "
+        "3 user records could not be written to stream orders: they were not written within 30 s: "
+        "ProvisionedThroughputExceededException 3. 2 more user records may not be in the stream either, because the "
+        "producer stops. Give the stream more shards, run fewer producers at once, or raise recordTtlMs (record_ttl_s). "
         "[stream=orders shard=shardId-000000000000 key_sha256=2c70e12b7a0646f9]"
     )
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 # our own
@@ -336,7 +342,7 @@ def test_a_record_that_is_not_written_in_time_is_a_failure() -> None:
 
 
 def test_a_refusal_for_good_is_a_failure_at_once() -> None:
-    """Without the permission nothing is tried again; the error names the IAM action."""
+    """A missing permission is not retried. The error names the IAM action."""
     desk = Desk.open(FakePuts().create(1))
     desk.put(rows(7))
     desk.accumulator.begin_generation()
@@ -348,7 +354,7 @@ def test_a_refusal_for_good_is_a_failure_at_once() -> None:
 
 
 def test_a_record_refused_for_good_is_a_failure() -> None:
-    """A code that does not go away by waiting fails without a second attempt, other codes are tried again."""
+    """A code that is not retryable fails the producer at the first attempt."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(500))
     desk.responses.on_response(
@@ -358,7 +364,7 @@ def test_a_record_refused_for_good_is_a_failure() -> None:
 
 
 def test_after_a_failure_nothing_is_held_or_sent() -> None:
-    """An answer that comes late is counted; everything else is gone, and who waits is woken."""
+    """A late response is counted. Everything else is dropped, and callers that wait are woken."""
     desk = Desk.open(FakePuts().create(2), PLAIN)
     desk.put(rows(500, hash_key=LOW))
     request = take(desk)
@@ -377,7 +383,7 @@ def test_after_a_failure_nothing_is_held_or_sent() -> None:
 
 
 def test_a_flush_waits_for_what_was_put_before_it() -> None:
-    """What is put later belongs to the next one, also where both share a lane."""
+    """Later records belong to the next flush, even in the same queue."""
     desk = Desk.open(FakePuts().create(1), PLAIN)
     desk.put(rows(300))
     generation = desk.accumulator.begin_generation()
@@ -395,10 +401,10 @@ def test_a_flush_waits_for_what_was_put_before_it() -> None:
 # Resharding
 
 
-def test_an_aggregate_that_is_not_at_home_is_sent_again() -> None:
+def test_a_misplaced_aggregate_is_sent_again() -> None:
     """
-    After a split unknown to us an aggregate comes to one of the children: all its user records are sent again, each to
-    its own child, and those that wait are sorted anew.
+    After an unknown split an aggregate goes to one of the children. All its user records are sent again, each to its
+    own child, and waiting ones are rerouted.
     """
     puts = FakePuts().create(1)
     desk = Desk.open(puts)
@@ -411,8 +417,8 @@ def test_an_aggregate_that_is_not_at_home_is_sent_again() -> None:
     assert (totals.user_records, totals.misplaced, puts.listings) == (4, 4, 2)
 
 
-def test_an_aggregate_in_another_shard_may_be_at_home() -> None:
-    """When all its user records belong to the child it came to, it is done."""
+def test_an_aggregate_in_another_shard_may_be_written() -> None:
+    """An aggregate is written if the child that it went to owns all its keys."""
     puts = FakePuts().create(1)
     desk = Desk.open(puts)
     puts.split(FIRST)
@@ -423,7 +429,7 @@ def test_an_aggregate_in_another_shard_may_be_at_home() -> None:
 
 
 def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
-    """Aggregates, boxes and plain records that wait are sorted by the new map, and keep their place in time."""
+    """Aggregates, open aggregates and plain records are routed by the new map, and keep their deadlines."""
     puts = FakePuts().create(1)
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=200))
     desk.put(Rows([b"%d" % n + bytes(10) for n in range(40)], ["key"] * 40, [LOW, HIGH] * 20))
@@ -434,11 +440,11 @@ def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
     assert desk.accumulator.offer(groups, desk.clock.now) == {}
     desk.flush()
     assert len(puts.user_records()) == 42
-    assert all(record.is_at_home for record in puts.user_records())
+    assert all(record.is_owned for record in puts.user_records())
 
 
-def test_plain_records_are_always_at_home() -> None:
-    """Kinesis routes them by their own key: another shard than foreseen is no reason to send them again."""
+def test_plain_records_are_never_misplaced() -> None:
+    """Kinesis routes plain records by their own keys, so an unexpected shard is no reason to send them again."""
     puts = FakePuts().create(2)
     desk = Desk.open(puts, PLAIN)
     puts.merge(FIRST, SECOND)
@@ -449,7 +455,7 @@ def test_plain_records_are_always_at_home() -> None:
 
 
 def test_shards_that_cannot_be_listed_are_a_failure() -> None:
-    """Where an aggregate belongs cannot be found out then, and it is not simply called written."""
+    """An aggregate in an unknown shard does not count as written if the shards cannot be listed."""
     puts = FakePuts().create(1)
     desk = Desk.open(puts)
     puts.split(FIRST)
@@ -457,8 +463,8 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     desk.clock.sleep(1)
     request = take(desk)
     misrouted = desk.responses.on_response(request, PutResponse(0, [PutResult(SECOND)]), desk.clock.now)
-    assert not desk.responses.knows_why(misrouted)
-    desk.responses.give_up_misrouted(
+    assert not desk.responses.is_explained(misrouted)
+    desk.responses.fail_misrouted(
         misrouted, AccessDeniedError("Allow kinesis:ListShards.", "AccessDeniedException")
     )
     assert failure_of(desk).counts == {"AccessDeniedException": 2}
@@ -466,7 +472,7 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
 
 
 def test_user_records_are_found_as_they_were_put() -> None:
-    """Payload, partition key and explicit hash key are kept, aggregated or not."""
+    """Data, partition key and explicit hash key are kept, with and without aggregation."""
     for enabled in (True, False):
         puts = FakePuts().create(1)
         desk = Desk.open(puts, ProducerSettings(aggregation_enabled=enabled))

@@ -1,4 +1,7 @@
-"""Streams that distribute their records themselves (RecordDistributionStrategy AUTO), from the start or from some moment."""
+"""
+Streams that distribute their records themselves (RecordDistributionStrategy AUTO), from the start or from a switch
+on.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def aggregates(desk: Desk) -> int:
 
 
 def test_records_are_plain_and_sent_once() -> None:
-    """Wherever they come: nothing is aggregated, and no shard is the wrong one."""
+    """No record is aggregated, and no shard is unexpected."""
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     desk.put(rows(0, 2_000))
     desk.flush()
@@ -44,7 +47,7 @@ def test_records_are_plain_and_sent_once() -> None:
 
 
 def test_keys_may_be_missing() -> None:
-    """A record without a key is sent without one; those that have a key keep it."""
+    """A record without a key is sent without one. Other records keep their key."""
     puts = FakePuts(is_auto=True).create(2)
     with Producer(puts, rng=random.Random(0)) as producer:
         producer.put(b"1")
@@ -54,8 +57,8 @@ def test_keys_may_be_missing() -> None:
     assert keys == {b"1": NO_KEY, b"2": "key", b"3": NO_KEY, b"4": "other"}
 
 
-def test_explicit_hash_keys_are_ignored_and_that_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    """One line in the log, however many rows have one."""
+def test_explicit_hash_keys_are_ignored_and_that_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Explicit hash keys are ignored, and the log says so once."""
     desk = Desk.open(FakePuts(is_auto=True).create(2))
     for _ in range(3):
         desk.put(Rows([b"1", b"2"], ["a", "b"], ["0", None]))
@@ -65,14 +68,17 @@ def test_explicit_hash_keys_are_ignored_and_that_is_said_once(caplog: pytest.Log
 
 
 def test_a_hot_key_uses_all_shards() -> None:
-    """Half a second's quota of one shard is no bound where four take the records."""
+    """The records of one key are spread over the queues of all shards."""
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     desk.put(Rows([b"x"] * 2_000, ["hot"] * 2_000))
     assert [queue.waiting_records for queue in desk.accumulator.router.queues] == [500] * 4
 
 
 def test_a_stream_that_is_switched_to_distribute() -> None:
-    """The first unexplained placement makes it known: only what was on the way is sent again, and plain from then on."""
+    """
+    The first unexplained shard id shows the switch. Only records in flight are sent again, and all later ones are
+    plain.
+    """
     desk = Desk.open(FakePuts().create(4), SMALL)
     desk.put(rows(0, 500))
     desk.flush()
@@ -87,14 +93,14 @@ def test_a_stream_that_is_switched_to_distribute() -> None:
     assert totals.user_records == 2_000
     assert 0 < totals.misplaced < 2_000
     assert sum(desk.puts.copies().values()) - 2_500 == totals.misplaced
-    assert sum(desk.puts.requests[before + 1 :]) == totals.misplaced  # the first one had all the aggregates
+    assert sum(desk.puts.requests[before + 1 :]) == totals.misplaced  # the first request has all aggregates
     desk.put(rows(2_500, 3_000))
     desk.flush()
     assert desk.accumulator.counts.take_totals().records == 500
 
 
 def test_a_stream_that_is_switched_back() -> None:
-    """Records come to the shards of their keys, which is noticed after some dozens: then they share records again."""
+    """After some dozens of records in the shards of their keys, the producer aggregates again."""
     desk = Desk.open(FakePuts(is_auto=True).create(4), SMALL)
     desk.put(rows(0, 500))
     desk.flush()
@@ -109,8 +115,8 @@ def test_a_stream_that_is_switched_back() -> None:
     assert desk.puts.copies() == kcl(desk) == payloads(0, 2_000)
 
 
-def test_a_stream_that_wants_keys_again() -> None:
-    """Records without one are refused, get random ones, and are sent again: once."""
+def test_a_stream_that_requires_keys_again() -> None:
+    """Records without a key are refused, get random keys, and are sent again once."""
     desk = Desk.open(FakePuts(is_auto=True).create(4), SMALL)
     desk.puts.is_auto = False
     desk.put(keyless(0, 700))
@@ -121,22 +127,22 @@ def test_a_stream_that_wants_keys_again() -> None:
     assert desk.accumulator.counts.take_totals().resent == 0
 
 
-def test_records_without_keys_wait_for_the_question(caplog: pytest.LogCaptureFixture) -> None:
-    """Where it was asked too often a moment ago, they are not given up: it is asked again when that is due."""
+def test_records_without_keys_wait_until_a_check_is_due(caplog: pytest.LogCaptureFixture) -> None:
+    """If DescribeStreamSummary is not due yet, records wait until it is."""
     caplog.set_level("INFO")
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     for _ in range(5):
-        desk.sender._reshards.ask_once()
+        desk.sender._reshards.check_strategy_once()
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
     desk.flush()
     assert desk.accumulator.failure is None
     assert desk.puts.copies() == payloads(0, 10)
-    assert "call=DescribeStreamSummary" not in caplog.text  # a wait is no call that failed
+    assert "call=DescribeStreamSummary" not in caplog.text  # a delayed call is not a failed one
 
 
-def test_plain_records_on_the_way_are_where_they_belong() -> None:
-    """A change of the strategy is no reason to look for them: they came to the shard that they were sent to."""
+def test_plain_records_in_flight_are_not_misrouted() -> None:
+    """A change of the strategy makes no plain record in flight misrouted."""
     desk = Desk.open(FakePuts(is_auto=True).create(2))
     desk.put(rows(0, 600))
     request = desk.accumulator.take(desk.clock.now)
@@ -145,10 +151,10 @@ def test_plain_records_on_the_way_are_where_they_belong() -> None:
     assert desk.responses.on_response(request, PutResponse(0, results), desk.clock.now) == []
 
 
-def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
-    """It contradicts itself: what it refused is a failure, as any refusal is."""
+def test_a_stream_that_reports_auto_and_requires_keys() -> None:
+    """If the stream reports AUTO but refuses records without keys, the refusal is an error."""
 
-    class Torn(FakePuts):
+    class Contradicting(FakePuts):
         def describe(self, *, with_retries: bool = True) -> StreamSummary:
             self.is_auto = True
             try:
@@ -156,7 +162,7 @@ def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
             finally:
                 self.is_auto = False
 
-    desk = Desk.open(Torn().create(2))
+    desk = Desk.open(Contradicting().create(2))
     began_s = desk.clock.now
     desk.put(keyless(0, 7))
     desk.flush()
@@ -167,8 +173,8 @@ def test_a_stream_that_says_it_distributes_and_wants_keys() -> None:
 
 
 @pytest.mark.parametrize("is_auto", [True, False])
-def test_what_waits_when_the_strategy_changes_is_packed_anew(is_auto: bool) -> None:
-    """Open and waiting aggregates become plain records, or the reverse; so do rows that wait for room."""
+def test_what_waits_when_the_strategy_changes_is_packed_again(is_auto: bool) -> None:
+    """Waiting aggregates become plain records, or the reverse. So do rows that wait for room."""
     desk = Desk.open(FakePuts(is_auto=not is_auto).create(3), SMALL)
     desk.put(rows(0, 200))
     groups = desk.accumulator.group(rows(200, 300))
@@ -181,10 +187,11 @@ def test_what_waits_when_the_strategy_changes_is_packed_anew(is_auto: bool) -> N
     assert desk.accumulator.counts.held_bytes == 0
 
 
-def test_nobody_says_that_the_stream_distributes() -> None:
+def test_a_strategy_that_is_not_reported() -> None:
     """
-    With a botocore that does not know it, an aggregate that came elsewhere for no known reason is sent again as plain
-    records, which are at home anywhere: each row is there at most twice, and DescribeStreamSummary is asked a few times.
+    With a botocore that does not know the strategy, a misrouted aggregate without explanation is sent again as plain
+    records, which are accepted in any shard. Each row is written at most twice, and DescribeStreamSummary is called a
+    few times.
     """
     desk = Desk.open(FakePuts(is_auto=True, is_reported=False).create(4), SMALL)
     began_s = desk.clock.now
@@ -199,8 +206,10 @@ def test_nobody_says_that_the_stream_distributes() -> None:
     assert 5 < desk.puts.descriptions <= 1 + 5 + (desk.clock.now - began_s) / 15
 
 
-def test_a_one_shard_stream_is_asked_now_and_then() -> None:
-    """Every record is at home there, which says nothing: DescribeStreamSummary is called every ten minutes."""
+def test_a_one_shard_stream_is_checked_every_ten_minutes() -> None:
+    """
+    Every record belongs to the only shard, which proves nothing: DescribeStreamSummary is called every ten minutes.
+    """
     desk = Desk.open(FakePuts(is_auto=True).create(1))
     for _ in range(130):
         desk.put(rows(0, 100))
@@ -211,7 +220,7 @@ def test_a_one_shard_stream_is_asked_now_and_then() -> None:
 
 @define
 class Busy(FakePuts):
-    """DescribeStreamSummary is throttled so many times after the first."""
+    """DescribeStreamSummary is throttled so many times after the first call."""
 
     throttles: int = 0
 
@@ -223,7 +232,7 @@ class Busy(FakePuts):
 
 
 def test_a_one_shard_stream_that_is_split_and_switched_back() -> None:
-    """That it was asked a moment ago, when there was nothing to see, delays nothing."""
+    """A recent check of the strategy, when there was one shard, delays no later check."""
     desk = Desk.open(FakePuts(is_auto=True).create(1))
     desk.put(rows(0, 100))
     desk.flush()
@@ -237,8 +246,8 @@ def test_a_one_shard_stream_that_is_split_and_switched_back() -> None:
     assert desk.puts.copies() == kcl(desk) == payloads(0, 1_000)
 
 
-def test_the_question_is_put_again_while_it_is_refused() -> None:
-    """A throttled DescribeStreamSummary is waited out while the records have time."""
+def test_a_throttled_check_is_retried() -> None:
+    """A throttled DescribeStreamSummary is retried until the deadline of the records."""
     desk = Desk.open(Busy(throttles=3).create(4), SMALL)
     desk.puts.is_auto = True
     desk.put(rows(0, 500))
@@ -247,8 +256,8 @@ def test_the_question_is_put_again_while_it_is_refused() -> None:
     assert kcl(desk) == payloads(0, 500)
 
 
-def test_records_without_keys_wait_while_the_question_is_refused() -> None:
-    """Also when it was refused so often that it is put at longer intervals from then on."""
+def test_records_without_keys_wait_while_the_check_is_throttled() -> None:
+    """Records wait even if DescribeStreamSummary was throttled so often that the producer calls it less often."""
     desk = Desk.open(Busy(is_auto=True, throttles=5).create(4))
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
@@ -258,8 +267,11 @@ def test_records_without_keys_wait_while_the_question_is_refused() -> None:
     assert desk.puts.descriptions == 1 + 5 + 1
 
 
-def test_the_question_has_an_end() -> None:
-    """It is given up when the records' time is up, and at once when the producer is stopped; the refusal is what is told."""
+def test_retries_of_the_check_end() -> None:
+    """
+    The retries end at the deadline of the records, and at once when the producer stops. The error is the first
+    refusal.
+    """
     desk = Desk.open(Busy(is_auto=True, throttles=10**6).create(4))
     desk.puts.is_auto = False
     began_s = desk.clock.now
@@ -270,12 +282,12 @@ def test_the_question_has_an_end() -> None:
     assert 30 <= desk.clock.now - began_s < 33
     desk.sender.cancel()
     began_s = desk.clock.now
-    desk.sender._reshards.ask_again(began_s + 100)
+    desk.sender._reshards.recheck_strategy(began_s + 100)
     assert desk.clock.now == began_s
 
 
 def test_new_shards_are_listed() -> None:
-    """An on-demand stream grows: its new shards get lanes of their own."""
+    """New shards of an on-demand stream get queues of their own."""
     desk = Desk.open(FakePuts(is_auto=True).create(2))
     desk.puts.split(desk.puts.open_shards()[0])
     desk.put(rows(0, 500))
@@ -288,7 +300,7 @@ def test_new_shards_are_listed() -> None:
 
 
 def test_a_new_shard_that_is_not_listed_yet() -> None:
-    """It is looked for every few seconds, and not after each answer."""
+    """The shards are listed again every few seconds, not after each response."""
     puts = FakePuts(is_auto=True).create(2)
     desk = Desk.open(puts)
     puts.split(puts.open_shards()[0])
@@ -304,8 +316,8 @@ def test_a_new_shard_that_is_not_listed_yet() -> None:
     assert len(desk.accumulator.router.shards.open_shards) == 3
 
 
-def test_a_switch_while_requests_are_on_the_way() -> None:
-    """With threads: each row is there, no row more often than twice, and everything is plain in the end."""
+def test_a_switch_while_requests_are_in_flight() -> None:
+    """With threads, each row is written once or twice, and all later records are plain."""
     puts = FakePuts().create(4)
 
     def switch(_: Sequence[PutEntry]) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of records while ListShards leaves out a shard that is open: no shard is guessed, and nothing is dropped."""
+"""The producer while ListShards leaves out an open shard: it guesses no shard, and drops no record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.numbered import kcl, payloads, rows
 
 
 def test_a_producer_waits_for_all_shards() -> None:
-    """It opens once the listing has no hole; pauses grow, with jitter."""
+    """A producer opens once the listing covers all hash keys. Pauses between listings grow, with jitter."""
     puts = FakePuts(holes=4).create(2)
     puts.split(puts.open_shards()[1])
     desk = Desk.open(puts)
@@ -27,7 +27,7 @@ def test_a_producer_waits_for_all_shards() -> None:
 
 
 def test_a_hole_that_stays() -> None:
-    """After the time that a row has, the error names the stream and the hole."""
+    """After the TTL of a record, the error names the stream and the missing hash keys."""
     puts = FakePuts(holes=10**6).create(2)
     clock = FakeClock()
     began_s = clock.now
@@ -38,7 +38,7 @@ def test_a_hole_that_stays() -> None:
 
 
 def resharded(holes: int) -> Desk:
-    """Return a producer that has written to a stream whose shard was split, and which is listed late."""
+    """Return a producer that has written to a stream with a split shard, whose children are listed late."""
     puts = FakePuts().create(2)
     desk = Desk.open(puts, ProducerSettings(aggregation_max_size=500))
     puts.split(puts.open_shards()[1])
@@ -49,7 +49,7 @@ def resharded(holes: int) -> Desk:
 
 
 def test_a_hole_after_a_reshard_is_waited_for() -> None:
-    """The map before it is kept until the listing is whole; every row is at home then."""
+    """The producer keeps its shard map until the listing is complete. Every aggregate is then in its shard."""
     desk = resharded(8)
     assert desk.accumulator.failure is None
     assert kcl(desk) == payloads(0, 500)
@@ -57,7 +57,10 @@ def test_a_hole_after_a_reshard_is_waited_for() -> None:
 
 
 def test_a_hole_after_a_reshard_that_stays() -> None:
-    """The rows fail when their time is up, with an error that names the stream and the hole; none is called written."""
+    """
+    The rows fail at their deadline. The error names the stream and the missing hash keys, and not all rows count as
+    written.
+    """
     desk = resharded(10**6)
     assert desk.accumulator.failure is not None
     assert desk.accumulator.failure.counts.keys() == {"HashKeysNotListed"}
@@ -65,8 +68,8 @@ def test_a_hole_after_a_reshard_that_stays() -> None:
     assert desk.accumulator.counts.take_totals().user_records < 500
 
 
-def test_a_hole_when_a_producer_is_taken_up_again() -> None:
-    """The look before the next aggregate waits for a whole listing too."""
+def test_a_hole_in_the_check_after_a_flush() -> None:
+    """The check before the first aggregate after a flush waits for a complete listing too."""
     desk = resharded(0)
     desk.puts.merge(*desk.puts.open_shards()[:2])
     desk.puts.holes = 5

@@ -1,4 +1,4 @@
-"""What a producer learns of its stream before it sends aggregates, and what becomes of its records if it cannot look."""
+"""The checks of the shards before aggregates are sent, and the records when a check fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THROTTLED = ThrottledError("Rate exceeded.", "LimitExceededException")
 
 
 def recreate_and_list_old(desk: Desk, call: int) -> None:
-    """Make the stream anew; one of the next listings, by its number from 0, shows the shards of the old one."""
+    """Recreate the stream. The listing with the number *call*, from 0, returns the shards of the old stream."""
     old = dict(desk.puts.shards)
     desk.puts.recreate(3)
     new, calls = desk.puts.shards, count()
@@ -39,8 +39,8 @@ def recreate_and_list_old(desk: Desk, call: int) -> None:
     desk.puts.before_put = lambda _: setattr(desk.puts, "shards", new)
 
 
-def test_looks_are_bounded() -> None:
-    """With a flush after every few rows the shards are listed a few times at once, and then five times a second."""
+def test_checks_are_bounded() -> None:
+    """With a flush after every few rows, the shards are listed a few times at once and then five times a second."""
     desk = flushed()
     for _ in range(100):
         desk.put(Rows([b"a", b"b"], ["key", "key"]))
@@ -54,8 +54,8 @@ def test_looks_are_bounded() -> None:
     assert desk.puts.listings == listings + 1
 
 
-def test_one_look_is_enough_after_a_flush() -> None:
-    """While the stream is written to all the time, nothing is listed; a map that has not changed is kept."""
+def test_one_check_is_enough_after_a_flush() -> None:
+    """While the stream is written to, one check after a flush is enough. An unchanged map is kept."""
     desk = flushed()
     for number in range(5):
         write(desk, rows(number * 10, number * 10 + 10))
@@ -64,8 +64,11 @@ def test_one_look_is_enough_after_a_flush() -> None:
     assert len(desk.accumulator.router.known_keys) == 100
 
 
-def test_a_look_that_is_refused_a_moment_after_the_last_response() -> None:
-    """No stream is deleted and made anew in that time: the rows do not wait, and the next look is after the next flush."""
+def test_a_check_that_fails_after_a_recent_response() -> None:
+    """
+    No stream is deleted and recreated within the silence limit: the rows do not wait, and the next check follows the
+    next flush.
+    """
     desk = flushed()
     desk.puts.listing_errors = [THROTTLED] * 3
     began_s = desk.clock.now
@@ -83,8 +86,8 @@ def test_a_look_that_is_refused_a_moment_after_the_last_response() -> None:
 
 
 @pytest.mark.parametrize("took_s", [SILENCE_S, 20])
-def test_a_look_that_is_refused_after_a_while(took_s: float) -> None:
-    """In that time the stream may have been made anew: the shards are listed again before anything is written."""
+def test_a_check_that_fails_after_a_silence(took_s: float) -> None:
+    """After a silence the stream may be a recreated one: the shards are listed again before anything is written."""
     desk = flushed()
 
     def hang() -> None:
@@ -98,8 +101,8 @@ def test_a_look_that_is_refused_after_a_while(took_s: float) -> None:
 
 
 @pytest.mark.parametrize("refused", [1, 3])
-def test_a_look_that_shows_other_shards_and_is_refused_then(refused: int) -> None:
-    """What the open shards showed holds: nothing is written by the old map, though the stream was heard a moment ago."""
+def test_a_check_that_shows_other_shards_and_then_fails(refused: int) -> None:
+    """Once other open shards were listed, nothing is written by the old map, even after a recent response."""
     desk = flushed()
     desk.puts.recreate(3)
     desk.puts.listing_errors = [None, *[THROTTLED] * refused]
@@ -111,16 +114,19 @@ def test_a_look_that_shows_other_shards_and_is_refused_then(refused: int) -> Non
     assert (desk.puts.listings, desk.puts.listed) == (listed[0] + 1, listed[1] + 3)
 
 
-def test_what_was_seen_once_is_not_forgotten() -> None:
-    """After an answer with other open shards, one like the map is believed only if the list of all shards agrees."""
+def test_other_open_shards_are_remembered() -> None:
+    """
+    After a listing with other open shards, a listing that matches the map counts only if the listing of all shards
+    agrees.
+    """
     desk = flushed()
     recreate_and_list_old(desk, call=2)
     desk.puts.listing_errors = [None, THROTTLED]
     check_written(desk, 100, 400)
 
 
-def test_requests_that_are_sent_again_need_no_further_look() -> None:
-    """The look has heard of the stream, though no request was answered since."""
+def test_requests_that_are_sent_again_need_no_further_check() -> None:
+    """A successful check ends the silence, even if no request had a response since."""
     desk = flushed()
     desk.clock.sleep(SILENCE_S)
     refusals = iter(range(100))
@@ -139,7 +145,7 @@ def test_requests_that_are_sent_again_need_no_further_look() -> None:
 
 
 def test_plain_records_end_no_silence() -> None:
-    """A row that goes plain, without a look, may be the first of another stream: the look after it may not fail."""
+    """After a silence, a plain record may be the first one of a recreated stream: the next check must succeed."""
     desk = flushed()
     desk.clock.sleep(60)
     desk.puts.recreate(3)
@@ -150,23 +156,23 @@ def test_plain_records_end_no_silence() -> None:
     check_written(desk, 101, 400, since=100)
 
 
-def test_other_shards_that_were_seen_are_looked_at_by_all() -> None:
-    """While one thread lists them again, another one sends nothing by the old map."""
+def test_an_outdated_map_is_checked_by_all_threads() -> None:
+    """While one thread replaces an outdated map, other threads send nothing by it."""
     desk = flushed()
     desk.put(rows(100, 110))
     desk.flush()
-    desk.sender._watch._is_taken_up = False
+    desk.sender._watch._was_flushed = False
     listings = desk.puts.listings
     desk.sender._reshards.is_outdated = True
     desk.put(rows(110, 120))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     desk.step()
     assert desk.puts.listings == listings + 2
 
 
 class Watched:
-    """A lock that tells when a second thread comes to it."""
+    """A lock that sets an event when a second thread enters it."""
 
     def __init__(self) -> None:
         self.lock, self.second, self.threads = threading.Lock(), threading.Event(), 0
@@ -181,18 +187,18 @@ class Watched:
         self.lock.release()
 
 
-def test_threads_wait_for_the_look_of_one() -> None:
-    """Two that are about to send after a silence list the shards once."""
-    desk, looking = flushed(), Watched()
+def test_threads_share_a_check() -> None:
+    """Two threads that send after a silence share one check."""
+    desk, check_lock = flushed(), Watched()
     desk.clock.sleep(SILENCE_S)
     desk.put(rows(100, 200))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request, watch = desk.accumulator.take(desk.clock.now), desk.sender._watch
-    watch._looking = looking  # type: ignore[assignment]
+    watch._check_lock = check_lock  # type: ignore[assignment]
 
     def list_slowly() -> None:
-        assert looking.second.wait(30)
+        assert check_lock.second.wait(30)
 
     desk.puts.before_listing = list_slowly
     with ThreadPoolExecutor(2) as threads:
@@ -201,7 +207,7 @@ def test_threads_wait_for_the_look_of_one() -> None:
 
 
 def test_two_listings_that_contradict_each_other() -> None:
-    """The open shards are those of the new stream, and the list of all is older: both are asked for until they agree."""
+    """If the listing of all shards is older than that of the open ones, both are repeated until they agree."""
     desk = flushed()
     recreate_and_list_old(desk, call=1)
     check_written(desk, 100, 400)
@@ -209,7 +215,10 @@ def test_two_listings_that_contradict_each_other() -> None:
 
 @pytest.mark.parametrize("silence_s", [0, SILENCE_S])
 def test_a_split_whose_children_are_not_listed_yet(silence_s: float) -> None:
-    """No open shard is listed then, which is waited for: the stream is not being deleted, for its closed shard is listed."""
+    """
+    The open shards are missing, but the closed one is listed: the stream is not being deleted, and the producer
+    waits.
+    """
     desk = flushed(shards=1)
     desk.clock.sleep(silence_s)
     desk.puts.split(desk.puts.open_shards()[0])
@@ -218,15 +227,17 @@ def test_a_split_whose_children_are_not_listed_yet(silence_s: float) -> None:
 
 
 def test_a_server_that_does_not_know_the_filter() -> None:
-    """All shards are listed there."""
+    """The check lists all shards if the server refuses the filter."""
     desk = flushed()
     desk.puts.refuses_filter = True
     desk.puts.recreate(3)
     check_written(desk, 100, 400)
 
 
-def test_a_look_asks_for_open_shards_only() -> None:
-    """A stream that is often resharded has many closed ones; they are listed when the open ones are others than before."""
+def test_a_check_lists_open_shards_only() -> None:
+    """
+    A check lists open shards. Closed ones, of which a stream can have many, are listed only if the open ones changed.
+    """
     desk = opened()
     for _ in range(3):
         desk.puts.split(desk.puts.open_shards()[0])
@@ -250,8 +261,8 @@ def test_a_look_asks_for_open_shards_only() -> None:
     assert kcl(desk) == payloads(0, 210)
 
 
-def test_plain_records_need_no_look() -> None:
-    """Kinesis routes each by its own key: after a flush nothing is listed again."""
+def test_plain_records_need_no_check() -> None:
+    """Kinesis routes plain records by their own keys, so nothing is listed after a flush."""
     desk = opened(enabled=False)
     for _ in range(3):
         desk.put(rows(0, 50))
@@ -271,7 +282,7 @@ def test_plain_records_need_no_look() -> None:
 def test_shards_that_cannot_be_listed_are_a_failure(
     error: ServiceError, silence_s: float, patience_s: int
 ) -> None:
-    """Rows wait while that may pass, until their time is up; nothing is written by shards that may be others by now."""
+    """Rows wait until their deadline while the error is retryable. Nothing is written by a map that may be outdated."""
     desk = flushed()
     desk.clock.sleep(silence_s)
     desk.puts.listing_errors = [error] * 1_000

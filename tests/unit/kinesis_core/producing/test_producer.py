@@ -15,7 +15,7 @@ import pytest
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.model import PutEntry, PutResponse
-from support.fake_puts import FakePuts, Moods
+from support.fake_puts import FakePuts, FaultRates
 
 PATIENCE_S = 30
 
@@ -25,20 +25,20 @@ def producer(puts: FakePuts, **settings: Any) -> Producer:
 
 
 class Gate:
-    """Holds requests up until it is opened, and tells when so many have come."""
+    """Delays requests until it is opened, and waits for so many of them."""
 
     def __init__(self, expected: int) -> None:
         self._open = threading.Event()
-        self._come = threading.Semaphore(0)
+        self._arrived = threading.Semaphore(0)
         self._expected = expected
 
     def __call__(self, _: Sequence[PutEntry]) -> None:
-        self._come.release()
+        self._arrived.release()
         assert self._open.wait(PATIENCE_S)
 
     def wait_for_requests(self) -> None:
         for _ in range(self._expected):
-            assert self._come.acquire(timeout=PATIENCE_S)
+            assert self._arrived.acquire(timeout=PATIENCE_S)
 
     def open(self) -> None:
         self._open.set()
@@ -51,7 +51,7 @@ def in_thread(work: Callable[[], object]) -> threading.Thread:
 
 
 def test_what_is_put_is_in_the_stream_after_a_flush() -> None:
-    """One by one or in columns, with keys, explicit hash keys, or neither."""
+    """User records may be put one by one or in columns, with keys, explicit hash keys, or neither."""
     puts = FakePuts().create(3)
     with producer(puts) as writing:
         writing.put(b"1", "key")
@@ -71,7 +71,7 @@ def test_what_is_put_is_in_the_stream_after_a_flush() -> None:
 
 
 def test_records_go_out_without_a_flush() -> None:
-    """When they have waited as long as they may, a thread sends them."""
+    """A thread sends records when they are due."""
     gate = Gate(1)
     puts = FakePuts(before_put=gate).create(1)
     writing = producer(puts, record_max_buffered_time_s=0.01)
@@ -82,7 +82,7 @@ def test_records_go_out_without_a_flush() -> None:
 
 
 def test_leaving_the_block_flushes() -> None:
-    """Also when it is left by an error: what was put was accepted."""
+    """Leaving the block by an error flushes too: the records were accepted."""
     puts = FakePuts().create(1)
 
     def work() -> None:
@@ -95,29 +95,29 @@ def test_leaving_the_block_flushes() -> None:
     assert puts.copies() == Counter([b"data"])
 
 
-def test_a_closed_producer_takes_nothing() -> None:
-    """It says so; closing it again does nothing."""
+def test_a_closed_producer_accepts_nothing() -> None:
+    """A closed producer raises an error. Closing it again is harmless."""
     writing = producer(FakePuts().create(1))
     assert writing.close() == Totals()
     assert writing.close() == Totals()
-    with pytest.raises(KinesisError, match="The producer is closed"):
+    with pytest.raises(KinesisError, match="producer of stream orders is closed"):
         writing.put(b"data")
-    with pytest.raises(KinesisError, match="The producer is closed"):
+    with pytest.raises(KinesisError, match="producer of stream orders is closed"):
         writing.flush()
 
 
-def test_a_producer_that_closes_takes_nothing() -> None:
-    """What was put before is written; who puts while that is done, or waits for room, is told."""
+def test_a_producer_that_closes_accepts_nothing() -> None:
+    """Earlier records are written. Callers that put meanwhile, or wait for room, get an error."""
     gate = Gate(1)
     puts = FakePuts(before_put=gate).create(1)
     writing = producer(puts, aggregation_enabled=False, buffer_bytes=1)
     writing.put(b"1")
-    told: list[KinesisError] = []
+    raised_errors: list[KinesisError] = []
 
     def put() -> None:
-        with pytest.raises(KinesisError, match="The producer is closed") as raised:
+        with pytest.raises(KinesisError, match="producer of stream orders is closed") as raised:
             writing.put(b"2")
-        told.append(raised.value)
+        raised_errors.append(raised.value)
 
     waiting = in_thread(put)
     gate.wait_for_requests()
@@ -127,12 +127,12 @@ def test_a_producer_that_closes_takes_nothing() -> None:
     put()
     gate.open()
     closing.join(PATIENCE_S)
-    assert len(told) == 2
+    assert len(raised_errors) == 2
     assert puts.copies() == Counter([b"1"])
 
 
 def test_aborting_sends_no_more() -> None:
-    """What waits is forgotten, without a warning; requests on the way are waited for."""
+    """Waiting records are dropped without a warning. Requests in flight are waited for."""
     puts = FakePuts().create(1)
     writing = producer(puts)
     writing.put(b"data")
@@ -142,7 +142,7 @@ def test_aborting_sends_no_more() -> None:
 
 
 def test_one_bad_row_and_none_is_put() -> None:
-    """A call either puts all its rows or none; the producer goes on."""
+    """A call puts all its rows or nothing, and the producer stays usable."""
     puts = FakePuts().create(1)
     with producer(puts) as writing:
         with pytest.raises(InvalidRecordError, match="row 1"):
@@ -153,8 +153,8 @@ def test_one_bad_row_and_none_is_put() -> None:
     assert puts.copies() == Counter([b"good"])
 
 
-def test_several_requests_are_on_the_way_at_once() -> None:
-    """As many as there are connections."""
+def test_several_requests_are_in_flight_at_once() -> None:
+    """There are as many requests in flight as connections."""
     gate = Gate(4)
     puts = FakePuts(before_put=gate).create(4)
     with producer(puts, aggregation_enabled=False, max_connections=4) as writing:
@@ -167,7 +167,9 @@ def test_several_requests_are_on_the_way_at_once() -> None:
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
-    """A server that does not answer stops the caller, with no more held than the buffer, a record and boxes."""
+    """
+    If the server does not respond, the caller waits. The producer holds no more than the buffer size and one record.
+    """
     gate = Gate(1)
     puts = FakePuts(before_put=gate).create(2)
     writing = producer(puts, aggregation_enabled=enabled, buffer_bytes=100_000, max_connections=2)
@@ -191,9 +193,11 @@ def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
 
 
 def test_many_threads_share_a_producer() -> None:
-    """Everything that any of them put is written, through refusals and lost answers, and each may flush."""
-    puts = FakePuts(random.Random(3), Moods(refused_records=10, failed_calls=10, lost_responses=10)).create(3)
-    lock = threading.Lock()  # the fake is not made for threads
+    """Records of all threads are written in spite of refusals and lost responses, and each thread may flush."""
+    puts = FakePuts(
+        random.Random(3), FaultRates(refused_records=10, failed_calls=10, lost_responses=10)
+    ).create(3)
+    lock = threading.Lock()  # the fake is not thread-safe
 
     class Locked:
         describe, list_shards = puts.describe, puts.list_shards
@@ -223,12 +227,12 @@ def test_many_threads_share_a_producer() -> None:
 
 
 class Denied(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
         raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
 
 
-def test_a_failure_is_heard_by_everybody() -> None:
-    """Flushing, putting and closing raise it; once it was raised, leaving the block does not raise it again."""
+def test_every_call_raises_the_failure() -> None:
+    """Flushing, putting and closing raise the failure. Leaving the block does not raise it again."""
     puts = Denied().create(1)
     with producer(puts) as writing:
         writing.put(b"data")
@@ -242,8 +246,8 @@ def test_a_failure_is_heard_by_everybody() -> None:
         writing.close()
 
 
-def test_a_failure_wakes_those_who_wait_for_room() -> None:
-    """Nobody waits for ever behind a full buffer."""
+def test_a_failure_wakes_callers_that_wait_for_room() -> None:
+    """A failure ends the wait for room in a full buffer."""
     puts = Denied().create(1)
     writing = producer(puts, buffer_bytes=1_000)
     with pytest.raises(PutError):
@@ -252,22 +256,27 @@ def test_a_failure_wakes_those_who_wait_for_room() -> None:
 
 
 class Broken(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the door's
+    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
         raise ZeroDivisionError("broken")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_bug_does_not_hang() -> None:
-    """An error that nobody foresaw ends the producer, and callers are told what it was."""
+    """An unexpected exception stops the producer. Callers get an error that names the stream and the exception."""
     writing = producer(Broken().create(1))
     writing.put(b"data")
-    with pytest.raises(PutError, match="ZeroDivisionError: broken"):
+    with pytest.raises(
+        PutError,
+        match=r"^Writing to stream orders stopped on an internal error \(ZeroDivisionError: broken\)",
+    ):
         writing.flush()
     writing.close()
 
 
 def test_a_reshard_while_writing() -> None:
-    """The shards are listed anew when an answer names another shard, and every aggregate comes home."""
+    """
+    The shards are listed again when a response names another shard, and every aggregate is written to its own shard.
+    """
     puts = FakePuts().create(2)
 
     def reshard(_: Sequence[PutEntry]) -> None:
@@ -284,8 +293,11 @@ def test_a_reshard_while_writing() -> None:
     assert puts.listings > 1
 
 
-def test_what_is_forgotten_in_a_producer_is_told() -> None:
-    """A producer that is thrown away with records in it warns, as a file does; an empty one does not."""
+def test_a_forgotten_producer_warns() -> None:
+    """
+    Garbage collection of an open producer with unwritten records warns, as for a file. Without records it does not.
+    """
+    gc.freeze()  # the collection skips what other tests left
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         writing = producer(FakePuts().create(1))
@@ -295,6 +307,7 @@ def test_what_is_forgotten_in_a_producer_is_told() -> None:
         empty = producer(FakePuts().create(1))
         del empty
         gc.collect()
+    gc.unfreeze()
     assert ["records are lost" in str(one.message) for one in caught] == [True]
 
 
@@ -310,32 +323,32 @@ def test_what_is_forgotten_in_a_producer_is_told() -> None:
     ],
 )
 def test_settings_have_domains(bad: dict[str, Any]) -> None:
-    """A value that cannot work is refused when it is given."""
+    """A setting outside its domain is refused."""
     with pytest.raises(ValueError, match=next(iter(bad))):
         ProducerSettings(**bad)
 
 
 def test_totals_add_up() -> None:
-    """Those of several producers, tasks or flushes are added field by field."""
+    """Totals of producers, tasks or flushes are added field by field."""
     added = Totals(user_records=1, bytes=5) + Totals(user_records=2, resent=1)
     assert added == Totals(user_records=3, bytes=5, resent=1)
 
 
 class Forgetful(FakePuts):
-    """A stream that takes everything and keeps nothing."""
+    """A stream that accepts everything and stores nothing."""
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
         return PutResponse(0, ())
 
 
-def test_what_was_written_is_let_go() -> None:
-    """A producer that waits for more holds nothing of what it has written: its threads keep no last request."""
+def test_written_records_are_freed() -> None:
+    """A waiting producer keeps no reference to written records: its threads drop their last request."""
     data = b"x" * 100_000
     with producer(Forgetful().create(1)) as writing:
         held = sys.getrefcount(data)
         writing.put(data, "key")
         writing.flush()
         deadline_s = time.monotonic() + PATIENCE_S
-        while sys.getrefcount(data) > held:  # the thread that sent it goes on by itself
+        while sys.getrefcount(data) > held:  # the sending thread may still hold it
             assert time.monotonic() < deadline_s, "the record is still held"
             time.sleep(0.001)

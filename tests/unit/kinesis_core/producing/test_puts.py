@@ -17,7 +17,7 @@ def response(*results: dict[str, str], failed: int = 0) -> bytes:
 
 
 def test_the_body_is_what_kinesis_documents() -> None:
-    """Data in base64, keys as JSON text, an explicit hash key only where there is one, the stream by name."""
+    """Data is base64, keys are JSON text, explicit hash keys are optional, and the stream is given by name."""
     body = encode_put([PutEntry(b"\x00\xff", 'k"é\n'), PutEntry(b"", "k", "5")], "orders", None)
     assert json.loads(body) == {
         "StreamName": "orders",
@@ -29,18 +29,18 @@ def test_the_body_is_what_kinesis_documents() -> None:
 
 
 def test_a_record_without_a_key_has_none_in_the_body() -> None:
-    """A stream that distributes its records itself takes it; an empty key would be refused."""
+    """A stream that distributes its records itself accepts a missing key, and refuses an empty one."""
     body = encode_put([PutEntry(b"", "")], "orders", None)
     assert json.loads(body)["Records"] == [{"Data": ""}]
 
 
 def test_the_arn_comes_before_the_name() -> None:
-    """A stream opened by its ARN may be in another account, where its name alone means another one."""
+    """A stream opened by its ARN may be in another account, where its name would mean another stream."""
     assert json.loads(encode_put([], "orders", ARN)) == {"StreamARN": ARN, "Records": []}
 
 
 def test_results_keep_their_order() -> None:
-    """Each record's shard or error is found in its place."""
+    """Shards and errors have the order of the records."""
     body = response(
         {"ShardId": "s", "SequenceNumber": "1"}, {"ErrorCode": "C", "ErrorMessage": "m"}, failed=1
     )
@@ -52,8 +52,8 @@ def test_results_keep_their_order() -> None:
     ]
 
 
-def test_results_are_passed_over_when_nobody_asks() -> None:
-    """Without failures they need not be decoded."""
+def test_results_are_decoded_only_on_request() -> None:
+    """The results of a request without failures are decoded only on request."""
     body = response({"ShardId": "s", "SequenceNumber": "1"})
     assert decode_put_response(body, 1, with_results=False).results == ()
     assert len(decode_put_response(body, 1, with_results=True).results) == 1
@@ -75,8 +75,8 @@ def test_results_are_passed_over_when_nobody_asks() -> None:
         response({"ShardId": "s"}, failed=1),
     ],
 )
-def test_what_is_no_response_is_no_success(body: bytes) -> None:
-    """A success whose body is damaged, or does not fit the request, is an error that may be tried again."""
+def test_a_malformed_response_is_an_error(body: bytes) -> None:
+    """A successful status with a damaged body, or one that does not fit the request, is a retryable error."""
     with pytest.raises(MalformedResponseError) as caught:
         decode_put_response(body, 1, with_results=True)
     assert caught.value.retryable

@@ -1,4 +1,4 @@
-"""What becomes of records whose stream is deleted and made anew, with shards that have the same ids and other hash keys."""
+"""Records whose stream is deleted and recreated, with shards that have the same ids and other hash keys."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from support.numbered import (
 )
 
 
-def test_a_stream_made_anew_between_two_flushes(caplog: pytest.LogCaptureFixture) -> None:
-    """The shards are listed before aggregates go out again, so that none has rows of several shards; that is logged."""
+def test_a_stream_recreated_between_two_flushes(caplog: pytest.LogCaptureFixture) -> None:
+    """
+    The shards are listed before the next aggregates, so that no aggregate is misplaced. The log says that the stream
+    was recreated.
+    """
     desk = flushed()
     desk.puts.recreate(3)
     check_written(desk, 100, 400)
@@ -28,8 +31,8 @@ def test_a_stream_made_anew_between_two_flushes(caplog: pytest.LogCaptureFixture
     assert "stream.recreated stream=orders" in caplog.messages
 
 
-def test_what_waits_while_the_stream_is_made_anew_is_sorted_anew() -> None:
-    """After a silence the shards are listed too, though there was no flush."""
+def test_what_waits_while_the_stream_is_recreated_is_rerouted() -> None:
+    """After a silence the shards are listed too, and waiting rows are rerouted."""
     desk = opened()
     desk.put(rows(100, 400))
     desk.clock.sleep(SILENCE_S)
@@ -40,7 +43,9 @@ def test_what_waits_while_the_stream_is_made_anew_is_sorted_anew() -> None:
 
 
 def test_what_was_written_and_not_flushed_is_in_doubt() -> None:
-    """Aggregates may be in the wrong shards of the new stream, or gone with the old one: the error says how many rows."""
+    """
+    Written aggregates may be in wrong shards of the new stream, or gone with the old one: the error has their number.
+    """
     desk = opened()
     write(desk, rows(100, 300))
     desk.clock.sleep(SILENCE_S)
@@ -49,12 +54,14 @@ def test_what_was_written_and_not_flushed_is_in_doubt() -> None:
     desk.flush()
     error = failure_of(desk)
     assert error.counts == {"StreamRecreated": 200}
-    assert "deleted and made anew" in str(error)
+    assert "deleted and recreated" in str(error)
     assert "stream=orders" in str(error)
 
 
-def test_an_unexpected_placement_shows_it_too() -> None:
-    """However little time passes: the shards are listed, and what was written by the old ones is told of."""
+def test_an_unexpected_shard_shows_a_recreated_stream() -> None:
+    """
+    An unexpected shard shows a recreated stream after any time: the shards are listed, and written rows are reported.
+    """
     desk = opened()
     write(desk, rows(100, 300))
     desk.puts.recreate(7)
@@ -63,12 +70,12 @@ def test_an_unexpected_placement_shows_it_too() -> None:
     assert failure_of(desk).counts.keys() == {"StreamRecreated"}
 
 
-def test_aggregates_on_the_way_are_judged_by_the_new_shards() -> None:
-    """One that comes to a shard of the id that it was made for is not at home if that is another's by now."""
+def test_aggregates_in_flight_are_checked_against_the_new_shards() -> None:
+    """An aggregate in the shard with the expected id is misplaced if that id belongs to a shard of the new stream."""
     desk = opened()
     desk.put(rows(100, 300))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request = desk.accumulator.take(desk.clock.now)
     desk.puts.recreate(3)
     response = desk.puts.put_records([entry for batch in request for entry in batch.entries])
@@ -83,7 +90,7 @@ def test_aggregates_on_the_way_are_judged_by_the_new_shards() -> None:
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_stream_that_is_not_found_and_there_again(enabled: bool) -> None:
-    """A refused request is sent again, to the shards that there are now."""
+    """A refused request is sent again, to the shards of the recreated stream."""
     desk = opened(enabled=enabled)
     desk.put(rows(0, 300))
     desk.puts.recreate(3)
@@ -99,7 +106,7 @@ def test_a_stream_that_is_not_found_and_there_again(enabled: bool) -> None:
 
 
 def test_a_stream_that_is_gone_is_a_failure_at_once() -> None:
-    """It is not waited for: nobody knows whether it comes back."""
+    """A deleted stream is not waited for."""
     desk = flushed()
     desk.puts.is_there = False
     began_s = desk.clock.now
@@ -110,7 +117,7 @@ def test_a_stream_that_is_gone_is_a_failure_at_once() -> None:
 
 
 def test_plain_records_are_not_in_doubt() -> None:
-    """Each is in the shard of its own key, in whatever stream it was written to."""
+    """A plain record is in the shard of its own key, in either stream."""
     desk = opened(enabled=False)
     write(desk, rows(0, 100))
     desk.puts.recreate(7)

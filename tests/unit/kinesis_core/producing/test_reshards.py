@@ -1,4 +1,4 @@
-"""What becomes of records while their stream is resharded, and its list of shards is late, refused or wrong."""
+"""Records whose stream is resharded while its list of shards is late, refused or wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 30
 
 @define
 class LateListing(FakePuts):
-    """Its list of shards is what it was when it was `frozen`, for so many calls; or each of them fails."""
+    """Returns the list of shards from the last `freeze` for so many calls, or fails every listing."""
 
     late: int = 0
     failure: ServiceError | None = None
@@ -45,14 +45,14 @@ def rows(count: int, size: int = 10) -> Rows:
     )
 
 
-def landed_elsewhere(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list[Misrouted]]:
-    """Return the landings of an aggregate whose shard was split when it came."""
+def misrouted_aggregate(puts: LateListing, calls_late: int = 0) -> tuple[Desk, list[Misrouted]]:
+    """Return a producer with a misrouted aggregate, whose shard was split before it was sent."""
     desk = Desk.open(puts.create(1))
     puts.freeze(calls_late)
     puts.split(puts.open_shards()[0])
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
     desk.accumulator.seal()
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     request = desk.accumulator.take(desk.clock.now)
     response = puts.put_records([entry for batch in request for entry in batch.entries])
     return desk, desk.responses.on_response(request, response, desk.clock.now)
@@ -64,11 +64,11 @@ def reshards(desk: Desk, *, is_stopped: bool = False) -> Reshards:
 
 @pytest.mark.parametrize("aggregated", [True, False])
 def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> None:
-    """Those of both shards go on waiting for the one that took their place; none is forgotten."""
+    """Rows of both parents go on waiting for the child. No row is lost."""
     puts = FakePuts().create(2)
     desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, buffer_bytes=1))
     accumulator, queues = desk.accumulator, desk.accumulator.router.group(rows(40))
-    accumulator.offer(accumulator.router.group(rows(40)), desk.clock.now)  # now the buffer is full
+    accumulator.offer(accumulator.router.group(rows(40)), desk.clock.now)  # fills the buffer
     assert len(queues) == 2
     puts.merge(*puts.open_shards())
     accumulator.use(accumulator.router.shards.of(puts.list_shards()))
@@ -77,7 +77,7 @@ def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> N
 
 
 def test_explicit_hash_keys_stay_with_their_rows() -> None:
-    """Where some rows that come together have explicit hash keys, the others have none."""
+    """If rows with and without explicit hash keys are joined, the others have None."""
     joined = Rows([b"1"], ["a"]).joined(Rows([b"2"], ["b"], ["7"]))
     assert joined == Rows([b"1", b"2"], ["a", "b"], [None, "7"])
     assert Rows([b"1"], ["a"]).joined(Rows([b"2"], ["b"])).hash_keys is None
@@ -85,9 +85,11 @@ def test_explicit_hash_keys_stay_with_their_rows() -> None:
 
 @pytest.mark.parametrize("calls_late", [0, 3, 12])
 def test_a_list_that_is_late(calls_late: int) -> None:
-    """It is asked for until it has the shard that the aggregate came to; nothing is sent again meanwhile."""
+    """
+    The shards are listed until the listing has the shard that the aggregate went to. Nothing is sent again meanwhile.
+    """
     puts = LateListing()
-    desk, misrouted = landed_elsewhere(puts, calls_late)
+    desk, misrouted = misrouted_aggregate(puts, calls_late)
     reshards(desk).settle_misrouted(misrouted)
     assert puts.listings == 1 + calls_late + 1
     assert desk.accumulator.counts.held_bytes == 0
@@ -95,8 +97,8 @@ def test_a_list_that_is_late(calls_late: int) -> None:
 
 
 def test_a_shard_that_is_never_listed() -> None:
-    """It is an error that names the shard, when the time of the records is up, and after that at once."""
-    desk, misrouted = landed_elsewhere(LateListing(), 1000)
+    """A shard that is never listed is an error that names it, at the deadline of the records."""
+    desk, misrouted = misrouted_aggregate(LateListing(), 1000)
     started_s = desk.clock.now
     reshards(desk).settle_misrouted(misrouted)
     assert 30 <= desk.clock.now - started_s < 33
@@ -106,10 +108,10 @@ def test_a_shard_that_is_never_listed() -> None:
 
 
 @pytest.mark.parametrize("late_s", [10, 40])
-def test_an_response_that_is_late(late_s: float) -> None:
-    """Records that were written are written, though their time was up when the answer came."""
+def test_a_response_that_is_late(late_s: float) -> None:
+    """Records that were written count as written, even if the response came after their deadline."""
     puts = LateListing()
-    desk, misrouted = landed_elsewhere(puts)
+    desk, misrouted = misrouted_aggregate(puts)
     desk.clock.sleep(late_s)
     reshards(desk).settle_misrouted(misrouted)
     assert desk.accumulator.failure is None
@@ -124,9 +126,9 @@ def test_an_response_that_is_late(late_s: float) -> None:
     ],
 )
 def test_a_list_that_is_refused(failure: ServiceError, patient: bool) -> None:
-    """Throttles are waited out while the records have time; no permission is told at once."""
+    """Throttles are retried until the deadline of the records. A missing permission is an error at once."""
     puts = LateListing()
-    desk, misrouted = landed_elsewhere(puts)
+    desk, misrouted = misrouted_aggregate(puts)
     puts.failure, started_s = failure, desk.clock.now
     reshards(desk).settle_misrouted(misrouted)
     assert (desk.clock.now - started_s >= 30) == patient
@@ -134,16 +136,16 @@ def test_a_list_that_is_refused(failure: ServiceError, patient: bool) -> None:
     assert desk.accumulator.failure.counts == {failure.code: 2}
 
 
-def test_nobody_waits_for_a_list_when_the_producer_stops() -> None:
-    """Whoever aborts is not held up."""
-    desk, misrouted = landed_elsewhere(LateListing(), 1000)
+def test_a_producer_that_stops_waits_for_no_list() -> None:
+    """A producer that stops does not wait for a listing."""
+    desk, misrouted = misrouted_aggregate(LateListing(), 1000)
     started_s = desk.clock.now
     reshards(desk, is_stopped=True).settle_misrouted(misrouted)
     assert desk.clock.now == started_s
 
 
-def test_plain_records_tell_of_a_reshard_too() -> None:
-    """They are where they belong, whatever the list says; but each shard has a lane of its own again."""
+def test_plain_records_show_a_reshard_too() -> None:
+    """Plain records are written in any shard, but they show a reshard: each new shard then has its own queue."""
     puts = FakePuts().create(1)
     with Producer(puts, PLAIN, rng=random.Random(0)) as writing:
         puts.split(puts.open_shards()[0])
@@ -156,8 +158,8 @@ def test_plain_records_tell_of_a_reshard_too() -> None:
     assert set(puts.copies().values()) == {2}
 
 
-def test_a_list_that_plain_records_do_without() -> None:
-    """When it is refused they are written all the same."""
+def test_plain_records_need_no_list() -> None:
+    """Plain records are written even if the shards cannot be listed."""
     puts = LateListing()
     with Producer(puts.create(1), PLAIN, rng=random.Random(0)) as writing:
         puts.split(puts.open_shards()[0])
@@ -167,16 +169,16 @@ def test_a_list_that_plain_records_do_without() -> None:
 
 
 def test_keys_that_the_service_puts_elsewhere() -> None:
-    """A service that goes against its own list is told of, when the time of the records is up."""
+    """A service that contradicts its own list of shards is reported at the deadline of the records."""
     puts = FakePuts().create(2)
     wrong = dict(zip(puts.open_shards(), reversed(puts.open_shards()), strict=True))
     desk = Desk.open(puts, ProducerSettings(record_ttl_s=5))
     desk.put(Rows([b"1", b"2"], ["key", "key"]))
-    desk.accumulator.hurry += 1
+    desk.accumulator.waiting_callers += 1
     desk.accumulator.seal()
     while desk.accumulator.failure is None:
         if request := desk.accumulator.take(desk.clock.now):
-            request[0].queue.completed(request[0])
+            request[0].queue.complete(request[0])
             reshards(desk).settle_misrouted([(request[0], wrong[request[0].shard_id])])
             desk.clock.sleep(1.0)
     with pytest.raises(PutError, match="does not own their keys"):

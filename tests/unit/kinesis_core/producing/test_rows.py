@@ -15,7 +15,7 @@ def check(data: Any, keys: Any, hash_keys: Any = None) -> int:
 
 
 def test_good_rows_pass() -> None:
-    """Keys of 1 to 256 characters, hash keys from 0 to 2^128-1, empty data and the largest record are taken."""
+    """Keys of 1 to 256 characters, hash keys from 0 to 2^128-1, empty data and the largest record are accepted."""
     data = [b"", b"x" * (MAX - 256), b""]
     assert check(data, ["k", "k" * 256, "é" * 256], ["0", str(2**128 - 1), None]) == MAX - 256
     assert check([], []) == 0
@@ -48,13 +48,13 @@ def test_good_rows_pass() -> None:
             [b"", bytes(MAX)],
             ["k", "k"],
             None,
-            "Row 1 has 1048577 bytes of data and partition key; the stream takes",
+            "Row 1 has 1048577 bytes of data and partition key; the stream accepts",
         ),
         ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1048577 bytes of data and partition key"),
     ],
 )
 def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) -> None:
-    """The error says which row, and what is wrong with it."""
+    """The error names the row, and says what is wrong with it."""
     with pytest.raises(InvalidRecordError) as caught:
         check(data, keys, hash_keys)
     assert message in str(caught.value)
@@ -62,7 +62,7 @@ def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) 
 
 
 def test_keys_may_be_missing() -> None:
-    """All or some of them; an empty one is none that Kinesis knows, and its row is named."""
+    """All keys or some of them may be missing. An empty key is an error that names its row."""
     assert keys_of(None, 2) == [NO_KEY, NO_KEY]
     assert keys_of(["a", None], 2) == ["a", NO_KEY]
     given = ["a", "b"]
@@ -72,8 +72,8 @@ def test_keys_may_be_missing() -> None:
     assert caught.value.row == 2
 
 
-def test_missing_keys_count_as_the_random_ones_that_may_take_their_place() -> None:
-    """A row without a key is taken by the stream whether or not keys choose its shards."""
+def test_missing_keys_count_as_random_ones() -> None:
+    """The size check counts a random key for a row without a key, whether or not the stream needs one."""
     rows = Rows([b"", bytes(MAX - 16)], [NO_KEY, NO_KEY])
     assert check_rows(rows, MAX, {}, may_lack_keys=True) == MAX - 16
     with pytest.raises(InvalidRecordError, match="Row 0 has 1048577 bytes"):
@@ -81,15 +81,15 @@ def test_missing_keys_count_as_the_random_ones_that_may_take_their_place() -> No
 
 
 def test_columns_must_be_of_equal_length() -> None:
-    """A key too few is not guessed."""
-    with pytest.raises(InvalidRecordError, match=r"equal length; got \[2, 1\]"):
+    """Columns of different lengths are an error."""
+    with pytest.raises(InvalidRecordError, match=r"equal lengths; got \[2, 1\]"):
         check([b"", b""], ["k"])
-    with pytest.raises(InvalidRecordError, match=r"equal length; got \[1, 1, 2\]"):
+    with pytest.raises(InvalidRecordError, match=r"equal lengths; got \[1, 1, 2\]"):
         check([b""], ["k"], [None, None])
 
 
 def test_errors_show_neither_keys_nor_data() -> None:
-    """What is wrong is described, never shown: it may be private."""
+    """Errors describe the problem without keys and data, which may be private."""
     with pytest.raises(InvalidRecordError) as caught:
         check([b"private data"], ["private key" * 30])
     assert "private" not in str(caught.value)
@@ -100,5 +100,5 @@ def test_errors_show_neither_keys_nor_data() -> None:
 
 @pytest.mark.parametrize(("key", "size"), [("key", 7), ("schlüssel", 14), ("🔑", 8)])
 def test_sizes_count_the_bytes_of_keys(key: str, size: int) -> None:
-    """A record's size is its data and the UTF-8 of its partition key."""
+    """The size of a record is its data and the UTF-8 bytes of its partition key."""
     assert Rows([b"data"], [key]).sizes() == [size]

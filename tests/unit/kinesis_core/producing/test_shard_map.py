@@ -34,8 +34,8 @@ def test_ranges_include_both_ends(hash_key: int, shard_id: str) -> None:
     assert not shards.owns(SECOND if shard_id == FIRST else FIRST, hash_key)
 
 
-def test_closed_shards_take_nothing() -> None:
-    """After a split the children take the keys; the range of the closed parent is still known."""
+def test_closed_shards_get_nothing() -> None:
+    """After a split the children get the keys. The map still has the range of the closed parent."""
     puts = FakePuts().create(2)
     puts.split(FIRST)
     shards = ShardMap.of(puts.list_shards())
@@ -44,8 +44,8 @@ def test_closed_shards_take_nothing() -> None:
     assert shards.owns(FIRST, 0)
 
 
-def test_a_stream_without_open_shards_is_no_stream() -> None:
-    """A listing that is empty means that the stream is being deleted, and that is said."""
+def test_a_stream_without_open_shards_is_an_error() -> None:
+    """An empty listing is an error: the stream may be being deleted."""
     with pytest.raises(StreamNotFoundError, match="no open shard"):
         ShardMap.of([])
 
@@ -60,8 +60,8 @@ def test_a_stream_without_open_shards_is_no_stream() -> None:
         ([LOWER, UPPER, SECOND], f"0 to {MAX_HASH_KEY}"),
     ],
 )
-def test_a_listing_with_a_hole_is_no_map(hidden: list[str], hole: str) -> None:
-    """Open shards have to cover all hash keys: the error names the stream and the first keys that none has."""
+def test_a_listing_with_a_hole_is_an_error(hidden: list[str], hole: str) -> None:
+    """Open shards must cover all hash keys. The error names the stream and the first missing hash keys."""
     puts = FakePuts().create(2)
     puts.split(FIRST)
     listed = [shard for shard in puts.list_shards() if shard.shard_id not in hidden]
@@ -71,7 +71,7 @@ def test_a_listing_with_a_hole_is_no_map(hidden: list[str], hole: str) -> None:
 
 
 def test_a_reshard_contradicts_no_map_and_another_stream_does() -> None:
-    """A shard keeps its hash keys as long as it lives; the same id with others is of another stream."""
+    """No reshard changes the hash keys of a shard. The same id with other hash keys is of another stream."""
     puts = FakePuts().create(2)
     before = ShardMap.of(puts.list_shards())
     puts.split(FIRST)
@@ -83,7 +83,7 @@ def test_a_reshard_contradicts_no_map_and_another_stream_does() -> None:
 
 
 def test_open_shards_are_the_same_with_the_same_hash_keys_only() -> None:
-    """A map that has closed shards as well is no other; one whose shards are bounded elsewhere is."""
+    """Closed shards make no difference between maps. Other hash keys of open shards do."""
     puts = FakePuts().create(2)
     puts.split(FIRST)
     listed = puts.list_shards()
@@ -100,7 +100,7 @@ def test_open_shards_are_the_same_with_the_same_hash_keys_only() -> None:
 
 
 def test_rows_are_spread_where_kinesis_chooses() -> None:
-    """All lanes get as many, one row after the other too, and whatever the keys: a hot one holds no shard up."""
+    """All queues get the same number of rows, also row by row, whatever the keys are."""
     router = Router(ShardMap.of(FakePuts().create(4).list_shards()), 1.0, random_keys(random.Random(0)), True)
     assert [len(rows) for rows in router.group(Rows([b""] * 22, ["hot"] * 22)).values()] == [5, 6, 5, 6]
     queues = [queue for _ in range(8) for queue in router.group(Rows([b""], ["hot"]))]
@@ -109,7 +109,7 @@ def test_rows_are_spread_where_kinesis_chooses() -> None:
 
 
 def test_rows_without_a_key_get_one_where_keys_choose() -> None:
-    """Some of them, all of them, or none."""
+    """Rows without a key get a random one. Other rows keep their key."""
     router = Router(ShardMap.of(FakePuts().create(1).list_shards()), 1.0, random_keys(random.Random(0)))
     for given in (["a", "b"], ["a", NO_KEY], [NO_KEY, NO_KEY]):
         [rows] = router.group(Rows([b""] * 2, given)).values()
@@ -118,7 +118,7 @@ def test_rows_without_a_key_get_one_where_keys_choose() -> None:
 
 
 def test_rows_are_grouped_in_their_order() -> None:
-    """Each shard gets its rows in the order they were put, an explicit hash key comes before the partition key."""
+    """The rows of each shard keep their order. An explicit hash key applies before the partition key."""
     router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0)))
     rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
     groups = {queue.shard_id: list(group.data) for queue, group in router.group(rows).items()}
@@ -129,7 +129,7 @@ def test_rows_are_grouped_in_their_order() -> None:
 
 
 def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
-    """However many keys there are, some ten thousands are remembered, and none when the shards are others."""
+    """The number of remembered keys is bounded, and a new map forgets them."""
     puts = FakePuts().create(1)
     router = Router(ShardMap.of(puts.list_shards()), 1.0, random_keys(random.Random(0)))
     router.group(Rows([b""] * 70_000, [str(number) for number in range(70_000)]))
@@ -145,7 +145,7 @@ def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
 
 
 def test_random_keys_spread_over_shards() -> None:
-    """Records without a key come to all shards about alike, and their keys repeat, which keeps aggregates small."""
+    """Random keys are spread evenly over all shards, and repeat, which keeps aggregates small."""
     shards = ShardMap.of(FakePuts().create(8).list_shards())
     keys = list(islice(random_keys(random.Random(1)), 16_384))
     assert len(set(keys)) == 16_384 // 16

@@ -1,4 +1,4 @@
-"""Configurations of other connectors' sinks: each option is understood as it is written there, and has an effect."""
+"""Configurations of other connectors' sinks: each of their options is accepted and has an effect."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @CONFIGURATIONS
 def test_whole_configurations(configuration: Configuration) -> None:
-    """A configuration is understood as it stands, and each option that is not needed is told once."""
+    """A configuration is accepted unchanged. One line is logged for each option that is not needed."""
     see_whole(SinkOptions.parse, configuration)
 
 
 @OPTIONS
 def test_spellings(configuration: Configuration, name: str) -> None:
-    """An option means the same in any case, with and without the prefix."""
+    """An option is the same in upper and lower case, with and without the prefix."""
     see_spellings(SinkOptions.parse, configuration, name)
 
 
 @OPTIONS
 def test_effects(configuration: Configuration, name: str) -> None:
-    """Without the option something would be different, or the log says why it would not."""
+    """Each option changes something, or the log says why it does not."""
     see_effect(SinkOptions.parse, configuration, name)
 
 
 def test_every_name() -> None:
-    """Each name that is declared as that of a connector with a sink stands in one of the configurations."""
+    """Each declared alias of a connector that has a sink is in one of the configurations."""
     tried = {normalise(name) for given in SINKS.values() for name in given}
     aliases = [alias for option in SINK_OPTIONS.options for alias in option.aliases]
     declared = {normalise(alias.name) for alias in aliases if alias.origin is not Origin.DATABRICKS}

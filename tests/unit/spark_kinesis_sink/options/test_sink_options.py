@@ -1,4 +1,4 @@
-"""The sink's options: every name, every bound, and what is said about a mistake."""
+"""The sink's options: every name, every bound, and the errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse(**given: str | None) -> SinkOptions:
 
 
 def test_defaults() -> None:
-    """Without any option of the sink's, its producers have their own defaults."""
+    """Without options of the sink, producers use their own defaults."""
     options = parse()
     assert options.producer == ProducerSettings()
     assert options.stream == StreamRef("orders")
@@ -53,7 +53,7 @@ def test_defaults() -> None:
     ],
 )
 def test_names(name: str, value: str, setting: str, parsed: object) -> None:
-    """Every name of every connector reaches the producer, case-blind, with or without the prefix."""
+    """Every name of every connector sets the producer's setting, case-insensitively, with or without the prefix."""
     assert getattr(parse(**{name: value}).producer, setting) == parsed
 
 
@@ -88,18 +88,18 @@ def test_names(name: str, value: str, setting: str, parsed: object) -> None:
         ),
         (
             {"streamName": "a,b"},
-            "Option 'streamName' names 2 streams, and a sink writes all rows to one. Leave it out, and a column "
-            "'streamName' says for each row where it goes.",
+            "Option 'streamName' names 2 streams; a sink writes all rows to one. Name one stream, or leave the option "
+            "out and name the stream of each row in a column 'streamName'.",
         ),
         (
             {"streamName": None, "streamARN": f"{ARN},{ARN}-2", "region": None},
-            "Option 'streamARN' names 2 streams, and a sink writes all rows to one. Leave it out, and a column "
-            "'streamName' says for each row where it goes.",
+            "Option 'streamARN' names 2 streams; a sink writes all rows to one. Name one stream, or leave the option "
+            "out and name the stream of each row in a column 'streamName'.",
         ),
     ],
 )
 def test_refusals(given: dict[str, str | None], message: str) -> None:
-    """What cannot be done is refused at once, naming option, domain and value."""
+    """A bad option is an error that names the option, its domain and the value."""
     with pytest.raises(OptionError) as caught:
         parse(**given)
     assert str(caught.value) == message
@@ -114,7 +114,7 @@ def test_refusals(given: dict[str, str | None], message: str) -> None:
     ],
 )
 def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, shown: str) -> None:
-    """A value that awslabs takes counts as the largest of ours, and a line in the log says so."""
+    """A value that only awslabs accepts counts as the nearest accepted one, and the log says so."""
     options = parse(**{name: value})
     assert getattr(options.producer, setting) == parsed
     assert options.ignored == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
@@ -125,18 +125,18 @@ def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, 
     [{"recordTtlMs": "172800000"}, {"kinesis.sink.recordTtl": "99"}, {"kinesis.sink.recordTtl": "-1"}],
 )
 def test_values_that_stay_refused(given: dict[str, str]) -> None:
-    """Our own names keep their domains, and what awslabs refuses stays refused."""
+    """Values outside the domain of our own names are refused, and so are those that awslabs refuses."""
     with pytest.raises(OptionError, match="accepts a duration of 100 ms to 1 d"):
         parse(**given)
 
 
 def test_heap_left_alone() -> None:
-    """Who wants the garbage collector to see everything in a worker says so, to the sink as to the source."""
+    """The sink has the option freezeWorkerHeap, as the source has."""
     assert not parse(freezeWorkerHeap="false").freeze_worker_heap
 
 
 def test_connection() -> None:
-    """Credentials, proxy and regions are those of the source, to the last option."""
+    """The options for credentials, proxy and regions are those of the source."""
     given = {
         "streamName": "audit",
         "kinesis.region": "us-west-2",
@@ -156,14 +156,14 @@ def test_connection() -> None:
 
 
 def test_stream_by_arn() -> None:
-    """A stream's ARN brings its region along."""
+    """The region is taken from the ARN of the stream."""
     options = SinkOptions.parse({"streamARN": ARN})
     assert options.stream == StreamRef("audit", ARN)
     assert options.connection.region == "us-west-2"
 
 
 def test_no_stream() -> None:
-    """Without a stream, each row names its own."""
+    """Without a stream in the options, each row names its stream."""
     assert SinkOptions.parse({"region": "eu-west-1"}).stream is None
 
 
@@ -176,25 +176,25 @@ def test_no_stream() -> None:
     ],
 )
 def test_not_needed(name: str) -> None:
-    """A name that means nothing here is accepted, and the log gets one line that says why."""
+    """A name without effect is accepted, and one line in the log says why."""
     [note] = parse(**{name: "1"}).ignored
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
 
 
 def test_misspelt_flush_wait() -> None:
-    """qubole's name for the flush wait is known as that connector spells it."""
+    """qubole's misspelt name for the flush wait is accepted."""
     [note] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).ignored
-    assert "a task waits until its rows are in the stream" in note
+    assert "a task waits until its rows are written" in note
 
 
 def test_path() -> None:
-    """What save() or start() is given names no stream, and the log says so."""
+    """The argument of save() or start() is ignored, and the log says so."""
     [note] = parse(path="s3://bucket/somewhere").ignored
-    assert note.startswith("What save() or start() is given is not used")
+    assert note.startswith("The argument of save() or start() is ignored")
 
 
 def test_options_of_the_source() -> None:
-    """Whoever gives source and sink the same options is told which of them are the source's, whatever their name."""
+    """Every name that the source accepts is accepted by the sink, so that one configuration serves both."""
     pytest.importorskip("spark_kinesis_source")
     from spark_kinesis_source.options import SOURCE_OPTIONS
 
@@ -218,7 +218,7 @@ def _is_unknown(name: str) -> bool:
 
 
 def test_travels() -> None:
-    """Options pickle, keys included, and show no secret."""
+    """Options pickle, keys included, and their repr shows no secret."""
     options = parse(awsAccessKeyId="AKIDEXAMPLE", awsSecretKey="s3cr3t")
     copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
     assert copy == options
@@ -228,6 +228,6 @@ def test_travels() -> None:
 
 
 def test_origins() -> None:
-    """The connectors that have a sink are represented among the names."""
+    """The options have names of both connectors that have a sink."""
     origins = {alias.origin for option in WRITING_OPTIONS for alias in option.aliases}
     assert origins == {Origin.AWSLABS, Origin.QUBOLE}

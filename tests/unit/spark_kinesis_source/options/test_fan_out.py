@@ -1,4 +1,4 @@
-"""Options of enhanced fan-out, in the words of all connectors."""
+"""The options of enhanced fan-out, by the names of all connectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OptionError
-from kinesis_core.reading import FanOutSettings
+from kinesis_core.reading import FanOutSettings, Transport
 from spark_kinesis_source.options import FanOutOptions, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
 
@@ -29,7 +29,7 @@ def fan_out(**given: object) -> FanOutOptions:
 )
 @pytest.mark.parametrize("value", ["SubscribeToShard", "efo", "EFO", "subscribetoshard"])
 def test_switching_it_on(name: str, value: str) -> None:
-    """Each connector's word asks for fan-out."""
+    """The value of each connector switches fan-out on."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: value})
     assert options.fan_out == FanOutOptions({"orders": "spark_orders"}, True, FanOutSettings())
     assert options.ignored == ()
@@ -37,7 +37,7 @@ def test_switching_it_on(name: str, value: str) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"consumerType": "GetRecords"}, {"consumerMode": "polling"}])
 def test_polling(given: dict[str, str]) -> None:
-    """The stream is polled unless told otherwise, and asking for that is no news."""
+    """The stream is polled by default. A value that asks for polling gets no line in the log."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", **given})
     assert (options.fan_out, options.ignored) == (None, ())
 
@@ -57,13 +57,13 @@ VALUES = {
 
 
 def test_every_option_has_a_value() -> None:
-    """No option is without a value here."""
+    """Every option has a value here."""
     assert set(VALUES) == {option.name for option in FAN_OUT_OPTIONS} - {"consumerType"}
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_not_needed_when_polling(name: str) -> None:
-    """An option of fan-out without fan-out is accepted, and the log gets one line that says why."""
+    """An option of fan-out is accepted without fan-out, and one line in the log says why."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: VALUES[name]})
     assert options.fan_out is None
     assert [note for note in options.ignored if "the stream is polled" in note or "is not given" in note]
@@ -90,7 +90,7 @@ def test_not_needed_when_polling(name: str) -> None:
     ],
 )
 def test_consumers(given: dict[str, str], consumers: dict[str, str], deregister_on_stop: bool) -> None:
-    """A consumer goes by name or ARN, for each stream; only one that goes by a name of ours is removed."""
+    """A consumer has a name or an ARN, for each stream. Only one by a name of the query is deregistered."""
     options = fan_out(**given)
     assert (dict(options.consumers), options.deregister_on_stop) == (consumers, deregister_on_stop)
 
@@ -106,7 +106,7 @@ def test_consumers(given: dict[str, str], consumers: dict[str, str], deregister_
     ],
 )
 def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
-    """A consumer that is called registered must be; only one by a name of the query's is registered by it."""
+    """A consumer that is given as registered must exist. The query registers only one by its own name."""
     assert fan_out(**given).register_if_missing is register_if_missing
 
 
@@ -119,11 +119,11 @@ def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
         ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
         ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
         ({"fanOutFallback": "false"}, FanOutSettings(fallback_to_polling=False)),
-        ({"fanOutTransport": "http/2"}, FanOutSettings(over_http2=True)),
+        ({"fanOutTransport": "http/2"}, FanOutSettings(transport=Transport.HTTP_2)),
     ],
 )
 def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
-    """What is tried how long, in everybody's units."""
+    """Settings of subscriptions, in the units of each connector."""
     assert fan_out(**given).settings == settings
 
 
@@ -150,7 +150,8 @@ def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
         ({"consumerARN": OTHER}, "Option 'consumerARN' has no consumer of stream 'orders'."),
         (
             {"consumerARN": f"{ME},{OTHER}"},
-            f"Option 'consumerARN' has {OTHER}, which is of no stream of this query, or one too many.",
+            f"Option 'consumerARN' has {OTHER}, which belongs to no stream of this query or is a second consumer of one. "
+            "Remove it.",
         ),
         (
             {"consumerName": "me and you"},
@@ -159,19 +160,19 @@ def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:
-    """What cannot be done is refused at once, naming option, domain and value."""
+    """A refusal names option, domain and value."""
     with pytest.raises(OptionError) as caught:
         fan_out(**given)
     assert str(caught.value) == message
 
 
 def test_a_long_name_is_cut() -> None:
-    """A prefix never makes a name that is longer than AWS allows."""
+    """A name with a prefix is never longer than AWS allows."""
     [name] = fan_out(streamName="s" * 128).consumers.values()
     assert len(name) == 128
 
 
 def test_travels() -> None:
-    """The options pickle, as they do with every task."""
+    """The options pickle."""
     options: Any = fan_out(consumerARN=ME)
     assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301 - our own bytes

@@ -1,4 +1,4 @@
-"""Configurations of other connectors' sources: each option is understood as it is written there, and has an effect."""
+"""Configurations of other connectors' sources: each option works as it is written there, and has an effect."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @CONFIGURATIONS
 def test_whole_configurations(configuration: Configuration) -> None:
-    """A configuration is understood as it stands, and each option that is not needed is told once."""
+    """A configuration works unchanged, and the log has one line for each option that is not needed."""
     see_whole(SourceOptions.parse, configuration)
 
 
 @OPTIONS
 def test_spellings(configuration: Configuration, name: str) -> None:
-    """An option means the same in any case, with and without the prefix."""
+    """An option works in any case, with and without the prefix."""
     see_spellings(SourceOptions.parse, configuration, name)
 
 
 @OPTIONS
 def test_effects(configuration: Configuration, name: str) -> None:
-    """Without the option something would be different, or the log says why it would not."""
+    """The option changes something, or the log says why not."""
     see_effect(SourceOptions.parse, configuration, name)
 
 
 def test_every_name() -> None:
-    """Each name that is declared as another connector's stands in one of the configurations."""
+    """Each declared name of another connector occurs in one of the configurations."""
     tried = {normalise(name) for given in SOURCES.values() for name in given}
     declared = {normalise(alias.name) for option in SOURCE_OPTIONS.options for alias in option.aliases}
     assert declared <= tried

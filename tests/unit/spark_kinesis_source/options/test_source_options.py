@@ -1,4 +1,4 @@
-"""The options of the source: every one of them, by every name that users bring along."""
+"""The options of the source: every one of them, by every name."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ HALF_READ = json.dumps(
     }
 )
 
-# Ours, its default, a value, and what becomes of the value; then each other connector's name with a value that means
-# the same.
+# Our name, the attribute, its default, a value, the parsed value; then the names of other connectors with equal values.
 CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
     (
         "startingPosition",
@@ -87,7 +86,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
     ),
     ("minFetchPeriod", "min_fetch_period_s", 0.2, "1 s", 1.0, {"kinesis.getRecords.fetchIntervalMs": "1000"}),
     ("maxFetchRate", "max_fetch_rate_bytes", 2.0 * MIB, "1.0", 1.0 * MIB, {}),
-    ("shardsPerTask", "shards_per_task", None, "5", 5, {}),
+    ("shardsPerTask", "shards_per_task", 16, "5", 5, {}),
     ("maxPartitions", "max_partitions", None, "4", 4, {}),
     (
         "shardDiscoveryInterval",
@@ -171,7 +170,7 @@ def look_up(options: SourceOptions, path: str) -> object:
 
 
 def spell(name: str) -> Iterator[str]:
-    """Yield *name* as users, and Spark, spell it."""
+    """Yield *name* as users and Spark spell it."""
     bare = name.removeprefix("kinesis.")
     yield from (name, name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}")
 
@@ -198,7 +197,7 @@ def test_names(spelling: str, value: str, path: str, expected: object) -> None:
 
 
 def test_every_option_has_a_case() -> None:
-    """No option is without a case here, and no name of another connector."""
+    """Every option has a case here, by every name."""
     elsewhere = {
         "streamName",
         "streamARN",
@@ -219,14 +218,14 @@ def test_every_option_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", ["streamName", "kinesis.streamName", "STREAMNAME"])
 def test_stream_names(name: str) -> None:
-    """The stream's name is one, or several."""
+    """The option takes one name, or several."""
     options = SourceOptions.parse({name: "orders,payments", "kinesis.kinesisRegion": "eu-west-1"})
     assert [stream.name for stream in options.connection.streams] == ["orders", "payments"]
 
 
 @pytest.mark.parametrize("name", ["region", "kinesis.region", "kinesis.kinesisRegion", "regionName"])
 def test_regions(name: str) -> None:
-    """The region goes by the names of all connectors."""
+    """The region works by the names of all connectors."""
     assert SourceOptions.parse({"streamName": "orders", name: "eu-west-2"}).connection.region == "eu-west-2"
 
 
@@ -277,7 +276,7 @@ def test_regions(name: str) -> None:
             {"startingPosition": "AT_TIMESTAMP 2026-01-31T09:00:00"},
             "Option 'startingPosition' accepts LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP with an ISO 8601 time or "
             "seconds or milliseconds since the epoch, or JSON; got 'AT_TIMESTAMP 2026-01-31T09:00:00'. "
-            "Add Z or an offset such as +02:00: a time without its zone is a different moment on every machine.",
+            "Add Z or an offset such as +02:00: without a zone the time depends on the machine.",
         ),
         (
             {"endingPosition": "TRIM_HORIZON"},
@@ -286,7 +285,7 @@ def test_regions(name: str) -> None:
         ),
         (
             {"shardsPerTask": "5", "maxPartitions": "4"},
-            "Option 'shardsPerTask' and Option 'maxPartitions' exclude each other. Keep one of them.",
+            "Option 'shardsPerTask' and Option 'maxPartitions' cannot be combined. Keep one of them.",
         ),
         (
             {"streamName": "a,b", "startingPosition": '{"shardId-000000000000": "LATEST"}'},
@@ -310,13 +309,12 @@ def test_regions(name: str) -> None:
         ),
         (
             {"deaggregate": "false", "startingPosition": HALF_READ},
-            "Option 'startingPosition' begins inside an aggregate, some of whose user records were read before; "
-            "Option 'deaggregate' must be true for the rest of them.",
+            "Option 'startingPosition' starts inside an aggregate, after user records that were already read. "
+            "Option 'deaggregate' must be true to read the rest of the aggregate.",
         ),
         (
             {"kinesis.metadataCommitterType": "DYNAMODB", "streamName": "a,b"},
-            "Option 'metadataCommitterType' set to 'DYNAMODB' needs 'dynamodbTableName' beside it when there are "
-            "several streams.",
+            "Option 'metadataCommitterType' set to 'DYNAMODB' also requires 'dynamodbTableName' for several streams.",
         ),
         (
             {"kinesis.metadataCommitterType": "S3"},
@@ -339,16 +337,16 @@ def test_regions(name: str) -> None:
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:
-    """What cannot be done is refused at once, naming option, domain and value."""
+    """A refusal names option, domain and value, and what to do."""
     with pytest.raises(OptionError) as caught:
         parse(**given)
     assert str(caught.value) == message
 
 
 def test_credentials_of_databricks() -> None:
-    """What only Databricks can look up is refused with what to give instead, never ignored."""
+    """Credentials that only Databricks can look up are refused, with what to set instead."""
     with pytest.raises(
-        OptionError, match=r"Option 'serviceCredential' asks for .* Name a role in 'stsRoleArn'"
+        OptionError, match=r"Option 'serviceCredential' needs .* does not support\. Set 'stsRoleArn'"
     ):
         parse(serviceCredential="team")
 
@@ -362,13 +360,13 @@ def test_credentials_of_databricks() -> None:
     ],
 )
 def test_not_needed(name: str) -> None:
-    """A name that means nothing here is accepted, and the log gets one line that says why."""
+    """A name without effect is accepted, and one line in the log says why."""
     [note] = parse(**{name: "1"}).ignored
     assert note.startswith(f"Option '{name}' is accepted and not needed: ")
 
 
 def test_delay_of_nothing() -> None:
-    """A delay without a number of records to wait for is accepted, and the log says that it does not count."""
+    """A delay without a number of records to wait for is accepted, and the log says that it is not needed."""
     [note] = parse(maxTriggerDelay="10s").ignored
     assert note == (
         "Option 'maxTriggerDelay' is accepted and not needed: it belongs to 'minRecordsPerTrigger', which is not given."
@@ -380,7 +378,7 @@ def test_delay_of_nothing() -> None:
     "table_name", ["dynamodbTableName", "kinesis.dynamodb.tableName", "DYNAMODB.TABLENAME"]
 )
 def test_publishing(table_name: str) -> None:
-    """Progress is published to the table that is named, in the awslabs connector's words as well."""
+    """Progress is published to the named table, also by the names of the awslabs connector."""
     given = {"kinesis.metadataCommitterType": "dynamodb", table_name: "leases"}
     assert parse(**given).lease_table == LeaseTableOptions("leases")
     endpoint = "http://127.0.0.1:8000"
@@ -388,7 +386,7 @@ def test_publishing(table_name: str) -> None:
 
 
 def test_publishing_to_the_default_table() -> None:
-    """Without a name the table is called as the awslabs connector calls it."""
+    """Without a name the table has the name that the awslabs connector gives it."""
     polled = parse(metadataCommitterType="DYNAMODB")
     assert polled.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
     fanned_out = parse(metadataCommitterType="DYNAMODB", consumerType="SubscribeToShard", consumerName="me")
@@ -421,7 +419,7 @@ def test_not_publishing(given: dict[str, str]) -> None:
     ],
 )
 def test_idle_time(given: dict[str, str], period_s: float, ignored: int) -> None:
-    """qubole's idle time counts when its switch is on, and is said not to be needed when it is off."""
+    """qubole's idle time applies if its switch is on. If it is off, the log says that the idle time is not needed."""
     options = parse(**given)
     assert options.min_fetch_period_s == period_s
     assert len(options.ignored) == ignored
@@ -438,7 +436,7 @@ def test_idle_time(given: dict[str, str], period_s: float, ignored: int) -> None
     ],
 )
 def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
-    """A bound that the user sets is told from the default, even where they are equal."""
+    """A limit set by the user counts as explicit, also if it equals the default."""
     assert parse(**given).has_explicit_limit is explicit
 
 
@@ -454,24 +452,24 @@ def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
     ],
 )
 def test_byte_bound(given: dict[str, str], shards: int, bound: int | None) -> None:
-    """A bound for the batch is shared out among the shards; the narrower of both holds."""
+    """A limit of the batch is divided among the shards. The smaller of both limits applies."""
     assert parse(**given).bound_bytes(shards) == bound
 
 
 def test_batch_start() -> None:
-    """A batch read begins with the oldest record unless the user says otherwise, even if that is the default."""
+    """A batch read starts at the oldest record unless the user sets a position, also if that is the streaming default."""
     assert parse().batch_starting_position == TrimHorizon()
     assert parse(startingPosition="LATEST").batch_starting_position == Latest()
 
 
 def test_shards_of_one_stream() -> None:
-    """Positions by shard are good for one stream."""
+    """Positions by shard are accepted for one stream."""
     start = parse(startingPosition='{"shardId-000000000000": "TRIM_HORIZON"}').starting_position
     assert start == PerShard({"shardId-000000000000": TrimHorizon()})
 
 
 def test_travels() -> None:
-    """Options pickle, keys included."""
+    """Options pickle, including keys."""
     options = parse(awsAccessKeyId="AKIDEXAMPLE", awsSecretKey="s3cr3t", startingPosition="EARLIEST")
     copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
     assert copy == options
@@ -524,7 +522,7 @@ SECRETS = {
     ],
 )
 def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
-    """No repr, note, message or traceback holds a secret, whatever is wrong."""
+    """No repr, note, message or traceback contains a secret."""
     try:
         options = SourceOptions.parse({**LEAST, **SECRETS, **bad})
     except OptionError as error:
@@ -541,7 +539,7 @@ def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
 
 
 def test_origins() -> None:
-    """Every connector is represented among the names."""
+    """Every connector has names."""
     assert {alias.origin for option in SOURCE_OPTIONS.options for alias in option.aliases} == set(Origin)
 
 
@@ -558,7 +556,7 @@ def test_origins() -> None:
     ],
 )
 def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object, shown: str) -> None:
-    """A value that awslabs takes counts as the nearest of ours, and a line in the log says so."""
+    """A value that awslabs accepts counts as our nearest one, and a line in the log says so."""
     options = parse(**{name: value}, consumerType="SubscribeToShard", consumerName="me")
     assert look_up(options, attribute) == parsed
     assert options.ignored == (f"Option '{name}' set to '{value}' counts as {shown}, the nearest value.",)
@@ -577,13 +575,13 @@ def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object
     ],
 )
 def test_values_that_stay_refused(name: str, value: str) -> None:
-    """Our own names and those of others keep their domains, and what awslabs refuses stays refused."""
+    """Our names keep their domains, and values that awslabs refuses are refused."""
     with pytest.raises(OptionError, match="accepts"):
         parse(**{name: value})
 
 
 def test_region_of_awslabs() -> None:
-    """A job of awslabs whose region is not the endpoint's publishes there, under awslabs' table name, and reads at the endpoint."""
+    """A job of awslabs whose region is not the endpoint's publishes in its region, to awslabs' table, and reads at the endpoint."""
     options = SourceOptions.parse(
         {
             "kinesis.region": "us-east-2",
@@ -596,5 +594,6 @@ def test_region_of_awslabs() -> None:
     assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
     assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
     assert [
-        note.startswith("Option 'kinesis.region' set to 'us-east-2' is where") for note in options.ignored
+        note.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")
+        for note in options.ignored
     ] == [True]

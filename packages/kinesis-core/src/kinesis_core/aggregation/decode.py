@@ -1,5 +1,5 @@
 """
-KPL aggregates, unpacked by a scan of their bytes: no protobuf at run time.
+Unpacks KPL aggregates by scanning their bytes, without protobuf at run time.
 
 An aggregate is the magic number, a protobuf message and the MD5 of that message:
 
@@ -11,8 +11,8 @@ An aggregate is the magic number, a protobuf message and the MD5 of that message
                        required bytes data = 3;
                        repeated Tag tags = 4; }
 
-Bytes that are not exactly this are a plain record, as a whole: never an exception, never a part of an
-aggregate. A magic number inside a user record's data means nothing.
+Any other bytes are a plain record as a whole. They never raise an exception, and never yield a part of an aggregate.
+A magic number inside the data of a user record has no meaning.
 
 Source: https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md
 """
@@ -26,8 +26,8 @@ MAGIC = b"\xf3\x89\x9a\xc2"
 DIGEST_BYTES = 16
 MAX_KEY_CHARS = 256
 """
-Kinesis takes no longer partition key, so no producer writes one. It bounds what an aggregate can grow to:
-many user records may point to one long key.
+Kinesis accepts no longer partition key, so no producer writes one. This bounds the size of unpacked aggregates: many
+user records may refer to one long key.
 """
 
 _PARTITION_KEY = 0x0A  # field 1, length-delimited
@@ -47,39 +47,39 @@ _VARINT, _FIXED_64, _DELIMITED, _FIXED_32 = 0, 1, 2, 5
 
 
 class _MalformedError(Exception):
-    """These bytes are not the message they should be."""
+    """The bytes are not a valid message."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserRecords:
-    """The user records of one aggregate, as columns of equal length; the sub-sequence number is the index."""
+    """The user records of one aggregate, as columns of equal length. The index is the sub-sequence number."""
 
     data: list[bytes]
     partition_keys: list[str]
     explicit_hash_keys: list[str | None]
-    """Each user record's own; None where the producer gave none."""
+    """The key of each user record, or None if the producer set no explicit hash key."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """An AggregatedRecord as it stands on the wire: tables, and user records that point into them."""
+    """An AggregatedRecord as encoded: tables of keys, and user records with indexes into them."""
 
     partition_key_table: list[str] = field(default_factory=list)
     explicit_hash_key_table: list[str] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
     partition_key_indices: list[int] = field(default_factory=list)
     explicit_hash_key_indices: dict[int, int] = field(default_factory=dict)
-    """By the place of the user record; nearly always there are none."""
+    """By the index of the user record. Nearly always empty."""
 
 
 def unpack(data: bytes) -> UserRecords | None:
     """
     Return the user records in *data*, or None if it is a plain record.
 
-    Like the KCL, a message of no bytes is a plain record, and one with tables but without records holds
-    no user records. Unlike the KCL, a user record that belongs to another shard is delivered.
+    As in the KCL, an empty message is a plain record, and a message with tables but without records has no user
+    records. Unlike the KCL, user records that belong to another shard are returned.
 
-    Time and memory are bounded by the size of *data*: nothing is reserved by a count found in it.
+    Time and memory are bounded by the size of *data*: sizes and counts found in it reserve nothing.
     """
     if not data.startswith(MAGIC):
         return None
@@ -94,20 +94,20 @@ def unpack(data: bytes) -> UserRecords | None:
 
 
 def _look_up_keys(message: _Message) -> UserRecords:
-    """Replace indices by keys: only now, for a table may come after the records that point into it."""
+    """Replace indexes by keys. This comes last, because a table may follow the records that refer to it."""
     hash_keys: list[str | None] = [None] * len(message.data)
-    for place, index in message.explicit_hash_key_indices.items():
-        hash_keys[place] = message.explicit_hash_key_table[index]
+    for record, index in message.explicit_hash_key_indices.items():
+        hash_keys[record] = message.explicit_hash_key_table[index]
     keys = message.partition_key_table
     return UserRecords(message.data, [keys[index] for index in message.partition_key_indices], hash_keys)
 
 
 def _scan(body: bytes) -> _Message:
-    """Read the outer message: every field of it that we know has a tag of one byte and then a length."""
+    """Read the outer message. Each of its known fields has a tag of one byte, followed by a length."""
     message = _Message()
-    position, end = _scan_usual_records(body, 0, message), len(body)
-    while position < end:
-        tag, size, start = body[position], body[position + 1], position + 2
+    offset, end = _scan_usual_records(body, 0, message), len(body)
+    while offset < end:
+        tag, size, start = body[offset], body[offset + 1], offset + 2
         if size > 0x7F and tag in _MESSAGE_FIELDS:
             size, start = _read_longer_varint(body, size, start)
         stop = start + size
@@ -121,61 +121,61 @@ def _scan(body: bytes) -> _Message:
         elif tag == _EXPLICIT_HASH_KEY:
             message.explicit_hash_key_table.append(_read_key(body, start, stop))
         else:
-            stop = _skip_unknown_field(body, position)
-        position = stop
-    if position != end:
+            stop = _skip_unknown_field(body, offset)
+        offset = stop
+    if offset != end:
         raise _MalformedError
     return message
 
 
-def _scan_usual_records(body: bytes, position: int, message: _Message) -> int:
+def _scan_usual_records(body: bytes, offset: int, message: _Message) -> int:
     """
-    Read user records as nearly all are, each a partition key's index and then data, up to one that is not so.
+    Read user records of the usual form, an index of a partition key followed by data, until another form or field.
 
-    Returns where that one, or another field, begins. This is the inner loop of unpacking: it takes half the time of a
-    call for each record and a loop over its fields.
+    Returns the offset of that record or field. This is the inner loop of unpacking: it takes half the time of a call
+    for each record with a loop over its fields.
     """
     add_data, add_index, end = message.data.append, message.partition_key_indices.append, len(body)
-    while position < end and body[position] == _RECORD:
-        size, start = body[position + 1], position + 2
+    while offset < end and body[offset] == _RECORD:
+        size, start = body[offset + 1], offset + 2
         if size > 0x7F:
             size, start = _read_longer_varint(body, size, start)
         stop = start + size
         if stop > end or body[start] != _PARTITION_KEY_INDEX:
-            return position
+            return offset
         index, start = body[start + 1], start + 2
         if index > 0x7F:
             index, start = _read_longer_varint(body, index, start)
         if body[start] != _DATA:
-            return position
+            return offset
         size, start = body[start + 1], start + 2
         if size > 0x7F:
             size, start = _read_longer_varint(body, size, start)
         if start + size != stop:
-            return position
+            return offset
         add_data(body[start:stop])
         add_index(index)
-        position = stop
-    return position
+        offset = stop
+    return offset
 
 
-def _scan_record(body: bytes, position: int, stop: int, message: _Message) -> None:
-    """Read one user record; a field that comes twice counts as it came last."""
+def _scan_record(body: bytes, offset: int, stop: int, message: _Message) -> None:
+    """Read one user record. Of a repeated field, the last value counts."""
     key_index = hash_key_index = data = None
-    while position < stop:
-        tag, value, start = body[position], body[position + 1], position + 2
+    while offset < stop:
+        tag, value, start = body[offset], body[offset + 1], offset + 2
         if value > 0x7F and tag in _RECORD_FIELDS:
             value, start = _read_longer_varint(body, value, start)
         if tag == _PARTITION_KEY_INDEX:
-            key_index, position = value, start
+            key_index, offset = value, start
         elif tag == _DATA:
-            position = start + value
-            data = body[start:position]
+            offset = start + value
+            data = body[start:offset]
         elif tag == _EXPLICIT_HASH_KEY_INDEX:
-            hash_key_index, position = value, start
+            hash_key_index, offset = value, start
         else:
-            position = _skip_unknown_field(body, position)
-    if position != stop or key_index is None or data is None:
+            offset = _skip_unknown_field(body, offset)
+    if offset != stop or key_index is None or data is None:
         raise _MalformedError
     if hash_key_index is not None:
         message.explicit_hash_key_indices[len(message.data)] = hash_key_index
@@ -184,53 +184,57 @@ def _scan_record(body: bytes, position: int, stop: int, message: _Message) -> No
 
 
 def _read_key(body: bytes, start: int, stop: int) -> str:
-    """Return the text between *start* and *stop*; the caller notices a *stop* beyond the end."""
+    """Return the text from *start* to *stop*. The caller checks that *stop* is not beyond the end."""
     key = body[start:stop].decode("utf-8")
     if len(key) > MAX_KEY_CHARS:
         raise _MalformedError
     return key
 
 
-def _read_longer_varint(body: bytes, low: int, position: int) -> tuple[int, int]:
-    """Go on behind the first byte, *low*. Two bytes hold the size of most user records; there can be more."""
-    high = body[position]
+def _read_longer_varint(body: bytes, low: int, offset: int) -> tuple[int, int]:
+    """
+    Read the rest of a number after its first byte, *low*, at *offset*.
+
+    Two bytes hold the size of most user records. There may be more.
+    """
+    high = body[offset]
     if high < 0x80:
-        return low & 0x7F | high << 7, position + 1
-    return _read_varint(body, position - 1)
+        return low & 0x7F | high << 7, offset + 1
+    return _read_varint(body, offset - 1)
 
 
-def _read_varint(body: bytes, position: int) -> tuple[int, int]:
-    """Return the number at *position*, at most 64 bits of it, and where it ends."""
+def _read_varint(body: bytes, offset: int) -> tuple[int, int]:
+    """Return the number at *offset*, of 64 bits at most, and the offset after it."""
     value = 0
     for shift in range(0, 70, 7):
-        byte = body[position]
-        position += 1
+        byte = body[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             if value >> 64:
                 break
-            return value, position
+            return value, offset
     raise _MalformedError
 
 
-def _skip_unknown_field(body: bytes, position: int) -> int:
+def _skip_unknown_field(body: bytes, offset: int) -> int:
     """
-    Return where the field at *position* ends, going by its wire type.
+    Return the offset after the field at *offset*, according to its wire type.
 
-    A known field gets here only with a wire type that is not its own or a tag longer than needed, and no
-    producer writes the deprecated groups: both are malformed.
+    A known field gets here only with a wrong wire type or an overlong tag, and no producer writes the deprecated
+    groups: both are malformed.
     """
-    tag, position = _read_varint(body, position)
+    tag, offset = _read_varint(body, offset)
     number, wire_type = tag >> 3, tag & 0b111
     if not _LAST_KNOWN_FIELD < number <= _MAX_FIELD:
         raise _MalformedError
     if wire_type == _VARINT:
-        return _read_varint(body, position)[1]
+        return _read_varint(body, offset)[1]
     if wire_type == _DELIMITED:
-        size, position = _read_varint(body, position)
-        return position + size
+        size, offset = _read_varint(body, offset)
+        return offset + size
     if wire_type == _FIXED_64:
-        return position + 8
+        return offset + 8
     if wire_type == _FIXED_32:
-        return position + 4
+        return offset + 4
     raise _MalformedError

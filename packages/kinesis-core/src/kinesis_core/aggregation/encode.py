@@ -1,7 +1,7 @@
 """
-KPL aggregates, written as bytes: no protobuf at run time. `kinesis_core.aggregation.decode` shows the format.
+Writes KPL aggregates without protobuf at run time. `kinesis_core.aggregation.decode` shows the format.
 
-Which user records may share an aggregate is not decided here: they must all belong to one shard.
+The caller decides which user records share an aggregate: they must all belong to one shard.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FRAME_BYTES = len(MAGIC) + DIGEST_BYTES
 _TABLED = 2048
 _MAX_REMEMBERED = 8192
 _PIECES = 4
-"""In how many pieces a record is kept until the aggregate is joined."""
+"""Number of pieces of bytes that a record is kept as until `build` joins them."""
 
 
 def _encode_varint(value: int) -> bytes:
@@ -38,18 +38,18 @@ def _delimited(tag: bytes, content: bytes) -> bytes:
 
 
 _Head = tuple[bytes, bytes, int]
-"""What stands before and behind the partition key's index, and how long the whole record is with it."""
+"""The bytes before and after the index of the partition key, and the length of the whole record."""
 
 
 def _head(data_bytes: int, index_bytes: int) -> _Head:
-    behind = b"\x1a" + _varint(data_bytes)
-    inside = 1 + index_bytes + len(behind) + data_bytes
+    after = b"\x1a" + _varint(data_bytes)
+    inside = 1 + index_bytes + len(after) + data_bytes
     before = b"\x1a" + _varint(inside) + b"\x08"
-    return before, behind, len(before) - 1 + inside
+    return before, after, len(before) - 1 + inside
 
 
 _heads: tuple[dict[int, _Head], ...] = ({}, {}, {}, {}, {})
-"""Heads seen before, by the index's size in bytes and the data's."""
+"""Heads used before, by the byte sizes of index and data."""
 
 
 def _remembered_head(data_bytes: int, index_bytes: int) -> _Head:
@@ -61,21 +61,21 @@ def _remembered_head(data_bytes: int, index_bytes: int) -> _Head:
 
 
 _Index = tuple[bytes, dict[int, _Head]]
-"""An index into a table of keys, and the heads of records that have one as long as this."""
+"""The encoded index into a table of keys, and the heads of records whose index has the same size."""
 _INDICES: list[_Index] = [(index, _heads[len(index)]) for index in _VARINTS]
 
 
-def _index(place: int) -> _Index:
-    return _INDICES[place] if place < _TABLED else _long_index(place)
+def _index(position: int) -> _Index:
+    return _INDICES[position] if position < _TABLED else _long_index(position)
 
 
-def _long_index(place: int) -> _Index:
-    index = _encode_varint(place)
+def _long_index(position: int) -> _Index:
+    index = _encode_varint(position)
     return index, _heads[len(index)]
 
 
 _key_entries: dict[str, bytes] = {}
-"""Partition keys seen before, as they stand in an aggregate's table."""
+"""Partition keys used before, as encoded in the table of an aggregate."""
 
 
 def _remembered_key_entry(key: str) -> bytes:
@@ -87,11 +87,11 @@ def _remembered_key_entry(key: str) -> bytes:
 
 class AggregateBuilder:
     """
-    Gathers user records of one shard as long as the aggregate stays within *max_bytes*.
+    Collects user records of one shard while the aggregate stays within *max_bytes*.
 
     Attributes:
-        size_bytes: What `build` would return now.
-        count: How many user records there are.
+        size_bytes: The size of what `build` would return now.
+        count: The number of user records.
     """
 
     __slots__ = ("_hash_keys", "_keys", "_max_bytes", "_records", "_tables", "count", "size_bytes")
@@ -107,22 +107,22 @@ class AggregateBuilder:
 
     def extend(self, data: Sequence[bytes], keys: Sequence[str], start: int = 0) -> int:
         """
-        Add user records without explicit hash keys, from place *start* on, until one does not fit.
+        Add user records without explicit hash keys, from index *start* on, until one does not fit.
 
-        Returns the place of that one, or the number of all. This is the inner loop of writing: it takes half
-        the time of a call for each of them.
+        Returns the index of that one, or the number of all. This is the inner loop of writing: it takes half the time
+        of a call for each user record.
         """
         known, records, entries = self._keys, self._records, _key_entries
         size_bytes, max_bytes, already = self.size_bytes, self._max_bytes, len(records)
         for payload, key in zip(data[start:], keys[start:], strict=True):
             index = known.get(key)
             if index is None:
-                entry, place = entries.get(key) or _remembered_key_entry(key), len(known)
-                index = _INDICES[place] if place < _TABLED else _long_index(place)
+                entry, position = entries.get(key) or _remembered_key_entry(key), len(known)
+                index = _INDICES[position] if position < _TABLED else _long_index(position)
             else:
                 entry = b""
             number, heads = index
-            before, behind, record_bytes = heads.get(len(payload)) or _remembered_head(
+            before, after, record_bytes = heads.get(len(payload)) or _remembered_head(
                 len(payload), len(number)
             )
             grown_bytes = size_bytes + len(entry) + record_bytes
@@ -132,14 +132,14 @@ class AggregateBuilder:
                 known[key] = index
                 self._tables.append(entry)
             size_bytes = grown_bytes
-            records += (before, number, behind, payload)
+            records += (before, number, after, payload)
         added = (len(records) - already) // _PIECES
         self.count += added
         self.size_bytes = size_bytes
         return start + added
 
     def add(self, data: bytes, key: str, explicit_hash_key: str | None = None) -> bool:
-        """Add one user record; False, and nothing is added, when it does not fit."""
+        """Add one user record. Returns False, and adds nothing, if it does not fit."""
         if explicit_hash_key is None:
             return self.extend((data,), (key,)) == 1
         index, entry = self._look_up(self._keys, b"\x0a", key)
@@ -158,11 +158,11 @@ class AggregateBuilder:
         return True
 
     def _look_up(self, table: dict[str, _Index], tag: bytes, key: str) -> tuple[_Index, bytes]:
-        """Return the index of *key*, and what is to be added to the message if it is a new one."""
+        """Return the index of *key*, and the bytes to add to the message if the key is new."""
         index = table.get(key)
         return (index, b"") if index else (_index(len(table)), _delimited(tag, key.encode()))
 
     def build(self) -> bytes:
-        """Return the aggregate, a record's data; the builder can still be added to."""
+        """Return the aggregate as the data of a record. More user records may be added afterwards."""
         message = b"".join(self._tables + self._records)
         return b"".join((MAGIC, message, hashlib.md5(message, usedforsecurity=False).digest()))

@@ -1,4 +1,4 @@
-"""Dry runs by botocore: the door that `dry_runs.py` checks permissions through."""
+"""Dry runs through botocore, for the checks of permissions in `dry_runs.py`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ from kinesis_credentials.endpoints import is_aws_endpoint
 _PARAMETER = "DryRun"
 _UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
 """
-A record without a partition key, whose hash key is one more than the last shard's last: no stream takes it that goes by
-keys.
+A record without a partition key, and with a hash key one above the last shard's. A stream that routes by keys refuses it.
 """
 
 
 def dry_run_client(connection: Connection, stream: StreamRef) -> BotoDryRuns | None:
     """
-    Return this process's door for dry runs on *stream*; None when they are not wanted, or the installed botocore does not
-    know them.
-
-    No call is made yet.
+    Return this process's client for dry runs on *stream*, or None if `checkPermissions` is off or the installed botocore does
+    not know the parameter. It makes no call.
 
     Raises:
         CredentialsError: There are no credentials.
@@ -40,7 +37,7 @@ def dry_run_client(connection: Connection, stream: StreamRef) -> BotoDryRuns | N
 
 
 def knows_dry_run(client: Any) -> bool:
-    """Return whether the botocore that *client* is from knows the parameter."""
+    """Return whether the botocore of *client* knows the parameter `DryRun`."""
     model = client.meta.service_model.operation_model("GetRecords")
     return _PARAMETER in model.input_shape.members
 

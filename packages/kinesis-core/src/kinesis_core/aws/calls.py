@@ -1,4 +1,4 @@
-"""Calls on one stream through a botocore client: made again while that may help, their errors in this package's terms."""
+"""Calls on one stream through a botocore client, with retries and errors of this package."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_wit
 from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, translate
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError
+from kinesis_core.errors import InvalidRequestError, MalformedResponseError
 
 T = TypeVar("T")
 
 
 def read_text(facts: Mapping[str, Any], name: str) -> str:
-    """Return the text called *name*; botocore hands over what came, whatever its type is."""
+    """Return the text *name* of a response. botocore does not check types."""
     value = facts[name]
     if not isinstance(value, str):
         raise TypeError(repr(name))
@@ -32,7 +32,7 @@ def read_optional_text(facts: Mapping[str, Any], name: str) -> str | None:
 
 @define
 class BotoCaller:
-    """What all doors to one stream share; the stream goes by its ARN where that is known."""
+    """Shared by all clients of one stream. Requests name the stream by its ARN if that is known."""
 
     client: Any
     name: str
@@ -47,7 +47,7 @@ class BotoCaller:
         self._service = ServiceClock(self.clock)
 
     def now_ms(self) -> int:
-        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        """Return the service's clock in milliseconds since the epoch: a lower bound, learned from Date headers."""
         return self._service.now_ms()
 
     @property
@@ -62,7 +62,7 @@ class BotoCaller:
         throttles: Throttles = Throttles.WAITED_OUT,
         **where: str,
     ) -> T:
-        """Return what *parse* makes of the answer to *call*, which is made again while that may help."""
+        """Return what *parse* reads from the response to *call*, which is retried."""
         return self._repeat(action, lambda: self._ask_once(action, call, parse, **where), throttles, **where)
 
     def _ask_once(
@@ -76,7 +76,7 @@ class BotoCaller:
         try:
             return parse(response)
         except MALFORMED as error:
-            raise malformed(action, self._place(where), error) from error
+            raise self._malformed(action, where, error, response) from error
 
     def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
         return call_with_retries(
@@ -95,18 +95,24 @@ class BotoCaller:
         try:
             response = call()
         except CALL_ERRORS as error:
-            refusal = translate(action, self._place(where), error)
+            refusal = translate(action, self._target(where), error)
             if isinstance(refusal, InvalidRequestError):
                 self._service.forget()
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
             raise refusal from error
         except MALFORMED as error:
-            raise malformed(action, self._place(where), error) from error
+            raise self._malformed(action, where, error, {}) from error
         self._note_time(response)
         return response
 
-    def _place(self, where: Mapping[str, str]) -> str:
+    def _malformed(
+        self, action: str, where: Mapping[str, str], error: Exception, response: Mapping[str, Any]
+    ) -> MalformedResponseError:
+        endpoint_url, metadata = self.client.meta.endpoint_url, response.get("ResponseMetadata", {})
+        return malformed(action, self._target(where), error, endpoint_url=endpoint_url, metadata=metadata)
+
+    def _target(self, where: Mapping[str, str]) -> str:
         return " ".join(
             f"{name}={value}" for name, value in {"stream": self.arn or self.name, **where}.items()
         )

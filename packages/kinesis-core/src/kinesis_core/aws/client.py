@@ -1,7 +1,7 @@
 """
-The door to AWS by botocore: endpoints, credentials, connections and errors are its own, the large bodies are ours.
+The client of one stream, through botocore: endpoints, credentials, connections and errors are botocore's.
 
-Calls that are few go through its client; those that grow with shards and records take `direct_calls`.
+Rare calls go through the botocore client. Calls whose number grows with shards and records take `fast_path.py`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BotoStreamApi(BotoCaller):
         wanted = {"ShardFilter": {"Type": "AT_LATEST"}} if only_open else {}
         shards, token = self._list_shards(with_retries, **self._stream, **wanted, MaxResults=_SHARDS_A_PAGE)
         while token:
-            # Kinesis refuses any other parameter beside it.
+            # Kinesis refuses any other parameter with it.
             more, token = self._list_shards(with_retries, NextToken=token)
             shards += more
         return shards
@@ -76,7 +76,9 @@ class BotoStreamApi(BotoCaller):
         try:
             return self._get_iterator(shard_id, cut)
         except InvalidRequestError as error:
-            now_ms = self.now_ms()  # by the refusal alone: our own clock may have been set before it
+            now_ms = (
+                self.now_ms()
+            )  # Date headers were forgotten with the refusal: our own clock may have changed
             if not isinstance(cut, AtTimestamp) or cut.epoch_ms <= now_ms:
                 raise
             log_retry("GetShardIterator", error.code, 1, 0.0, stream=self.arn or self.name, shard=shard_id)
@@ -122,7 +124,7 @@ def _iterator_request(cut: Cut) -> dict[str, Any]:
         case After(number):
             return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
         case ShardEnd():
-            raise ValueError("nothing lies behind the end of a shard")
+            raise ValueError("no iterator starts at the end of a shard")
 
 
 def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:

@@ -1,4 +1,4 @@
-"""Opens streams: one session, client and set of connections per process and connection, whoever asks."""
+"""Makes clients of AWS services. A process has one session, client and set of connections per `Connection`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
 from kinesis_core.aws.retry import log_retry
+from kinesis_core.aws.transport import choose_transport
 from kinesis_core.clock import SystemClock
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-"""Kinesis answers in milliseconds; a page of 10 MiB over a slow line takes its time."""
+"""Kinesis responds in milliseconds, but a page of 10 MiB over a slow line takes seconds."""
 CONNECTIONS = 32
-"""More than planner and reader threads together, so that none opens and drops connections all the time."""
+"""More than planner and reader threads together, so that no thread opens and drops connections all the time."""
 
 _lock = threading.Lock()
 
 
 def stream_client(connection: Connection, stream: StreamRef) -> BotoStreamApi:
     """
-    Return this process's door to *stream*. Opening the same one again costs nothing; it is safe in threads.
+    Return this process's client of *stream*. A second call returns the same client, which is safe in threads.
 
-    No call is made to Kinesis yet, but credentials may be asked of where they come from.
+    It makes no call to Kinesis, but it may fetch credentials from their source.
 
     Raises:
         CredentialsError: There are no credentials.
@@ -44,9 +45,9 @@ def stream_client(connection: Connection, stream: StreamRef) -> BotoStreamApi:
 
 def find_session(connection: Connection) -> Session:
     """
-    Return this process's session for *connection*: another one once AWS_ variables of the environment have changed.
+    Return this process's session for *connection*. It is a new one after AWS_ variables of the environment have changed.
 
-    What is kept between calls goes by it, too: it may be of another account else.
+    Callers use it in the keys of their caches, because a new session may belong to another account.
     """
     return cached_session(connection.credentials, connection.region, connection.proxy_url)
 
@@ -55,7 +56,7 @@ def find_session(connection: Connection) -> Session:
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(connection, connection.region_of(stream), session)
-    calls = FastPath(client, credentials)
+    calls = FastPath(client, credentials, choose_transport(connection.transport))
     return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
 
 
@@ -76,9 +77,9 @@ def make_client(
     region: str | None = None,
 ) -> Any:
     """
-    Return a new botocore client of *service* with the credentials of *connection*, in its region if not told another.
+    Return a new botocore client of *service* with the credentials of *connection*, by default in its region.
 
-    It makes one attempt a call, and another one with new credentials when AWS calls those in use expired.
+    It makes one attempt per call, and a second one with new credentials if AWS reports that the old ones have expired.
 
     Raises:
         CredentialsError: There are no credentials.
@@ -90,7 +91,7 @@ def make_client(
 def _make_client(
     session: Session, service: str, endpoint_url: str | None, read_timeout_s: float, region: str
 ) -> tuple[Any, Credentials]:
-    """Return a new client and what it signs with."""
+    """Return a new client and the credentials that it signs with."""
     ensure_credentials(session)
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
@@ -100,7 +101,7 @@ def _make_client(
         tcp_keepalive=True,
         user_agent=_user_agent(),
     )
-    with _lock:  # botocore's sessions make clients one thread at a time
+    with _lock:  # a botocore session makes clients in one thread at a time
         client = session.create_client(service, region_name=region, endpoint_url=endpoint_url, config=config)
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
@@ -113,6 +114,6 @@ def _log_renewal(action: str, code: str, attempt: int) -> None:
 
 @lru_cache(maxsize=1)
 def _user_agent() -> str:
-    """Return who is calling. botocore puts its own together twice a call, which takes a tenth of the call's time."""
+    """Return the user agent. botocore builds its own twice per call, which takes a tenth of the call's time."""
     python = platform.python_version()
     return f"kinesis-core/{version('kinesis-core')} Botocore/{botocore.__version__} Python/{python} {platform.system()}"

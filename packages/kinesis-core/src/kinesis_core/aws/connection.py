@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws.transport import Transport
 from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
 
 _DEFAULT_CREDENTIALS = DefaultChain()
@@ -50,6 +51,8 @@ class Connection:
     """It may hold a password."""
     stream_region: str | None = None
     """The region of streams that are named without an ARN, if that is not *region*."""
+    transport: Transport | None = None
+    """None: as the environment variable KINESIS_HTTP_TRANSPORT says, else direct."""
     check_permissions: bool = True
     """Whether a query starts with a check of its IAM permissions."""
 

@@ -1,4 +1,4 @@
-"""What enhanced fan-out asks of AWS: the transport is behind this."""
+"""The API of enhanced fan-out: consumers of a stream, and subscriptions of a consumer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kinesis_core.model import Cut, SubscribedPage
 
 @frozen
 class Consumer:
-    """A registered consumer of a stream; a stream has at most 20."""
+    """A registered consumer of a stream. A stream has at most 20."""
 
     name: str
     arn: str
@@ -21,7 +21,7 @@ class Consumer:
 
 
 class SubscribeApi(Protocol):
-    """Subscriptions of one consumer of one stream. Every call raises `ServiceError`s only."""
+    """Subscriptions of one consumer of one stream. Each call raises `ServiceError`s only."""
 
     @property
     def consumer(self) -> str:
@@ -34,9 +34,9 @@ class SubscribeApi(Protocol):
         """
         Return the events of a new subscription to *shard_id* from *cut*, which is neither a time nor `ShardEnd`.
 
-        It has begun when this returns. It ends after 5 minutes, at the shard's end, or when it is closed; whatever
-        else ends it is raised between two events. One call a second and shard; within 5 seconds of the last one that
-        succeeded it raises `ResourceInUseError`, and after that it takes the shard from whoever has it.
+        The subscription is open when this returns. It ends after 5 minutes, at the end of the shard, or when the generator
+        is closed; any other end is raised between two events. Limit: one call a second per consumer and shard.
+        Within 5 seconds of the last successful call it raises `ResourceInUseError`; later it ends the older subscription.
 
         Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html
         """
@@ -44,11 +44,11 @@ class SubscribeApi(Protocol):
 
 
 class ConsumerApi(Protocol):
-    """The consumers of one stream. Every call raises `ServiceError`s only."""
+    """The consumers of one stream. Each call raises `ServiceError`s only."""
 
     def describe_consumer(self, name_or_arn: str) -> Consumer:
         """
-        Return a consumer. 20 calls/s per stream.
+        Return a consumer. Limit: 20 calls/s per stream.
 
         Raises:
             StreamNotFoundError: There is no such consumer.
@@ -57,14 +57,14 @@ class ConsumerApi(Protocol):
 
     def register_consumer(self, name: str) -> Consumer:
         """
-        Register *name*, which is CREATING for a while. 5 calls/s per stream.
+        Register *name*; the consumer is CREATING at first. Limit: 5 calls/s per stream.
 
         Raises:
-            ResourceInUseError: There is one of that name.
+            ResourceInUseError: A consumer of that name exists.
             ThrottledError: The stream has 20 consumers, or 5 are being registered.
         """
         ...
 
     def deregister_consumer(self, arn: str) -> None:
-        """Remove the consumer, and end its subscriptions. 5 calls/s per stream."""
+        """Deregister the consumer and end its subscriptions. Limit: 5 calls/s per stream."""
         ...

@@ -1,21 +1,21 @@
 """
-The check of permissions before a query starts, by calls that Kinesis checks and does not carry out.
+Checks permissions before a query starts, by calls that Kinesis validates and does not carry out.
 
-Kinesis takes `DryRun` since September 2026. It checks permissions and parameters, and answers with
-DryRunOperationException where the call would have succeeded. A server that does not know the parameter carries the call
-out. So no call is made here that does harm when it is carried out:
+Kinesis accepts `DryRun` since September 2026. It checks permissions and parameters, and returns DryRunOperationException if the
+call would have succeeded. A server that does not know the parameter carries the call out. So each call made here is
+harmless even if it is carried out:
 
-* Reading: an iterator costs nothing. GetRecords, whose quota all consumers share, is called only after the server has
-  answered a dry run of GetShardIterator with DryRunOperationException, and with an iterator behind the last record.
-* Writing to AWS, which knows dry runs in all regions: a role that writes need not be allowed to read, so that no harmless
-  call comes first. The record is one that cannot be written, besides: without a partition key, and with a hash key
-  beyond those of all shards. Kinesis looks at permissions first and at parameters then. A stream that distributes its
-  records itself ignores both keys, so there `DryRun` alone keeps the record out.
-* Writing to another server: PutRecords is called only after the server has answered a dry run of GetShardIterator. Some
-  servers write whatever record they get.
+* Reading: an iterator costs nothing. GetRecords has a quota that all consumers share. It is called only after the server has
+  returned DryRunOperationException for GetShardIterator, and with an iterator after the last record.
+* Writing to AWS, which supports dry runs in all regions: a role that writes may lack the permission to read, so no harmless
+  call can come first. The record cannot be written anyway: it has no partition key, and a hash key above those of all
+  shards. Kinesis checks permissions before parameters. A stream that distributes its records itself ignores both keys;
+  there `DryRun` alone keeps the record out.
+* Writing to another server: PutRecords is called only after the server has returned DryRunOperationException for
+  GetShardIterator. Some servers write any record.
 
-Only a denial stops a query here. Throttles, outages and servers that answer in other ways count for nothing: each call
-is tried once, and the first one that fails ends the check.
+Only a denial stops a query here. Throttles, outages and other responses are ignored: each call is tried once, and the first
+failure ends the check.
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html
 """
@@ -37,18 +37,18 @@ class DryRunApi(Protocol):
     """
     Calls on one stream, each made once. Every one raises `ServiceError`s only.
 
-    A dry run raises `DryRunSucceededError` when the call would succeed; it returns when the server carried it out.
+    A dry run raises `DryRunSucceededError` if the call would succeed. It returns if the server carried the call out.
     """
 
     is_aws: bool
-    """Whether the calls go to AWS itself, and not to a server that may not know dry runs."""
+    """Whether the calls go to AWS itself. Another server may not know dry runs."""
 
     def find_shard(self) -> str | None:
-        """Return one shard's id, by a ListShards that is carried out; None when there is no shard."""
+        """Return the id of one shard, from a real ListShards; None if there is no shard."""
         ...
 
     def get_iterator(self, shard_id: str, *, dry_run: bool) -> str:
-        """Return an iterator behind the last record of *shard_id*."""
+        """Return an iterator after the last record of *shard_id*."""
         ...
 
     def dry_run_get_records(self, iterator: str) -> None:
@@ -62,7 +62,7 @@ class DryRunApi(Protocol):
 
 def check_reading(api: DryRunApi) -> None:
     """
-    Check that everything is allowed that reading the stream takes, with up to four calls.
+    Check the permissions for reading the stream, with up to four calls.
 
     Raises:
         ServiceError: A call is denied, or the stream's KMS key cannot be used.
@@ -72,7 +72,7 @@ def check_reading(api: DryRunApi) -> None:
 
 def check_writing(api: DryRunApi) -> None:
     """
-    Check that everything is allowed that writing to the stream takes, with up to three calls.
+    Check the permissions for writing to the stream, with up to three calls.
 
     Raises:
         ServiceError: A call is denied.
@@ -80,8 +80,8 @@ def check_writing(api: DryRunApi) -> None:
     try:
         _check(lambda: _try_writing(api))
     except ServiceError as error:
-        said = f"{error} {_ONLY_EXECUTORS}"
-        raise type(error)(said, error.code, error.request_id) from error.__cause__
+        message = f"{error} {_ONLY_EXECUTORS}"
+        raise type(error)(message, error.code, error.request_id) from error.__cause__
 
 
 def _check(attempt: Callable[[], None]) -> None:
@@ -112,7 +112,7 @@ def _try_writing(api: DryRunApi) -> None:
 
 
 def _is_dry(dry_run: Callable[[], object]) -> bool:
-    """Return whether the server answered as one that knows dry runs; a refusal, too, leaves that open."""
+    """Return whether the server has shown that it knows dry runs. A refusal does not show it."""
     try:
         return _would_succeed(dry_run)
     except ServiceError:
@@ -120,7 +120,7 @@ def _is_dry(dry_run: Callable[[], object]) -> bool:
 
 
 def _would_succeed(dry_run: Callable[[], object]) -> bool:
-    """Return whether the server checked the call and found nothing; False when it carried the call out."""
+    """Return whether the server approved the call without carrying it out; False if it carried the call out."""
     try:
         dry_run()
     except DryRunSucceededError:

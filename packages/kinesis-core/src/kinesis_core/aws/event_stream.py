@@ -1,9 +1,9 @@
 """
-Frames of `application/vnd.amazon.eventstream`, cut out of whatever pieces the network brings.
+Reads frames of `application/vnd.amazon.eventstream` from the pieces that come over the network.
 
-A frame is its own length and that of its headers (4 bytes each), a checksum of these 8 bytes, the headers, the payload,
-and a checksum of all before it. botocore opens the headers; its own buffer would copy an event of 10 MiB 160 times as it
-comes, and four times to open it.
+A frame holds its length and the length of its headers (4 bytes each), a checksum of these 8 bytes, the headers, the payload,
+and a checksum of everything before. botocore parses the headers. Its own buffer is not used: it copies an event of
+10 MiB 160 times while it arrives, and four times more to parse it.
 
 Source: https://smithy.io/2.0/aws/amazon-eventstream.html
 """
@@ -27,16 +27,16 @@ _SHORTEST, _LONGEST = _PRELUDE_BYTES + _CRC_BYTES, 32 * 1024 * 1024
 
 @frozen
 class Frame:
-    """One message: an event, or what ends them."""
+    """One message: an event, or the error that ends the stream."""
 
     headers: dict[str, Any]
     payload: memoryview
-    """Bytes that are decoded where they came in."""
+    """A view of the received bytes, decoded without a copy."""
 
 
 def read_frames(pieces: Iterable[bytes]) -> Iterator[Frame]:
     """
-    Yield the frames that *pieces* make up together. What is left of one at the end is dropped.
+    Yield the frames in *pieces*. An incomplete frame at the end is dropped.
 
     Raises:
         MalformedResponseError: A length or a checksum is wrong.
@@ -60,31 +60,31 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[memoryview]:
 
 
 def _length(data: memoryview, start: int) -> int:
-    """Return how many bytes from *start* on are needed: a frame, or what says how long it is."""
+    """Return how many bytes from *start* on are needed: a whole frame, or its length field."""
     if len(data) - start < _LENGTH_BYTES:
         return _LENGTH_BYTES
     length = int.from_bytes(data[start : start + _LENGTH_BYTES], "big")
     if not _SHORTEST <= length <= _LONGEST:
-        raise _malformed(f"a frame says it has {length} bytes")
+        raise _malformed(f"a frame has a length of {length} bytes")
     return length
 
 
 def _open(data: memoryview) -> Frame:
     _, headers_bytes, checksum = struct.unpack_from("!III", data)
-    behind_headers, end = _PRELUDE_BYTES + headers_bytes, len(data) - _CRC_BYTES
+    after_headers, end = _PRELUDE_BYTES + headers_bytes, len(data) - _CRC_BYTES
     if zlib.crc32(data[:8]) != checksum or zlib.crc32(data[:end]) != int.from_bytes(data[end:], "big"):
         raise _malformed("a checksum is wrong")
-    if behind_headers > end:
-        raise _malformed(f"a frame says it has {headers_bytes} bytes of headers")
+    if after_headers > end:
+        raise _malformed(f"a frame has a header length of {headers_bytes} bytes")
     try:
-        headers = EventStreamHeaderParser().parse(bytes(data[_PRELUDE_BYTES:behind_headers]))
+        headers = EventStreamHeaderParser().parse(bytes(data[_PRELUDE_BYTES:after_headers]))
     except (ParserError, struct.error, KeyError, ValueError) as error:
         raise _malformed(str(error) or type(error).__name__) from error
-    return Frame(headers, data[behind_headers:end])
+    return Frame(headers, data[after_headers:end])
 
 
 def _malformed(reason: str) -> MalformedResponseError:
     return MalformedResponseError(
-        f"SubscribeToShard sent what is not an event stream: {reason}. The subscription is made again.",
+        f"SubscribeToShard returned a malformed event stream: {reason}. The subscription is retried.",
         code="MalformedResponse",
     )

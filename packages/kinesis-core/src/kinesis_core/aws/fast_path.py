@@ -1,10 +1,10 @@
 """
-The three calls whose number counts, past most of botocore's machinery.
+The three calls whose number grows with shards and records, past most of botocore.
 
-A call through a botocore client takes about 0.7 ms of CPU, of which sending and receiving are a third. So the first
-call of an action on a stream goes that way, and later ones repeat its request with another body and signature. What
-botocore knows stays botocore's: the endpoint, the keys and their refreshing, proxies, certificates, connections and
-the words of errors. Where anything is not as expected the call goes through the client, as the first one did.
+A call through a botocore client takes about 0.7 ms of CPU; sending and receiving are a third of that. So the first call of
+an action on a stream goes through the client. Later calls repeat its request with another body and signature. Endpoint,
+credentials and their renewal, proxies, certificates, connections and the texts of errors stay botocore's. If anything
+is not as expected, the call goes through the client, like the first one.
 """
 
 from __future__ import annotations
@@ -20,55 +20,57 @@ from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.client import BaseClient
 from botocore.credentials import Credentials, ReadOnlyCredentials
-from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.exceptions import ClientError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
-from kinesis_core.aws.http_exchange import HttpResponse, OpenConnections
+from kinesis_core.aws.direct_transport import DirectTransport
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.signing import RequestTemplate, find_template
+from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_core")
 
 BODY = "KinesisCoreBody"
-"""Where an answer has its body, which is the caller's to decode: botocore's parser takes longest of all."""
+"""The key of a response's undecoded body. The caller decodes it: botocore's parser takes longest of all."""
 STRATEGY = "RecordDistributionStrategy"
-"""Where the answer to DescribeStreamSummary says whether Kinesis distributes the records."""
+"""The key in the response of DescribeStreamSummary that says whether Kinesis distributes the records."""
 _CALL = "KinesisCoreCall"
 _PLACEHOLDERS: Mapping[str, Mapping[str, Any]] = {
     "GetShardIterator": {"ShardId": "-", "ShardIteratorType": "LATEST"},
     "GetRecords": {"ShardIterator": "-"},
     "PutRecords": {"Records": ({"Data": b"", "PartitionKey": "-"},)},
 }
-"""Stand for what is in the body, which is given; botocore checks and serializes them for nothing."""
+"""Parameters that botocore checks and serializes in place of the ready-made body."""
 
 
 @define
 class _WholeCall:
-    """A call on its way through the client."""
+    """A call through the client, and the requests that it made."""
 
     body: bytes
     requests: list[AWSRequest] = field(factory=list)
 
 
 def install_raw_bodies(client: BaseClient) -> None:
-    """Let the three calls of *client* take their bodies ready-made and hand those of good answers over unparsed."""
+    """Let the three calls of *client* take ready-made bodies, and return the bodies of successful responses unparsed."""
     events = client.meta.events
     for action in _PLACEHOLDERS:
         events.register(f"provide-client-params.kinesis.{action}", _set_aside)
         events.register(f"before-call.kinesis.{action}", _give_body)
         events.register(f"before-parse.kinesis.{action}", _take_body)
-    events.register_last(
-        "request-created", _note_request
-    )  # those for all actions come last, behind the signing
+    events.register_last("request-created", _note_request)  # after the signing
 
 
 def install_distribution_strategy(client: BaseClient) -> None:
-    """Let DescribeStreamSummary of *client* say who distributes records, as `STRATEGY`, also where botocore does not know it."""
+    """Let DescribeStreamSummary of *client* return `STRATEGY`, also with a botocore that does not know it."""
     client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_strategy)
 
 
 def _take_strategy(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
-    with suppress(ValueError, LookupError, TypeError):  # botocore says what is wrong with such an answer
+    with suppress(ValueError, LookupError, TypeError):  # botocore reports what is wrong with such a response
         facts = json.loads(response_dict["body"])["StreamDescriptionSummary"]
         customized_response_dict[STRATEGY] = facts[STRATEGY]
 
@@ -107,21 +109,34 @@ class FastPath:
 
     client: Any
     credentials: Credentials
+    chosen: Transport = Transport.DIRECT
     _utc_now: Callable[[], datetime] = _utc_now
     _templates: dict[str, RequestTemplate] = field(factory=dict, init=False)
-    _connections: OpenConnections = field(init=False)
+    _transport: HttpTransport | None = field(init=False)
+    """None: the client signs and sends every call."""
+
+    @_transport.default
+    def _find_transport(self) -> HttpTransport | None:
+        # These names are not documented: with a botocore that lacks them, the client sends every call.
+        session = getattr(getattr(self.client, "_endpoint", None), "http_session", None)
+        return DirectTransport(session) if session and self.chosen is Transport.DIRECT else None
+
+    def __attrs_post_init__(self) -> None:
+        used = Transport.DIRECT if self._transport else Transport.BOTOCORE
+        log.debug("transport.chosen", transport=used.value, endpoint=self.client.meta.endpoint_url)
 
     def call(self, action: str, stream: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """
-        Return the answer with its `BODY`; *stream* are the parameters that choose the endpoint.
+        Return the response with its `BODY`. *stream* holds the parameters that choose the endpoint.
 
         Raises:
             `CALL_ERRORS`, as the client does.
         """
         keys = self.credentials.get_frozen_credentials()
         template = self._templates.get(action)
-        if template is not None and template.keys == keys:
-            response = self._call_directly(action, stream, template.make(body, self._utc_now()))
+        if self._transport is not None and template is not None and template.keys == keys:
+            request = template.make(body, self._utc_now())
+            response = self._call_directly(self._transport, action, stream, request)
             if response is not None:
                 return response
         return self._call_whole(action, stream, body, keys)
@@ -133,45 +148,33 @@ class FastPath:
         call = _WholeCall(body)
         request = {**stream, **_PLACEHOLDERS[action], _CALL: call}
         response: dict[str, Any] = getattr(self.client, xform_name(action))(**request)
-        if len(call.requests) == 1 and self._connections.session is not None:
+        if len(call.requests) == 1 and self._transport is not None:
             template = find_template(call.requests[0].prepare(), keys)
             if template is not None:
                 self._templates[action] = template
         return response
 
-    @_connections.default
-    def _find_connections(self) -> OpenConnections:
-        # Neither name is documented: where a botocore has others, every call goes through the client.
-        return OpenConnections(getattr(getattr(self.client, "_endpoint", None), "http_session", None))
-
     def _call_directly(
-        self, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
+        self, transport: HttpTransport, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
     ) -> dict[str, Any] | None:
-        """Return the answer, or None when the client had better ask: the keys may be stale, or the place another."""
-        response = self._exchange(action, request)
+        """Return the response, or None if the client has to make the call: keys may be stale, or the endpoint another."""
+        response = self._send(transport, action, request)
         if response.status < 300:
             return {BODY: response.body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
         refusal = self._parse_refusal(action, response)
-        # No other refusal did anything, so that the call may be made again.
+        # Every other refusal changed nothing, so the call may be repeated.
         code = refusal.response.get("Error", {}).get("Code", "")
         if response.status >= 500 or is_final(code):
             raise refusal
         log_retry(action, code, 1, 0.0, stream="".join(stream.values()))
         return None
 
-    def _exchange(self, action: str, request: AWSPreparedRequest) -> HttpResponse:
+    def _send(self, transport: HttpTransport, action: str, request: AWSPreparedRequest) -> HttpResponse:
         handled = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
         instead = first_non_none_response(handled)
         if instead is not None:  # a hook of the user responds in the service's place
             return HttpResponse(instead.status_code, instead.headers, instead.content)
-        response = self._connections.exchange(request)
-        if response is None:
-            sent = self._connections.session.send(request)
-            response = HttpResponse(sent.status_code, sent.headers, sent.content)
-            size = str(len(response.body))
-            if response.headers.get("content-length", size) != size:  # which the session does not look at
-                raise ConnectionClosedError(endpoint_url=request.url)
-        return response
+        return transport.send(request, is_changed=bool(handled))
 
     def _parse_refusal(self, action: str, response: HttpResponse) -> ClientError:
         model = self.client.meta.service_model.operation_model(action)

@@ -1,8 +1,8 @@
 """
-SubscribeToShard over HTTP/2, by httpx2: what botocore has signed, over a connection of its own.
+SubscribeToShard over HTTP/2, through httpx2: it sends the request that botocore has signed on a connection of its own.
 
-botocore speaks HTTP/1.1 only. Its event `before-send` has the signed request, and takes an answer to it in the place of
-botocore's own; endpoints, credentials and refusals stay botocore's. Installed by `kinesis-core[http2]`.
+botocore supports HTTP/1.1 only. Its event `before-send` passes the signed request, and accepts a response to use instead of
+its own. Endpoints, credentials and errors stay botocore's. Installed by `kinesis-core[http2]`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _BROKEN = (httpx2.TransportError, H2Error)
 
 def use_http2(client: Any, ca_bundle: str | None = None) -> None:
     """
-    Make *client* send SubscribeToShard over HTTP/2 where the server offers it, which needs TLS, and over HTTP/1.1 else.
+    Make *client* send SubscribeToShard over HTTP/2 if the server offers it, which requires TLS, and over HTTP/1.1 otherwise.
 
-    Its timeouts and proxies hold, and *ca_bundle* or botocore's certificates.
+    Timeouts and proxies are those of *client*. Certificates are checked against *ca_bundle* or botocore's own bundle.
     """
     bundle = ca_bundle or os.environ.get("REQUESTS_CA_BUNDLE") or get_cert_path(True)
     sender = _Sender(client, ssl.create_default_context(cafile=bundle))
@@ -43,7 +43,7 @@ def use_http2(client: Any, ca_bundle: str | None = None) -> None:
 class _Sender:
     client: Any
     tls: ssl.SSLContext
-    """One for all connections: it takes 30 ms to read the certificates."""
+    """Shared by all connections, because reading the certificates takes 30 ms."""
 
     def send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         client = self._connect(str(request.url))
@@ -59,7 +59,7 @@ class _Sender:
         return AWSResponse(str(request.url), response.status_code, headers, _Body(client, response))
 
     def _connect(self, url: str) -> httpx2.Client:
-        """Return a client for one subscription: those of one client would share a connection."""
+        """Return a client for one subscription. Subscriptions of one client would share a connection."""
         config = self.client.meta.config
         proxies = get_environ_proxies(url) if config.proxies is None else config.proxies
         return httpx2.Client(
@@ -72,14 +72,14 @@ class _Sender:
 
 
 def _request(signed: AWSPreparedRequest) -> httpx2.Request:
-    """Return the request with its headers and nothing else: what is added behind a signature is none of it."""
+    """Return the request with its own headers only: a header that is added after the signature is not signed."""
     body: Any = signed.body  # bytes, as botocore has made it of parameters
     headers = list(signed.headers.items())
     return httpx2.Request(str(signed.method), str(signed.url), headers=headers, content=body)
 
 
 def _failure(url: str, error: Exception) -> Exception:
-    """Return what botocore raises where the way to the service fails like this."""
+    """Return the error that botocore raises for such a failure."""
     match error:
         case httpx2.ConnectTimeout():
             return boto.ConnectTimeoutError(endpoint_url=url, error=error)
@@ -93,7 +93,7 @@ def _failure(url: str, error: Exception) -> Exception:
 
 @frozen(eq=False)
 class _Body:
-    """The body of an answer as urllib3 hands it over; when it is closed, or at its end, so is the connection."""
+    """A response body as urllib3 has it. Its end, and closing it, close the connection."""
 
     client: httpx2.Client
     response: httpx2.Response

@@ -1,7 +1,7 @@
 """
-Every call to AWS that these packages make, declared once: who makes it, what for, and the IAM action it needs.
+Declares every call to AWS that these packages make: from where, when, and with which IAM action.
 
-The reference page and its policies, and the advice in errors about a missing permission, come from here.
+The IAM reference page with its policies, and the advice in errors about a missing permission, are made from these declarations.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ class Place(Enum):
 
 
 class Purpose(Enum):
-    """What a set of permissions is for: one policy each."""
+    """What a set of permissions is for. Each has one policy."""
 
     SOURCE = "source"
     FAN_OUT = "enhanced fan-out"
-    """Beside those of the source, which plans by polling."""
+    """In addition to those of the source, which plans by polling."""
     SINK = "sink"
     LEASE_TABLE = "lease publishing"
-    """Beside those of the source."""
+    """In addition to those of the source."""
     ROLE = "assumed role"
 
 
@@ -35,14 +35,14 @@ class Resource:
     """What a policy allows an action on."""
 
     name: str
-    """As errors call it."""
+    """The name in errors."""
     arn: str
-    """With capitals in the places of names."""
+    """With words in capitals where a policy needs names."""
 
 
 STREAM = Resource("the stream", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM")
 CONSUMER = Resource("the consumer", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM/consumer/CONSUMER:*")
-"""Behind the colon is the moment of its registration, which nobody knows beforehand."""
+"""The part after the colon is the time of registration, which is not known in advance."""
 TABLE = Resource("the table", "arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE")
 ROLE = Resource("the role", "arn:aws:iam::ACCOUNT:role/ROLE")
 KEY = Resource("the stream's KMS key", "arn:aws:kms:REGION:ACCOUNT:key/KEY")
@@ -50,7 +50,7 @@ KEY = Resource("the stream's KMS key", "arn:aws:kms:REGION:ACCOUNT:key/KEY")
 
 @frozen
 class Use:
-    """One purpose of a call: where it is made from, and when."""
+    """One purpose of a call: from where it is made, and when."""
 
     purpose: Purpose
     places: tuple[Place, ...]
@@ -59,16 +59,16 @@ class Use:
 
 @frozen
 class Call:
-    """One operation of AWS's API."""
+    """One operation of AWS's API, and what it needs."""
 
     service: str
-    """As botocore and IAM call it."""
+    """The name of the service in botocore and IAM."""
     operation: str
     resources: tuple[Resource, ...]
-    """What it needs permission on, all of them; the first is what it is about."""
+    """Everything that it needs permission on. Errors name the first one."""
     uses: tuple[Use, ...]
     quota: str
-    """AWS's limit, with its unit and what it is counted for."""
+    """AWS's limit, with its unit and what it applies to."""
 
     @property
     def iam_action(self) -> str:
@@ -77,13 +77,13 @@ class Call:
 
 @frozen
 class KeyUse:
-    """What Kinesis does with the KMS key of an encrypted stream on behalf of the caller, who needs the permission."""
+    """One use of the KMS key of an encrypted stream. Kinesis uses the key in the caller's name, so the caller needs the permission."""
 
     operation: str
     purpose: Purpose
     places: tuple[Place, ...]
     calls: tuple[str, ...]
-    """The operations of Kinesis that need it."""
+    """The operations of Kinesis that use the key."""
 
     @property
     def iam_action(self) -> str:
@@ -102,7 +102,7 @@ CALLS = (
             Use(
                 Purpose.SINK,
                 _BOTH,
-                "when a query starts, once for each stream that a worker writes to, and when records come to unexpected "
+                "when a query starts, once for each stream that a worker writes to, and when records arrive in unexpected "
                 "shards",
             ),
         ),
@@ -113,12 +113,8 @@ CALLS = (
         "ListShards",
         (STREAM,),
         (
-            Use(
-                Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, and when a shard ends"
-            ),
-            Use(
-                Purpose.SINK, _BOTH, "at the start, in each worker and task that aggregates, after a reshard"
-            ),
+            Use(Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, when a shard ends"),
+            Use(Purpose.SINK, _BOTH, "at the start; in workers and tasks that aggregate; after a reshard"),
         ),
         "1,000 calls a second, per stream",
     ),
@@ -126,13 +122,7 @@ CALLS = (
         "kinesis",
         "GetShardIterator",
         (STREAM,),
-        (
-            Use(
-                Purpose.SOURCE,
-                _BOTH,
-                "at the start of a query and of a shard's range, and for each look ahead",
-            ),
-        ),
+        (Use(Purpose.SOURCE, _BOTH, "at the start of a query and of a range; to find where a batch ends"),),
         "5 calls a second, per shard",
     ),
     Call(
@@ -143,7 +133,7 @@ CALLS = (
             Use(
                 Purpose.SOURCE,
                 _BOTH,
-                "a dry run at the start; the driver to find where a batch ends, a task to read it",
+                "a dry run at the start; on the driver to find where a batch ends; in a task to read a range",
             ),
         ),
         "5 calls and 2 MiB a second, per shard, shared by all its polling consumers",
@@ -159,11 +149,7 @@ CALLS = (
         "kinesis",
         "DescribeStreamConsumer",
         (CONSUMER, STREAM),
-        (
-            Use(
-                Purpose.FAN_OUT, _DRIVER, "when a query starts, and every second until the consumer is ACTIVE"
-            ),
-        ),
+        (Use(Purpose.FAN_OUT, _DRIVER, "at the start, and every second until the consumer is ACTIVE"),),
         "20 calls a second, per stream",
     ),
     Call(
@@ -174,8 +160,8 @@ CALLS = (
             Use(
                 Purpose.FAN_OUT,
                 _BOTH,
-                "once when a query starts, to see that it is allowed; a task at the start of a shard's range, and again "
-                "after 5 minutes",
+                "once when a query starts, to check that it is allowed; in a task at the start of a range, and again after "
+                "5 minutes",
             ),
         ),
         "1 call a second, 1 every 5 seconds with success, and 2 MiB a second, per consumer and shard",
@@ -184,20 +170,14 @@ CALLS = (
         "kinesis",
         "DeregisterStreamConsumer",
         (CONSUMER, STREAM),
-        (
-            Use(
-                Purpose.FAN_OUT,
-                _DRIVER,
-                "when a query stops, unless `keepConsumer`, or `consumerARN`, is given",
-            ),
-        ),
+        (Use(Purpose.FAN_OUT, _DRIVER, "at the stop, unless `keepConsumer` or `consumerARN` is set"),),
         "5 calls a second, per stream",
     ),
     Call(
         "kinesis",
         "PutRecords",
         (STREAM,),
-        (Use(Purpose.SINK, _BOTH, "a dry run at the start; tasks for up to 500 records and 10 MiB each"),),
+        (Use(Purpose.SINK, _BOTH, "a dry run at the start; in a task, for up to 500 records and 10 MiB"),),
         "1,000 records and 1 MiB a second, per shard",
     ),
     Call(
@@ -211,14 +191,14 @@ CALLS = (
         "dynamodb",
         "CreateTable",
         (TABLE,),
-        (Use(Purpose.LEASE_TABLE, _DRIVER, "when a query starts and the table is not there"),),
+        (Use(Purpose.LEASE_TABLE, _DRIVER, "when a query starts and the table does not exist"),),
         "2,500 calls a second to DynamoDB's control plane, per account",
     ),
     Call(
         "dynamodb",
         "UpdateItem",
         (TABLE,),
-        (Use(Purpose.LEASE_TABLE, _DRIVER, "after a micro-batch, for each shard whose position moved"),),
+        (Use(Purpose.LEASE_TABLE, _DRIVER, "after a micro-batch, for each shard whose offset changed"),),
         "1,000 write units a second, per partition of the table; a lease takes one",
     ),
     Call(
@@ -241,9 +221,9 @@ _BY_ACTION = {call.iam_action: call for call in CALLS}
 
 def needed(service: str, operation: str, code: str = "") -> str:
     """
-    Return what to allow on what after *operation* was denied with AWS's error *code*.
+    Return which action to allow on which resource, after AWS denied *operation* with the error *code*.
 
-    Kinesis uses the key of an encrypted stream in the caller's name, and says so by codes that begin with KMS.
+    Codes that begin with KMS are about the key of an encrypted stream, which Kinesis uses in the caller's name.
     """
     if code.startswith("KMS"):
         actions = " or ".join(use.iam_action for use in KEY_USES if operation in use.calls)

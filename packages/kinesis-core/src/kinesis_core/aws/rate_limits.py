@@ -1,4 +1,4 @@
-"""ReadRateLimiter: spreads calls on one shard so that its quota of 5 calls/s is not overrun."""
+"""Limits the rate of calls, so that those on one shard stay within its quota of 5 calls/s."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import random
 from attrs import define, field
 
 LEAST_BACKOFF_S = 0.2
-"""Backing off starts from here where no period is kept: Kinesis allows 5 calls a second."""
+"""The first wait after a throttle if `period_s` is shorter: Kinesis allows 5 calls a second."""
 MAX_DOUBLINGS = 10
-"""Of the wait between throttles in a row."""
+"""How often the wait doubles after throttles in a row."""
 
 
 @define
 class ReadRateLimiter:
     """
-    When the next call on one shard is due. Times are seconds since the epoch, given by the caller.
+    Computes when the next call is due. Times are seconds since the epoch, given by the caller.
 
-    A few calls may follow each other at once (*burst*); on average one call every *period_s* is made.
+    On average it allows one call every *period_s*; *burst* calls may follow each other at once.
     """
 
     period_s: float
@@ -25,18 +25,18 @@ class ReadRateLimiter:
     _due_s: float = field(default=0.0, init=False)
     _asked_s: float = field(default=0.0, init=False)
     throttles: int = field(default=0, init=False)
-    """In a row."""
+    """How many throttles came in a row."""
 
     def wait_s(self, now_s: float) -> float:
         """Return how long to wait before the next call; 0 when it is due, to the millisecond."""
-        if now_s < self._asked_s:  # the clock was set back, and the wait must not grow by as much
+        if now_s < self._asked_s:  # the clock was set back: the wait must not grow by that step
             self._due_s -= self._asked_s - now_s
         self._asked_s = now_s
         left_s = self._due_s - now_s
         return left_s if left_s > 0.001 else 0.0
 
     def spend(self, now_s: float, calls: float = 1) -> None:
-        """Note *calls* made now, or to be made by somebody else soon."""
+        """Count *calls* made now, or soon by another thread."""
         earliest = now_s - (self.burst - 1) * self.period_s
         self._due_s = max(self._due_s, earliest) + calls * self.period_s
 
@@ -48,7 +48,7 @@ class ReadRateLimiter:
         self.throttles = 0
 
     def throttled(self, now_s: float, rng: random.Random, longest_s: float = 5.0) -> None:
-        """Back off with jitter, twice as long after each throttle in a row, *longest_s* at most."""
+        """Back off with jitter: twice as long after each throttle in a row, at most *longest_s*."""
         self.throttles += 1
         doublings = min(self.throttles, MAX_DOUBLINGS)
         longest = min(longest_s, max(self.period_s, LEAST_BACKOFF_S) * 2**doublings)

@@ -1,21 +1,20 @@
 """
-Retries: which errors are worth another attempt, when it is made, what it may cost, and when to give up.
+Retries: which errors are retried, when, at what cost, and when a call fails for good.
 
-An error says one of three things of the service:
+There are three kinds of errors:
 
-* A *throttle* comes from a service that works. Calls on a stream wait throttles out, however long that takes; whoever
-  reads or writes a shard spreads its calls (`pace.py`, `producing/shard_pace.py`) and is handed each throttle.
-* A *failure* (5xx, no answer, or one that is none) may pass. The call is made again with full jitter.
-* Anything else does not pass by waiting, and is raised at once.
+* A *throttle* comes from a service that works. Calls on a stream wait throttles out, however long that takes. Readers and
+  writers of a shard limit their own rate (`rate_limits.py`, `producing/write_window.py`), so throttles are raised to them.
+* A *failure* (5xx, no response, or a malformed one) may pass. The call is retried with full jitter.
+* Any other error does not pass by waiting. It is raised at once.
 
-Failures end a call when its retries are used up and, besides, nothing on the stream has been answered for
-`RetryPolicy.outage_timeout_s`. The count alone would be wrong: where a fifth of all attempts fail, six in a row do so once in
-16,000 calls, and a query makes more than that in an hour. A minute of patience holds about fifteen attempts, of which all
-fail once in 30,000,000,000 calls; and a call that fails while others are answered ends after two. An outage ends all the same: a
-minute after its first failure a call that has used up its retries is over, the next ones with their retries alone.
-Before the first answer of all there is nothing to be patient about: a wrong endpoint is told after the retries.
+A failing call ends when its retries are used up and no call on the stream has succeeded for `RetryPolicy.outage_timeout_s`.
+The number of retries alone is the wrong limit: if a fifth of all attempts fail, six in a row fail once in 16,000 calls, and
+a query makes more calls than that in an hour. A minute holds about fifteen attempts, which all fail once in
+30,000,000,000 calls. A call that fails while others succeed ends after two minutes. Once an outage has lasted a minute, further
+calls end after their retries alone. So do calls before the first success of all: a wrong endpoint is reported early.
 
-Retries are paid from a budget, so that many threads do not multiply the load of a service that is down.
+Retries are paid from a budget, so that many threads do not multiply the load on a service that is down.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ log = get_logger("kinesis_core")
 T = TypeVar("T")
 
 LONGEST_CALL = 2
-"""Times `outageTimeout`: for how long one call may fail while others succeed."""
+"""In units of `outage_timeout_s`: for how long one call may fail while others succeed."""
 BUDGET = 50
-"""Retries that one process may make on a stream before it has to spread them."""
+"""Retries on a stream that one process may make before it has to spread them."""
 TOKEN_S = 1.0
-"""In this time an empty budget earns a retry, whatever comes of it."""
+"""In this time the budget earns one retry."""
 
 
 @frozen
@@ -50,8 +49,8 @@ class RetryPolicy:
     """
     How often and for how long a failed call is retried.
 
-    A call has *max_retries* retries at least (0: one attempt in all), the n-th after up to interval * 2**n seconds. It fails
-    after these retries once no call on the stream has succeeded for *outage_timeout_s*.
+    A call has at least *max_retries* retries (0: one attempt in all); the n-th comes after up to interval * 2**n seconds. The
+    call fails after these retries once no call on the stream has succeeded for *outage_timeout_s*.
     """
 
     max_retries: int = 5
@@ -69,28 +68,28 @@ class RetryPolicy:
 
 
 class Throttles(Enum):
-    """What becomes of a call's throttles."""
+    """How a call handles throttles."""
 
     WAITED_OUT = "waited out"
     RAISED = "raised"
-    """To a caller that paces itself."""
+    """To a caller that limits its own rate."""
     COUNTED = "counted"
-    """As failures: they may be of a limit that does not pass, such as the number of a stream's consumers."""
+    """As failures: the limit may not pass by waiting, such as the number of consumers of a stream."""
 
 
 @define
 class RetryBudget:
     """
-    What retries of failures cost on one stream, for all threads of a process.
+    The tokens that retries on one stream cost, for all threads of a process.
 
-    A retry takes a token; a call that succeeds, and each second, give one back. So there are never more retries than
+    A retry takes a token. A successful call gives one back, and so does each second. So there are never more retries than
     successes, seconds and `BUDGET` together. Times are seconds since the epoch, given by the caller.
     """
 
     tokens: float = float(BUDGET)
     _counted_s: float = field(default=-math.inf, init=False)
     _failing_since_s: float | None = field(default=-math.inf, init=False)
-    """When the first failure came after which nothing was answered; always, before anything was."""
+    """The first failure since the last response; minus infinity before the first response."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def take(self, now_s: float) -> bool:
@@ -103,24 +102,24 @@ class RetryBudget:
             return is_there
 
     def succeeded(self) -> None:
-        """Note that a call brought what it was made for."""
+        """Count a successful call."""
         with self._lock:
             self._earn(1)
             self._failing_since_s = None
 
     def responded(self) -> None:
-        """Note that the service said no, and so that it works."""
+        """Note that the service refused a call, which shows that it works."""
         with self._lock:
             self._failing_since_s = None
 
     def failed(self, now_s: float) -> None:
-        """Note that the service failed, or could not be reached."""
+        """Note that the service failed or could not be reached."""
         with self._lock:
             if self._failing_since_s is None:
                 self._failing_since_s = now_s
 
     def silent_s(self, now_s: float) -> float:
-        """Return for how long nothing but failures came."""
+        """Return for how long calls have brought nothing but failures."""
         with self._lock:
             return 0.0 if self._failing_since_s is None else now_s - self._failing_since_s
 
@@ -128,13 +127,13 @@ class RetryBudget:
         self.tokens = min(float(BUDGET), self.tokens + tokens)
 
 
-def log_retry(call: str, reason: str, attempt: int, wait_s: float, **place: object) -> None:
+def log_retry(call: str, reason: str, attempt: int, wait_s: float, **target: object) -> None:
     """
-    Log that *call* is made again because of *reason*, AWS's error code; the one line that every retry has.
+    Log that *call* is retried because of *reason*, AWS's error code. Every retry has this one line.
 
-    *attempt* counts from 1, for the first retry; *place* is the stream, and the shard, as far as they are known.
+    *attempt* is 1 for the first retry. *target* is the stream and the shard, as far as they are known.
     """
-    known = {name: value for name, value in place.items() if value != ""}
+    known = {name: value for name, value in target.items() if value != ""}
     log.info(
         "call.retried", call=call, reason=reason, attempt=attempt, wait_s=round(max(0.0, wait_s), 3), **known
     )
@@ -149,13 +148,13 @@ def call_with_retries(
     budget: RetryBudget,
     *,
     throttles: Throttles = Throttles.WAITED_OUT,
-    **place: str,
+    **target: str,
 ) -> T:
     """
-    Return what *call* returns; make it again while that may help. *place* is what the log says of where it went.
+    Return the result of *call*, retried by *policy*. *target* names the stream and the shard in the log.
 
     Raises:
-        ServiceError: The last one, when waiting does not help, or has not helped.
+        ServiceError: The last error, if retries do not help or are used up.
     """
     attempts = _Attempts(policy, clock, rng, budget, throttles)
     while True:
@@ -165,7 +164,7 @@ def call_with_retries(
             wait_s = attempts.wait_s(error)
             if wait_s is None:
                 raise
-            log_retry(name, error.code, attempts.made, wait_s, **place)
+            log_retry(name, error.code, attempts.made, wait_s, **target)
             clock.sleep(wait_s)
         else:
             budget.succeeded()
@@ -184,10 +183,10 @@ class _Attempts:
     made: int = 0
     _failures: int = 0
     _failing_since_s: float = field(default=math.inf, init=False)
-    _pace: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(0.0), init=False)
+    _limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(0.0), init=False)
 
     def wait_s(self, error: ServiceError) -> float | None:
-        """Return how long to wait after *error* before the next attempt; None when there is to be none."""
+        """Return how long to wait after *error* before the next attempt, or None if there is no further attempt."""
         self.made += 1
         is_throttle = isinstance(error, ThrottledError)
         if not error.retryable or (is_throttle and self.throttles is Throttles.RAISED):
@@ -200,8 +199,8 @@ class _Attempts:
 
     def _back_off(self) -> float:
         now_s = self.clock.now_s()
-        self._pace.throttled(now_s, self.rng)
-        return self._pace.wait_s(now_s)
+        self._limiter.throttled(now_s, self.rng)
+        return self._limiter.wait_s(now_s)
 
     def _after_failure(self, *, has_response: bool) -> float | None:
         now_s = self.clock.now_s()

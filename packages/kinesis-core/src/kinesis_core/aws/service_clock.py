@@ -1,4 +1,4 @@
-"""The service's clock, learned from the Date headers of its answers."""
+"""The service's clock, learned from the Date headers of its responses."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kinesis_core.clock import Clock
 
 _REMEMBERED = 64
 _STEP_MS = 3000
-"""An answer that says so much less than earlier ones was very slow, or our own clock was set forward since."""
+"""If a response shows a time this much earlier than others did, it was very slow, or our own clock was set forward."""
 _DOUBT_MS = 2000
-"""How far behind our own clock the service's is assumed to be before its first answer."""
+"""How far behind our own clock the service's clock is assumed to be before its first response."""
 
 
 @define
 class ServiceClock:
     """
-    A lower bound of the service's clock: Kinesis refuses to look for records of the future.
+    A lower bound of the service's clock. It is needed because Kinesis refuses timestamps in the future.
 
-    A Date header is cut to the second, so each answer says at least how far the service is ahead of us. The best of
-    the last answers is right within the length of a call, however wrong our own clock is.
+    A Date header is cut to the second, so each response shows the least by which the service is ahead of our clock. The
+    largest of the last values is right to within the length of a call, however wrong our own clock is.
     """
 
     _clock: Clock
@@ -31,7 +31,7 @@ class ServiceClock:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def note(self, date: str | None) -> None:
-        """Learn from the Date header of an answer that was just received; a missing or malformed one says nothing."""
+        """Learn from the Date header of a response that has just come; a missing or malformed header changes nothing."""
         try:
             service_s = parsedate_to_datetime(date or "").timestamp()
         except (TypeError, ValueError, OverflowError):
@@ -43,7 +43,7 @@ class ServiceClock:
             self._ahead_ms.append(ahead_ms)
 
     def forget(self) -> None:
-        """Forget what was learned: a request was refused, which may be for a time that is not the service's past."""
+        """Forget all headers: a request was refused, perhaps because its time is in the service's future."""
         with self._lock:
             self._ahead_ms.clear()
 

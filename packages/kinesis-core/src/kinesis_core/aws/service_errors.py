@@ -1,4 +1,4 @@
-"""Turns what botocore raises into the errors of this package, with what a user can do about them."""
+"""Turns errors of botocore into errors of this package, with advice on what to do."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from kinesis_core.errors import (
 from kinesis_credentials import CredentialsError, safe_message
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
-"""What a call through botocore raises; the last of them while it is signed, when keys are needed anew."""
+"""Errors of a call through botocore. A `CredentialsError` comes up while the call is signed, if keys must be renewed."""
 
+_NO_METADATA: Mapping[str, Any] = {}
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
-"""What botocore or we stumble over in a body that is not an answer; botocore leaves out what a body does not have."""
+"""Errors of botocore and of our parsers over a malformed body. botocore leaves out fields that a body lacks."""
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {
     "ResourceNotFoundException": StreamNotFoundError,
@@ -63,16 +64,21 @@ _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {
 
 _ADVICE: Mapping[type[ServiceError], str] = {
     StreamNotFoundError: "Check streamName or streamARN, region and account (or endpointUrl).",
-    AccessDeniedError: "Allow the IAM action {needed}, or give other credentials.",
-    ThrottledError: "Other consumers use up the quota; give the stream more shards or them fewer calls.",
+    AccessDeniedError: "Allow the IAM action {needed}, or use other credentials.",
+    ThrottledError: "Other consumers use up the quota. Add shards, or let the other consumers make fewer calls.",
     UnavailableError: "Check endpointUrl, region, network and proxy.",
 }
 _ADVICE_ON_SIGNATURES = "Check the secret key, and the clock of the machine that made the call: it must be right to within 5 minutes."
+_ADVICE_ON_OTHER_CODES = "AWS code {code} is not retried. See https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html"
 _ADVICE_BY_CODE: Mapping[str, str] = {
     "ExpiredTokenException": (
-        "The source of the credentials has no newer ones. Keys that are given are never refreshed: give new ones, or a "
+        "The source of the credentials has no newer ones. Keys in options are never refreshed: pass new keys, or use a "
         "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
     ),
+    "KMSDisabledException": "The stream's KMS key is disabled: enable it, then restart.",
+    "KMSNotFoundException": "The stream's KMS key does not exist: restore it, or encrypt the stream with another key.",
+    "KMSInvalidStateException": "The stream's KMS key cannot be used in its present state: cancel its deletion, then restart.",
+    "KMSOptInRequired": "The account has no access to KMS: subscribe it to the service, then restart.",
     "InvalidSignatureException": _ADVICE_ON_SIGNATURES,
     "IncompleteSignature": _ADVICE_ON_SIGNATURES,
     "IncompleteSignatureException": _ADVICE_ON_SIGNATURES,
@@ -86,66 +92,79 @@ _ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
 
 
 def is_retryable(code: str) -> bool:
-    """Return whether a record that PutRecords refused with *code* may be taken later."""
+    """Return whether a record that PutRecords refused with *code* may be accepted later."""
     return _BY_CODE.get(code, UnavailableError).retryable
 
 
 def is_final(code: str) -> bool:
-    """Return whether *code* is about the stream or what was asked of it, so that other keys would change nothing."""
+    """Return whether *code* concerns the stream or the request, so that other credentials would change nothing."""
     return _BY_CODE.get(code.rpartition("#")[2], AccessDeniedError) is not AccessDeniedError
 
 
-def translate(action: str, where: str, error: Exception, service: str = "Kinesis") -> ServiceError:
+def translate(action: str, target: str, error: Exception, service: str = "Kinesis") -> ServiceError:
     """
-    Return the error of ours for one of `CALL_ERRORS`, raised while calling *action* of *service*, Kinesis or DynamoDB.
+    Return our error for one of `CALL_ERRORS`, raised by a call of *action* of *service*, Kinesis or DynamoDB.
 
-    *where* says which stream and shard, or which table, was meant.
+    *target* names the stream and the shard, or the table.
     """
     if isinstance(error, boto.ClientError):
-        return _from_response(action, where, error.response, service)
+        return _from_response(action, target, error.response, service)
     if isinstance(error, CredentialsError):
-        return _from_credentials(action, where, error, service)
+        return _from_credentials(action, target, error, service)
     kind = (
         UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
     )
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
     code = type(error).__name__
-    return kind(_message(action, where, kind, f"{code}: {safe_message(error)}", code, service), code=code)
+    return kind(_message(action, target, kind, f"{code}: {safe_message(error)}", code, service), code=code)
 
 
-def malformed(action: str, where: str, error: Exception, service: str = "Kinesis") -> MalformedResponseError:
-    """Return the error of ours for one of `MALFORMED`, raised over the answer to *action*."""
+def malformed(
+    action: str,
+    target: str,
+    error: Exception,
+    service: str = "Kinesis",
+    *,
+    endpoint_url: str = "",
+    metadata: Mapping[str, Any] = _NO_METADATA,
+) -> MalformedResponseError:
+    """Return our error for one of `MALFORMED`, raised over a successful response to *action*, with its *metadata*."""
     option = "endpointUrl" if service == "Kinesis" else "dynamodbEndpointUrl"
+    request_id = str(metadata.get("HTTPHeaders", {}).get("x-amzn-requestid", ""))
     return MalformedResponseError(
-        f"{service} {action} answered with what lacks or garbles {error}; is {option} that of {service}? [{where}]",
+        f"{endpoint_url or 'The endpoint'} responded to {action} without a valid {error} (request id "
+        f"{request_id or 'none'}). Is {option} a {service} endpoint? A proxy may have responded instead. [{target}]",
         code="MalformedResponse",
+        request_id=request_id,
     )
 
 
-def _from_credentials(action: str, where: str, error: CredentialsError, service: str) -> ServiceError:
-    """Return *error* as one of the call that was to be signed; passing trouble is retried like the service's own."""
+def _from_credentials(action: str, target: str, error: CredentialsError, service: str) -> ServiceError:
+    """Return *error* as an error of the call to be signed. A temporary one is retried like an error of the service."""
     kind = UnavailableError if error.retryable else AccessDeniedError
     code = getattr(error, "code", "") or type(error).__name__
-    message = f"{service} {action} failed for want of credentials. {error} [{where}]"
+    message = f"{service} {action} failed because it has no valid credentials. {error} [{target}]"
     return kind(message, code=code, request_id=getattr(error, "request_id", ""))
 
 
-def _from_response(action: str, where: str, response: Mapping[str, Any], service: str) -> ServiceError:
+def _from_response(action: str, target: str, response: Mapping[str, Any], service: str) -> ServiceError:
     code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
     metadata = response.get("ResponseMetadata", {})
     request_id = str(metadata.get("RequestId", ""))
     status = int(metadata.get("HTTPStatusCode", 0))
     known = _BY_CODE if service == "Kinesis" else _BY_CODE_OF_DYNAMODB
     kind = known.get(code.rpartition("#")[2], UnavailableError if status >= 500 else ServiceError)
-    said = response.get("Error", {}).get("Message", "")
-    what = f"{code} (status {status}, request id {request_id or 'none'}): {said}"
-    return kind(_message(action, where, kind, what, code, service), code=code, request_id=request_id)
+    text = response.get("Error", {}).get("Message", "")
+    what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
+    if kind is ServiceError and code not in _ADVICE_BY_CODE:
+        what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=code)}"
+    return kind(_message(action, target, kind, what, code, service), code=code, request_id=request_id)
 
 
-def _message(action: str, where: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
+def _message(action: str, target: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
     code = code.rpartition("#")[2]
     advice = _ADVICE_BY_CODE.get(code) or known.get(kind, "")
     advice = advice.format(needed=needed(service.lower(), action, code))
-    return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{where}]".replace("  ", " ")
+    return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{target}]".replace("  ", " ")

@@ -1,4 +1,4 @@
-"""Requests like one that botocore has signed, with other bodies: a few microseconds each instead of half a millisecond."""
+"""Signs requests like one that botocore has signed, with other bodies: in a few microseconds instead of half a millisecond."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _DATE_HEADER = "x-amz-date"
 @define(repr=False)
 class RequestTemplate:
     """
-    What stays the same from one request of an action on a stream to the next, as long as the keys do.
+    The parts of a request that stay the same for all calls of an action on a stream, while the keys stay the same.
 
-    Nothing of it shows in its repr: the headers may hold a session token.
+    Its repr shows none of it: the headers may hold a session token.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
     """
@@ -35,7 +35,7 @@ class RequestTemplate:
     _headers: dict[str, bytes]
     _signed_names: str
     _scope: str
-    """Region, service and what ends every scope; the day before them is the request's."""
+    """Region, service and terminator of the scope; the request puts its day before them."""
     _canonical: tuple[str, str]
     """The canonical request up to its time, and from there to the hash of its body."""
     _day_key: tuple[str, bytes] = field(default=("", b""), init=False)
@@ -63,7 +63,7 @@ class RequestTemplate:
         return AWSPreparedRequest(method, url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
 
     def _signing_key(self, day: str) -> bytes:
-        """Return the key of *day*; a thread that finds another day's makes its own."""
+        """Return the key of *day*. A thread that finds the key of another day makes its own."""
         known, key = self._day_key
         if known != day:
             key = f"AWS4{self.keys.secret_key}".encode()
@@ -75,14 +75,18 @@ class RequestTemplate:
 
 def find_template(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> RequestTemplate | None:
     """
-    Return what makes requests like *request*, or None when botocore signed it in a way that is not ours.
+    Return a template for requests like *request*, or None if botocore signs in another way than this module.
 
-    Whether it is ours is tried out: signed again at the same time, the request must get the same signature. So
-    whatever botocore comes to do differently (another algorithm, more headers, unsigned bodies, other keys) ends here.
+    It is tried out: signed again at the same time, the request must get the same signature. So a change in botocore
+    (another algorithm, more headers, unsigned bodies, other keys) yields no template, and calls go through botocore.
     """
     headers = {str(name): _as_text(value) for name, value in request.headers.items()}
+    if headers.get("host") == _host_of(request.url):
+        del headers[
+            "host"
+        ]  # with awscrt installed, botocore leaves the host among the headers; the transport adds it
     if {"host", "accept-encoding"} & {name.lower() for name in headers}:
-        return None  # a user's; whoever sends a request has his own
+        return None  # set by a hook of the user: only botocore knows what to do with them
     try:
         template = _read_template(request, headers, keys)
         again = template.make(_as_bytes(request.body), datetime.strptime(headers["X-Amz-Date"], _TIME))
@@ -99,7 +103,7 @@ def _read_template(
     signed_names = names.removeprefix("SignedHeaders=")
     url = urlsplit(request.url)
     values = {name.lower(): " ".join(value.split()) for name, value in headers.items()}
-    values["host"] = url.netloc.removesuffix(DEFAULT_PORTS[url.scheme])
+    values["host"] = _host_of(request.url)
     before, after = "", ""
     for name in signed_names.split(";"):
         if name == _DATE_HEADER:
@@ -119,11 +123,16 @@ def _read_template(
     )
 
 
+def _host_of(address: str) -> str:
+    url = urlsplit(address)
+    return url.netloc.removesuffix(DEFAULT_PORTS[url.scheme])
+
+
 def _as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode()
 
 
 def _as_bytes(body: Any) -> bytes:
     if not isinstance(body, bytes):
-        raise TypeError("the body is not of bytes")
+        raise TypeError("the body is not bytes")
     return body

@@ -1,4 +1,4 @@
-"""The one door to AWS: what the rest of the core asks of one Kinesis stream."""
+"""The API of one Kinesis stream, as the rest of the package uses it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from kinesis_core.model import Cut, Page, PutEntry, PutResponse, Shard, StreamSu
 
 class StreamApi(Protocol):
     """
-    The calls on one stream. Every one raises `ServiceError`s only, when making it again has not helped.
+    The calls that read one stream. Each raises `ServiceError`s only, after its retries.
 
-    Throttles of calls on one shard are raised at once: whoever makes them keeps the shard's pace.
+    Throttles of calls on one shard are raised at once: their caller limits its own rate.
     """
 
     def now_ms(self) -> int:
-        """Return the service's clock as far as its answers showed it: behind it, never ahead."""
+        """Return the service's clock in milliseconds since the epoch: a lower bound, learned from Date headers."""
         ...
 
     def describe(self) -> StreamSummary:
-        """Return the stream's facts. 20 calls/s per account."""
+        """Return the stream's facts. Limit: 20 calls/s per account."""
         ...
 
     def list_shards(self) -> list[Shard]:
-        """Return all shards that Kinesis still knows, open and closed, in no particular order."""
+        """Return all shards that Kinesis still lists, open and closed, in no particular order."""
         ...
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         """
         Return an iterator that reads *shard_id* from *cut*, which is not `ShardEnd`.
 
-        AWS lets it live for 5 minutes; it is renewed, never stored. 5 calls/s per shard.
+        It lives for 5 minutes and is never stored. Limit: 5 calls/s per shard.
 
         Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetShardIterator.html
         """
@@ -39,35 +39,34 @@ class StreamApi(Protocol):
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         """
-        Return the page at *iterator* with at most *limit* (1..10,000) records. 5 calls/s per shard.
+        Return the page at *iterator* with at most *limit* (1..10,000) records. Limit: 5 calls/s per shard.
 
-        Without *with_data* the records' data is left b"", which saves its decoding. *shard_id* is for logs and errors: an
-        iterator does not tell it.
+        Without *with_data* each record's data is b"", which saves decoding it. *shard_id* is used in logs and errors only.
         """
         ...
 
 
 class PutApi(Protocol):
-    """The calls that writing to one stream takes. Every one raises `ServiceError`s only."""
+    """The calls that write to one stream. Each raises `ServiceError`s only."""
 
     def describe(self, *, with_retries: bool = True) -> StreamSummary:
-        """Return the stream's facts. 20 calls/s per account. Without *with_retries* it is tried once."""
+        """Return the stream's facts. Limit: 20 calls/s per account. Without *with_retries* it makes one attempt."""
         ...
 
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
         """
-        Return all shards that Kinesis still knows, open and closed, in no particular order.
+        Return all shards that Kinesis still lists, open and closed, in no particular order.
 
-        Without *with_retries* it is tried once: the caller has a deadline of its own. With *only_open*, closed shards
-        may be left out, which makes the answer of a stream that is often resharded much smaller.
+        Without *with_retries* it makes one attempt: the caller has a deadline of its own. With *only_open* closed shards
+        may be missing, which makes the response much smaller on a stream that is resharded often.
         """
         ...
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
         """
-        Write *entries*, at most 500 and 10 MiB, in one attempt: what failed is the caller's to send again.
+        Write *entries*, at most 500 records and 10 MiB, in one attempt. The caller sends failed records again.
 
-        Without *with_results* an answer without failures does not say which shards the records went to.
+        Without *with_results* a response without failures does not name the shards of the records.
 
         Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
         """

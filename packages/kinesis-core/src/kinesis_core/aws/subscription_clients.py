@@ -1,4 +1,4 @@
-"""Opens what enhanced fan-out asks of AWS, over the connections that the stream's other calls go over."""
+"""Makes the clients of enhanced fan-out, on the connections that the stream's other calls use."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi
 
 ONE_ATTEMPT = RetryPolicy(max_retries=0)
-"""Of subscribing: whoever reads by subscription subscribes again, by rules of his own."""
+"""For subscribing: `SubscriptionReader` retries by rules of its own."""
 
 
 def subscription_client(
     connection: Connection, stream: StreamRef, consumer: str, over_http2: bool = False
 ) -> BotoSubscribeApi:
     """
-    Return this process's door to the subscriptions of *consumer*, an ARN. It is safe in threads, and calls nobody.
+    Return this process's client for subscriptions of *consumer*, an ARN. It is safe in threads, and makes no call.
 
     Raises:
         CredentialsError: There are no credentials.
-        OptionError: HTTP/2 is wanted, and what it takes is not installed.
+        OptionError: HTTP/2 is wanted, and its packages are not installed.
     """
     from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 
@@ -45,7 +45,7 @@ def subscription_client(
 
 @lru_cache(maxsize=16)
 def _http2_client(connection: Connection, region: str, session: Session) -> Any:
-    """Return a client of its own: others in this process may subscribe by HTTP/1.1."""
+    """Return a separate client: others in this process may subscribe over HTTP/1.1."""
     check_http2()
     from kinesis_core.aws.http2 import use_http2
 
@@ -56,21 +56,21 @@ def _http2_client(connection: Connection, region: str, session: Session) -> Any:
 
 def check_http2(find: Callable[[str], object] = find_spec) -> None:
     """
-    See that HTTP/2 can be spoken: that *find* finds what it takes.
+    Check that the packages for HTTP/2 are installed, as *find* sees them.
 
     Raises:
-        OptionError: What it takes is not installed.
+        OptionError: They are not installed.
     """
     if find("httpx2") is None or find("h2") is None:
         raise OptionError(
-            "HTTP/2 needs packages that are not installed: pip install 'kinesis-core[http2]', on driver and executors. Or "
-            "leave fanOutTransport at HTTP/1.1."
+            "HTTP/2 needs packages that are not installed. Run pip install 'kinesis-core[http2]' on the driver and the "
+            "executors, or leave fanOutTransport at HTTP/1.1."
         )
 
 
 def consumer_client(connection: Connection, stream: StreamRef) -> BotoConsumerApi:
     """
-    Return the door to the consumers of *stream*, with one DescribeStreamSummary where its ARN is not known.
+    Return the client for the consumers of *stream*. It makes one DescribeStreamSummary if the ARN is unknown.
 
     Raises:
         CredentialsError: There are no credentials.

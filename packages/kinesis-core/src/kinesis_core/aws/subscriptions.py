@@ -1,8 +1,8 @@
 """
-Enhanced fan-out by botocore over HTTP/1.1: signing, endpoints, credentials and refusals are its own, events are ours.
+Enhanced fan-out through botocore over HTTP/1.1. This module reads the events itself.
 
-botocore's event stream parses each record in Python, wants an `initial-response` that not every server sends, and
-lets urllib3's errors through when a connection breaks; so the open connection is taken from it before it parses.
+botocore's event stream parses each record in Python, requires an `initial-response` that not every server sends, and
+raises urllib3's errors when a connection breaks. So the open connection is taken from it before it parses.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"
 _BROKEN = (HTTPError, OSError)
-_BEGUN = SubscribedPage([], 0)
+_OPENED = SubscribedPage([], 0)
 
 
 def take_connection(client: BaseClient) -> None:
-    """Make *client* hand SubscribeToShard's open connection over unread; refusals stay botocore's. Twice is as once."""
+    """Make *client* return SubscribeToShard's open connection unread. botocore still reads errors. Idempotent."""
     client.meta.events.register(f"before-parse.kinesis.{_ACTION}", _take_connection, unique_id=_CONNECTION)
 
 
@@ -48,7 +48,7 @@ def _take_connection(
 
 
 class _Greeting:
-    """What botocore reads in the place of the connection: the frame that it wants to see first, and no more."""
+    """The body that botocore reads instead: only the frame that it requires first."""
 
     def stream(self) -> Iterator[bytes]:
         headers = b"\x0b:event-type\x07\x00\x10initial-response"
@@ -73,19 +73,19 @@ class BotoSubscribeApi(BotoCaller):
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
         connection, metadata = self._ask(
             _ACTION,
-            lambda: self._open(request, self._place(where)),
+            lambda: self._open(request, self._target(where)),
             lambda response: (response[_CONNECTION], response["ResponseMetadata"]),
             Throttles.RAISED,
             **where,
         )
-        events = _events(connection, self._place(where), metadata, with_data)
-        next(events)  # closing a generator that has not begun would leave the connection open
+        events = _events(connection, self._target(where), metadata, with_data)
+        next(events)  # closing a generator that has not started would leave the connection open
         return events
 
     def _open(self, request: Mapping[str, Any], where: str) -> dict[str, Any]:
         try:
             response: dict[str, Any] = self.client.subscribe_to_shard(**request)
-        except _BROKEN as error:  # while a refusal was read, where botocore lets it through as well
+        except _BROKEN as error:  # while botocore reads an error, it raises these, too
             raise _broken_off(error, where) from error
         return response
 
@@ -99,14 +99,14 @@ def _position(cut: Cut) -> dict[str, str]:
         case After(number):
             return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
         case _:
-            raise ValueError("a subscription begins at a record or at the oldest one")
+            raise ValueError("a subscription starts at a record or at TRIM_HORIZON")
 
 
 def _events(
     connection: Any, where: str, metadata: Mapping[str, Any], with_data: bool
 ) -> Generator[SubscribedPage, None, None]:
     with closing(connection):
-        yield _BEGUN
+        yield _OPENED
         for frame in read_frames(_pieces(connection, where)):
             if frame.headers.get(":message-type") != "event":
                 raise _refusal(frame, where, metadata)
@@ -127,21 +127,21 @@ def _broken_off(error: Exception, where: str) -> UnavailableError:
 
 
 def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:
-    """Return the error that ends a stream of events: one that the API knows, or any other."""
+    """Return the error that ends an event stream: one that the API documents, or any other."""
     code = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "Unknown"
-    response: Any = {"Error": {"Code": code, "Message": _said(frame)}, "ResponseMetadata": metadata}
+    response: Any = {"Error": {"Code": code, "Message": _message_of(frame)}, "ResponseMetadata": metadata}
     return translate(_ACTION, where, EventStreamError(response, _ACTION))
 
 
-def _said(frame: Frame) -> str:
-    """Return what the service says of an error: in a header, or as a JSON object with a `message`."""
-    said: str | None = frame.headers.get(":error-message")
-    if said is None:
+def _message_of(frame: Frame) -> str:
+    """Return the service's message: from a header, or from a JSON object with a `message`."""
+    text: str | None = frame.headers.get(":error-message")
+    if text is None:
         try:
-            said = msgspec.json.decode(frame.payload, type=_Reason).message
+            text = msgspec.json.decode(frame.payload, type=_Reason).message
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            said = bytes(frame.payload).decode(errors="replace")
-    return said
+            text = bytes(frame.payload).decode(errors="replace")
+    return text
 
 
 class _Reason(msgspec.Struct):
@@ -150,7 +150,7 @@ class _Reason(msgspec.Struct):
 
 @define
 class BotoConsumerApi(BotoCaller):
-    """The consumers of a stream whose ARN is known; without it AWS does not tell them."""
+    """The consumers of a stream whose ARN is known. AWS does not list them without it."""
 
     def describe_consumer(self, name_or_arn: str) -> Consumer:
         request = {"StreamARN": self.arn, "ConsumerName": name_or_arn}

@@ -14,7 +14,7 @@ P = TypeVar("P", bound=Page)
 
 
 class _RecordWithoutData(Record):
-    # No answer has a member of this name, so the payload is passed over like any unknown member.
+    # No response has a member of this name, so the decoder skips the payload like any unknown member.
     data: bytes = msgspec.field(name="", default=b"")
 
 
@@ -36,14 +36,14 @@ _event_decoder_without_data: msgspec.json.Decoder[SubscribedPage] = msgspec.json
 
 def decode_page(body: bytes, with_data: bool = True) -> Page:
     """
-    Decode the body of a successful GetRecords answer.
+    Decode the body of a successful GetRecords response.
 
-    Without *with_data* every record's `data` is b"" and its base64 is not decoded, which saves a third
-    to two thirds of the time.
+    Without *with_data* each record's `data` is b"". Its base64 is not decoded, which saves a third to two thirds of the
+    time.
 
     Raises:
-        MalformedResponseError: The body is not JSON, or lacks what every page has, or a sequence number is
-            not a decimal one. It is never taken for the end of a shard.
+        MalformedResponseError: The body is not JSON, lacks a required member, or has a sequence number that is not
+            decimal. Such a body is never taken for the end of a shard.
     """
     return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
 
@@ -53,7 +53,7 @@ def decode_event(body: bytes | memoryview, with_data: bool = True) -> Subscribed
     Decode the payload of one SubscribeToShardEvent, like `decode_page`.
 
     Raises:
-        MalformedResponseError: As there; a continuation that is not a decimal number is one more reason.
+        MalformedResponseError: As there, and for a continuation that is not a decimal number.
     """
     page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
     if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
@@ -74,10 +74,10 @@ def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: 
 
 def _are_decimal(records: list[Record]) -> bool:
     """
-    Return whether every sequence number is made of ASCII digits.
+    Return whether every sequence number consists of ASCII digits.
 
-    All of a page at once, as bytes: with records of 100 bytes that takes 7 % of the decoder's time, where a
-    pattern on the field takes 170 %. That none is empty or too long has been seen to by the decoder.
+    It checks a whole page at once, as bytes: with records of 100 bytes that takes 7 % of the decoder's time, and a
+    pattern on the field takes 170 %. The decoder has checked the lengths.
     """
     digits = "".join([record.sequence_number for record in records])
     return not records or digits.encode().isdigit()
@@ -85,7 +85,7 @@ def _are_decimal(records: list[Record]) -> bool:
 
 def _malformed(action: str, reason: str) -> MalformedResponseError:
     return MalformedResponseError(
-        f"{action} returned a body that is not a page of records: {reason}. The call is tried again.",
+        f"{action} returned a body that is not a page of records: {reason}. The call is retried.",
         code="MalformedResponse",
     )
 
@@ -116,12 +116,12 @@ def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes
 
 def decode_put_response(body: bytes, records: int, with_results: bool) -> PutResponse:
     """
-    Decode the body of a successful answer to a request of so many *records*.
+    Decode the body of a successful response to a request of *records* records.
 
-    Without *with_results* those of an answer without failures are passed over, which saves half the time.
+    Without *with_results* the results of a response without failures are skipped, which saves half the time.
 
     Raises:
-        MalformedResponseError: The body is not such an answer. Nobody knows what was written.
+        MalformedResponseError: The body is no such response. It is unknown which records were written.
     """
     try:
         if not with_results and _count_decoder.decode(body).failed == 0:
@@ -140,6 +140,6 @@ def decode_put_response(body: bytes, records: int, with_results: bool) -> PutRes
 
 def _malformed_put(reason: str) -> MalformedResponseError:
     return MalformedResponseError(
-        f"PutRecords returned a body that is not its answer: {reason}. The call is made again.",
+        f"PutRecords returned a malformed body: {reason}. The call is retried.",
         code="MalformedResponse",
     )

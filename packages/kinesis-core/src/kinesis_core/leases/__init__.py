@@ -1,4 +1,4 @@
-"""The KCL's lease table in DynamoDB: what a lease is, the table, and the publisher of a query's progress."""
+"""The KCL's lease table in DynamoDB: leases, the table, and the publisher of a query's progress."""
 
 from kinesis_core.leases.publisher import LeasePublisher
 from kinesis_core.leases.table import open_table

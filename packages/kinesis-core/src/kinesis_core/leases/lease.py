@@ -1,10 +1,10 @@
 """
-Leases: positions in the layout that the Kinesis Client Library (KCL) keeps in its table, one item per shard.
+Leases: shard offsets in the format of the Kinesis Client Library (KCL), one item per shard in its table.
 
-The KCL's checkpoint says what was read: the sequence number of the last record, and how far into it where it is an
-aggregate. So `AFTER n` is exact. `AT n` says only what was not read, and a batch that ends there knows the first
-record that it holds: that one was read, so it is published, and whoever goes on from there may read a part of the
-batch again and misses nothing.
+The KCL's checkpoint is the sequence number of the last record that was read, and the sub-sequence number within an
+aggregate. So `AFTER n` is published exactly. `AT n` names only a record that was not read. A batch that ends there
+knows the first record that it holds, and that one is published: it was read. A consumer that goes on from there may
+read a part of the batch again, and misses nothing.
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/kcl-dynamoDB.html, and the KCL's DynamoDBLeaseSerializer,
 DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
@@ -35,15 +35,15 @@ from kinesis_core.model import (
 LEASE_KEY = "leaseKey"
 LEASE_OWNER = "leaseOwner"
 ALL_USER_RECORDS = 2**31 - 1
-"""A sub-sequence number behind every user record of an aggregate, in a range that every language's integers have."""
+"""A sub-sequence number after every user record of an aggregate. It fits into the integers of every language."""
 
 
 @frozen
 class LeaseCheckpoint:
-    """How far a shard was read, as the KCL says it."""
+    """The last record read from a shard, as the KCL stores it."""
 
     number: str
-    """A sequence number, or one of the KCL's TRIM_HORIZON, AT_TIMESTAMP and SHARD_END."""
+    """A sequence number, or one of the KCL's words TRIM_HORIZON, AT_TIMESTAMP and SHARD_END."""
     sub_sequence_number: int = 0
 
 
@@ -54,10 +54,10 @@ class Lease:
     shard_id: str
     checkpoint: LeaseCheckpoint
     stream_id: str | None = None
-    """Tells the streams of one table apart: account, name and creation time in seconds. None for one stream alone."""
+    """Account, name and creation time in seconds, if the table has several streams. None for a single stream."""
     parents: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
-    """Known once the shard is finished, as in the KCL."""
+    """Set once the shard is finished, as in the KCL."""
     hash_range: tuple[int, int] | None = None
 
     @property
@@ -65,7 +65,7 @@ class Lease:
         return self.shard_id if self.stream_id is None else f"{self.stream_id}:{self.shard_id}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return what the item says of the shard in DynamoDB's JSON: everything but its key, counter and owner."""
+        """Return the attributes of the item in DynamoDB's JSON, without key, counter and owner."""
         values: dict[str, Any] = {
             "checkpoint": {"S": self.checkpoint.number},
             "checkpointSubSequenceNumber": {"N": str(self.checkpoint.sub_sequence_number)},
@@ -80,19 +80,19 @@ class Lease:
         if self.stream_id is not None:
             values["streamName"] = {
                 "S": self.stream_id
-            }  # so called in the KCL, for what identifies the stream
+            }  # the KCL's name for the attribute that identifies the stream
             values["shardId"] = {"S": self.shard_id}
         return values
 
 
 def identify_stream(arn: str, created_ms: int) -> str:
-    """Return what the KCL calls a stream where one table has several: `account:name:created`, in seconds."""
+    """Return the KCL's name of a stream in a table with several: `account:name:created`, in seconds."""
     account, name = arn.split(":", 5)[4], arn.rpartition("/")[2]
     return f"{account}:{name}:{created_ms // 1000}"
 
 
 def checkpoint_of(shard_offset: ShardOffset) -> LeaseCheckpoint | None:
-    """Return how far *position* was read; None where it does not name any record before it."""
+    """Return the checkpoint for *shard_offset*, or None if it names no record that was read."""
     match shard_offset.cut:
         case After(number):
             return LeaseCheckpoint(str(number), ALL_USER_RECORDS)
@@ -112,10 +112,10 @@ def checkpoint_of(shard_offset: ShardOffset) -> LeaseCheckpoint | None:
 
 def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = None) -> Iterator[Lease]:
     """
-    Yield the leases of one stream's positions, in the order of shard ids.
+    Yield the leases of the shard offsets of one stream, in the order of shard ids.
 
-    Children of finished shards have one before they are begun: a KCL that takes over finds every open shard. Listed
-    ancestors that the offset no longer names have one as finished.
+    Children of finished shards have a lease before they are read, so that a KCL that takes over finds every open
+    shard. Listed ancestors that the offset no longer names have a lease as finished.
     """
     children = index_children(listing)
     passed = ancestors(stream.shards, listing)

@@ -1,4 +1,4 @@
-"""Publishes how far a query has come to a lease table, for others to see and to go on from. It is never read back."""
+"""Publishes the progress of a query to a lease table, for other consumers. The query itself never reads it back."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kinesis_core.model import Listing, Offset, StreamOffset, by_id, without_chi
 
 THREADS = 8
 PAUSE_S = 60.0
-"""How long a table that failed is left alone: each attempt makes a query wait for an answer that may not come."""
+"""How long a table is not written to after a failure: each attempt lets a query wait for a response."""
 _KEY_OF_AWSLABS = {"metadataKey", "metadataSortKey"}
 """
-The table in which the awslabs connector keeps what is in Spark's checkpoint here. A job that brings it along wanted
-no leases: it runs without them.
+The key of the table in which the awslabs connector keeps what Spark's checkpoint holds here. A job that names that
+table has not asked for leases, so it runs without them.
 """
 
 log = get_logger("kinesis_core")
@@ -30,11 +30,11 @@ log = get_logger("kinesis_core")
 
 class LeasePublisher:
     """
-    Writes the leases that changed since it last did. Not thread-safe; it uses up to 8 threads itself.
+    Writes the leases that changed since the last publication. Not thread-safe. It uses up to 8 threads itself.
 
-    Progress is in the offsets, so a lease that is published late loses nothing, and one that cannot be published
-    stops nobody: a failure is logged, the table is left alone for a minute, and a later publication makes up for it.
-    Only a table that nobody here may write to is an error, and only before the first success: when a query starts.
+    The offsets hold the progress, so a late lease loses nothing, and a failed publication stops no query. It is
+    logged, the table is left alone for a minute, and a later publication writes everything. Only a table that may not
+    be written to at all is an error, and only before the first success, when a query starts.
     """
 
     def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi], clock: Clock | None = None) -> None:
@@ -51,13 +51,13 @@ class LeasePublisher:
 
     def prepare(self) -> None:
         """
-        See that the table is there, or make it, and wait until it can be used.
+        Check that the table exists, or create it, and wait until it is active.
 
         Raises:
-            TableLayoutError: It is a table of something else, and not of the awslabs connector.
-            ServiceError: Access is denied, or something else that does not pass by itself.
+            TableLayoutError: The table has another key, and is not the one of the awslabs connector.
+            ServiceError: Access is denied, or another error is not retryable.
         """
-        with self._patience():
+        with self._tolerating_failures():
             self._prepare_once(CREATION_S)
 
     def publish(self, offset: Offset) -> None:
@@ -65,19 +65,19 @@ class LeasePublisher:
         Publish that everything before *offset* has been processed.
 
         Raises:
-            ServiceError: It is the first time, and trying again does not help.
+            ServiceError: Nothing was published before, and the error is not retryable.
         """
         if self._clock.now_s() < self._resumes_s:
             return
-        with self._patience():
+        with self._tolerating_failures():
             self._prepare_once(0)
             changed = [lease for lease in self._leases(offset) if self._written.get(lease.key) != lease]
             for lease, is_written in zip(changed, self._pool.map(self._table.write, changed), strict=True):
-                self._note(lease, is_written)
+                self._remember(lease, is_written)
             self._has_published = True
 
     @contextmanager
-    def _patience(self) -> Iterator[None]:
+    def _tolerating_failures(self) -> Iterator[None]:
         try:
             yield
         except TableLayoutError as error:
@@ -109,7 +109,7 @@ class LeasePublisher:
         for name, stream in offset.streams.items():
             yield from self._streams[name].leases(stream)
 
-    def _note(self, lease: Lease, is_written: bool) -> None:
+    def _remember(self, lease: Lease, is_written: bool) -> None:
         self._written[lease.key] = lease
         if not is_written and lease.key not in self._foreign:
             self._foreign.add(lease.key)
@@ -120,13 +120,13 @@ class LeasePublisher:
 
 @define
 class _PublishedStream:
-    """What the leases of one stream say beside its positions."""
+    """The facts of one stream that its leases have in addition to shard offsets."""
 
     api: StreamApi
     has_siblings: bool
     _listing: Listing = field(factory=dict, init=False)
     _gone: set[str] = field(factory=set, init=False)
-    """Shards that positions name and Kinesis no longer lists."""
+    """Shards that the offset names and Kinesis no longer lists."""
     _arn: str | None = field(default=None, init=False)
 
     def leases(self, stream: StreamOffset) -> Iterator[Lease]:

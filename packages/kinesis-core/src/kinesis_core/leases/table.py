@@ -1,4 +1,4 @@
-"""The door to one lease table in DynamoDB: made when it is not there, written to, never read."""
+"""The client of one lease table in DynamoDB. The table is created if it is missing, written to, and never read."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.logs import get_logger
 
 READ_TIMEOUT_S = 5.0
-"""DynamoDB answers in milliseconds, and a query waits meanwhile."""
+"""DynamoDB responds within milliseconds, and a query waits meanwhile."""
 CREATION_S = 60.0
-"""DynamoDB makes a table in about ten seconds."""
+"""DynamoDB creates a table in about ten seconds."""
 _POLL_S = 1.0
 _KEY_SCHEMA = [{"AttributeName": LEASE_KEY, "KeyType": "HASH"}]
 _KEY_TYPE = {"AttributeName": LEASE_KEY, "AttributeType": "S"}
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @frozen
 class _Table:
-    """What DynamoDB says of a table."""
+    """The facts of a table that DynamoDB reports."""
 
     status: str
     keys: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ _NEW = _Table("CREATING")
 
 @define
 class LeaseTable:
-    """One table, through a botocore client. Safe in threads."""
+    """One table, with a botocore client. Thread-safe."""
 
     name: str
     client: Any
@@ -63,7 +63,7 @@ class LeaseTable:
 
     def prepare(self, patience_s: float = CREATION_S) -> None:
         """
-        See that the table is there and is one of leases; make it, billed by request, when it is not there.
+        Check that the table exists and is a lease table. Create it, billed by request, if it is missing.
 
         Raises:
             TableLayoutError: The table has another key.
@@ -78,7 +78,8 @@ class LeaseTable:
         while table.status == _NEW.status:
             if self.clock.now_s() >= deadline_s:
                 raise UnavailableError(
-                    f"DynamoDB is still creating the table. [table={self.name}]", code="CREATING"
+                    f"DynamoDB is still creating table {self.name}. Progress is published to it later. [table={self.name}]",
+                    code="CREATING",
                 )
             self.clock.sleep(_POLL_S)
             table = self._describe_new()
@@ -86,12 +87,12 @@ class LeaseTable:
 
     def write(self, lease: Lease) -> bool:
         """
-        Write *lease*, and count it; return whether it was written.
+        Write *lease*, and increment its counter. Returns whether it was written.
 
-        One that another consumer owns by now is left alone: its checkpoint is that consumer's.
+        A lease that another consumer owns is left alone: its checkpoint belongs to that consumer.
 
         Raises:
-            ServiceError: DynamoDB refuses. It is not tried again here.
+            ServiceError: DynamoDB refuses. The call is not retried here.
         """
         attributes = lease.attributes()
         settings = ", ".join(f"#{name} = :{name}" for name in attributes)
@@ -118,12 +119,12 @@ class LeaseTable:
         return True
 
     def _describe(self) -> _Table:
-        return self._ask(
+        return self._call_with_retries(
             "DescribeTable", lambda: _table(self.client.describe_table(TableName=self.name)["Table"])
         )
 
     def _describe_new(self) -> _Table:
-        """Return what DynamoDB says of a table that may be so new that not every machine of it knows it."""
+        """Return the facts of a table that may be so new that not all servers of DynamoDB know it yet."""
         try:
             return self._describe()
         except TableNotFoundError:
@@ -131,7 +132,7 @@ class LeaseTable:
 
     def _create(self) -> None:
         try:
-            self._ask(
+            self._call_with_retries(
                 "CreateTable",
                 lambda: self.client.create_table(
                     TableName=self.name,
@@ -141,7 +142,7 @@ class LeaseTable:
                 ),
             )
         except ServiceError as error:
-            if error.code != "ResourceInUseException":  # another query was faster
+            if error.code != "ResourceInUseException":  # another query has created it
                 raise
         else:
             log.info("table.created", table=self.name)
@@ -149,12 +150,12 @@ class LeaseTable:
     def _check_key(self, table: _Table) -> None:
         if not table.is_of_leases:
             raise TableLayoutError(
-                f"Option 'dynamodbTableName' names a table whose key is {', '.join(table.keys)}, and a lease table has the text "
-                f"{LEASE_KEY}. Name another table: it is made when it is not there. [table={self.name}]",
+                f"Option 'dynamodbTableName' names a table with the key {', '.join(table.keys)}; the key of a lease table is "
+                f"{LEASE_KEY}, a string. Name another table: a missing one is created. [table={self.name}]",
                 table.keys,
             )
 
-    def _ask(self, operation: str, call: Callable[[], T]) -> T:
+    def _call_with_retries(self, operation: str, call: Callable[[], T]) -> T:
         return call_with_retries(
             operation,
             lambda: self._call(operation, call),
@@ -162,7 +163,7 @@ class LeaseTable:
             self.clock,
             self.rng,
             self._budget,
-            throttles=Throttles.COUNTED,  # a query waits meanwhile, and can do without
+            throttles=Throttles.COUNTED,  # a query waits meanwhile, and needs no leases
             table=self.name,
         )
 
@@ -186,7 +187,7 @@ def open_table(
     connection: Connection, name: str, endpoint_url: str | None = None, clock: Clock | None = None
 ) -> LeaseTable:
     """
-    Return the door to table *name* in the region of *connection*, with its credentials. Nothing is called yet.
+    Return a client of table *name* in the region of *connection*, with its credentials. Makes no call.
 
     Raises:
         CredentialsError: There are no credentials.

@@ -1,6 +1,7 @@
 """
-Options: each is declared once, with its name, meaning, domain, default and the names that other connectors have for it. Here is
-what source and sink share, and the parsers; each Spark package declares its own options with them.
+The declarations of options: name, meaning, domain, default, and the names that other connectors have for an option.
+
+This folder has the parsers and the options that source and sink share. Each Spark package declares its own options with them.
 """
 
 from kinesis_core.options.catalog import (
@@ -28,7 +29,6 @@ from kinesis_core.options.option import (
     qubole,
 )
 from kinesis_core.options.parsers import (
-    BYTES_PER_SHARD_AND_SECOND,
     boolean,
     byte_size,
     bytes_read_in,
@@ -46,7 +46,6 @@ from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
     "Alias",
-    "BYTES_PER_SHARD_AND_SECOND",
     "BadValueError",
     "COMMON_OPTIONS",
     "COMMON_UNSUPPORTED",

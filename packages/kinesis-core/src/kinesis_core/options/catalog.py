@@ -1,8 +1,8 @@
-"""The options that source and sink share: where the stream is, retries, and those about credentials and a proxy."""
+"""The options that source and sink share: the stream and its region, credentials, the proxy, retries, workers."""
 
 from __future__ import annotations
 
-from kinesis_core.aws import RetryPolicy
+from kinesis_core.aws import Connection, RetryPolicy
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
 from kinesis_core.options.option import Option, awslabs, databricks, qubole
@@ -13,7 +13,8 @@ WHERE = "Where the stream is"
 RETRIES = "Retries"
 WORKERS = "Spark's Python workers"
 
-_DEFAULTS = RetryPolicy()
+_RETRY = RetryPolicy()
+_CONNECTION = Connection(streams=(), region="")
 _LONGEST_RETRY_S = 300
 _LONGEST_OUTAGE_S = 86_400
 _MILLISECONDS = duration(0, _LONGEST_RETRY_S, "ms")
@@ -22,41 +23,43 @@ _MOST_RETRIES = 100
 
 STREAM_NAME = Option[tuple[str, ...]](
     name="streamName",
-    meaning="The stream, or several with commas between, all in `streamRegion`.",
+    meaning="The name of the stream, or several names separated by commas. All of them are in `streamRegion`.",
     parser=stream_names(),
     default=(),
-    default_text="this or `streamARN` is required",
+    default_text="not set; the source requires `streamName` or `streamARN`",
     group=WHERE,
     aliases=(awslabs("kinesis.streamName"), qubole("streamName"), databricks("streamName")),
 )
 STREAM_ARN = Option[tuple[str, ...]](
     name="streamARN",
     meaning=(
-        "The stream by its ARN, or several with commas between: also of other regions, and of other accounts that grant "
-        "access. Each is called in the region of its ARN."
+        "The ARN of the stream, or several ARNs separated by commas. Streams may be in different regions, and in other "
+        "accounts that grant access. Each stream is called in the region of its ARN."
     ),
     parser=stream_arns(),
     default=(),
-    default_text="this or `streamName` is required",
+    default_text="not set; the source requires `streamName` or `streamARN`",
     group=WHERE,
     aliases=(databricks("streamARN"),),
 )
 REGION = Option[str | None](
     name="region",
-    meaning="The AWS region that the query runs in: STS and DynamoDB are asked there, and the streams are there as well "
-    "unless `streamRegion` or an ARN says otherwise.",
+    meaning=(
+        "The AWS region of the query: STS and DynamoDB are called there. It is also the region of the streams, unless "
+        "`streamRegion` or an ARN names another."
+    ),
     parser=region(),
     default=None,
     default_text=(
-        "`streamRegion`, or from the ARN, the host of an AWS endpoint, botocore's chain, `AWS_REGION`; "
-        "`us-east-1` for an endpoint outside AWS"
+        "the first that is set: `streamRegion`, the region in the ARN, the region in the host of an AWS endpoint, "
+        "`AWS_DEFAULT_REGION`, the region of the profile, `AWS_REGION`; else `us-east-1` for an endpoint outside AWS"
     ),
     group=WHERE,
     aliases=(awslabs("kinesis.region"), qubole("regionName"), databricks("region")),
 )
 STREAM_REGION = Option[str | None](
     name="streamRegion",
-    meaning="The AWS region of the streams that go by `streamName`, where that is not the one that the query runs in.",
+    meaning="The AWS region of the streams in `streamName`, if it is not `region`.",
     parser=region(),
     default=None,
     default_text="`region`",
@@ -65,10 +68,10 @@ STREAM_REGION = Option[str | None](
 )
 ENDPOINT_URL = Option[str | None](
     name="endpointUrl",
-    meaning="Where Kinesis answers: a VPC endpoint, or a local server.",
+    meaning="The URL of Kinesis, for example of a VPC endpoint or a local server.",
     parser=url(),
-    default=None,
-    default_text="botocore's, for the region",
+    default=_CONNECTION.endpoint_url,
+    default_text="botocore's endpoint of the region",
     group=WHERE,
     aliases=(
         awslabs("kinesis.endpointUrl"),
@@ -79,13 +82,12 @@ ENDPOINT_URL = Option[str | None](
 MAX_RETRIES = Option[int](
     name="maxRetries",
     meaning=(
-        "Minimum number of retries of a failed call. The call fails after these retries once no call has succeeded for "
-        "`outageTimeout`. 0 means one attempt. Throttles do not count: they are waited out. The sink retries its "
-        "writes until `recordTtlMs`."
+        "The minimum number of retries of a failed call. The call fails after these retries once no call has succeeded "
+        "for `outageTimeout`. 0 means one attempt. Throttled calls do not count: they are repeated until they succeed. "
+        "The sink retries its writes until `recordTtlMs`."
     ),
     parser=integer(0, _MOST_RETRIES, "retries"),
-    default=_DEFAULTS.max_retries,
-    default_text=str(_DEFAULTS.max_retries),
+    default=_RETRY.max_retries,
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientNumRetries", clamped_integer(0, _MOST_RETRIES, "retries")),
@@ -94,10 +96,12 @@ MAX_RETRIES = Option[int](
 )
 RETRY_INTERVAL = Option[float](
     name="retryInterval",
-    meaning="The wait before the first retry at most; it doubles from one to the next, and chance shortens each.",
+    meaning=(
+        "The maximum wait before the first retry. The maximum doubles with each retry, up to `maxRetryInterval`. Each wait "
+        "is a random time up to its maximum."
+    ),
     parser=duration(0, _LONGEST_RETRY_S, "s"),
-    default=_DEFAULTS.interval_s,
-    default_text=f"{_DEFAULTS.interval_s:g} s",
+    default=_RETRY.interval_s,
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientRetryIntervalsMs", _AWSLABS_MILLISECONDS),
@@ -106,10 +110,9 @@ RETRY_INTERVAL = Option[float](
 )
 MAX_RETRY_INTERVAL = Option[float](
     name="maxRetryInterval",
-    meaning="The longest wait before a retry.",
+    meaning="The maximum wait before any retry.",
     parser=duration(0, _LONGEST_RETRY_S, "s"),
-    default=_DEFAULTS.max_interval_s,
-    default_text=f"{_DEFAULTS.max_interval_s:g} s",
+    default=_RETRY.max_interval_s,
     group=RETRIES,
     aliases=(
         awslabs("kinesis.clientMaxRetryIntervalMs", _AWSLABS_MILLISECONDS),
@@ -124,30 +127,29 @@ OUTAGE_TIMEOUT = Option[float](
         "succeed is retried for twice as long."
     ),
     parser=duration(0, _LONGEST_OUTAGE_S, "s"),
-    default=_DEFAULTS.outage_timeout_s,
-    default_text=f"{_DEFAULTS.outage_timeout_s:g} s",
+    default=_RETRY.outage_timeout_s,
     group=RETRIES,
 )
 
 CHECK_PERMISSIONS = Option[bool](
     name="checkPermissions",
-    meaning="Whether the driver checks before a query starts that its credentials allow the calls that will follow. Set it to "
-    "`false` if only the executors' credentials allow them.",
+    meaning=(
+        "Whether the driver checks, before a query starts, that its credentials allow all calls of the query. Set it to "
+        "`false` if only the credentials of the executors allow them."
+    ),
     parser=boolean(),
-    default=True,
-    default_text="`true`",
+    default=_CONNECTION.check_permissions,
     group=CREDENTIALS,
 )
 
 FREEZE_WORKER_HEAP = Option[bool](
     name="freezeWorkerHeap",
     meaning=(
-        "Whether a Python worker sets what it has loaded aside from garbage collection (`gc.freeze`), which spares "
-        "each task about 45 ms. It holds for the whole worker process."
+        "Whether a Python worker excludes the objects that it has loaded from garbage collection (`gc.freeze`). This saves "
+        "about 45 ms per task. It applies to the whole worker process, including user functions."
     ),
     parser=boolean(),
     default=True,
-    default_text="`true`",
     group=WORKERS,
 )
 
@@ -170,4 +172,4 @@ COMMON_OPTIONS = (
 COMMON_UNSUPPORTED = CREDENTIALS_UNSUPPORTED
 
 SPARK_OPTIONS = ("path", "paths", "checkpointlocation", "queryname", "outputmode", "serialization.format")
-"""What Spark hands to a source or sink beside the user's own options, in lower case."""
+"""The names that Spark passes to a source or sink in addition to the user's options, in lower case."""

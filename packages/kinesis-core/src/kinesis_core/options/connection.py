@@ -1,4 +1,4 @@
-"""How to reach the streams, from the options that source and sink share."""
+"""The shared options as a `Connection`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kinesis_core.options.catalog import (
     STREAM_REGION,
 )
 from kinesis_core.options.credentials import read_credentials
+from kinesis_core.options.option import PREFIX
 from kinesis_core.options.proxy import read_proxy
 from kinesis_core.options.table import Values
 from kinesis_credentials import (
@@ -26,15 +27,17 @@ from kinesis_credentials import (
     resolve_region,
 )
 
+_AWSLABS_REGION = f"{PREFIX}{REGION.name}"
+
 
 def read_connection(
     values: Values, *, needs_stream: bool = True, endpoint_goes_first: bool = False
 ) -> Connection:
     """
-    Return what the shared options in *values* say; calls nothing over the network.
+    Return the connection that the shared options in *values* describe. It makes no network call.
 
-    With *endpoint_goes_first* awslabs' `kinesis.region` does not contradict an AWS endpoint in another region. Its
-    source calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
+    With *endpoint_goes_first*, awslabs' `kinesis.region` may differ from the region of an AWS endpoint. The source of
+    awslabs calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
 
     Raises:
         OptionError: No stream is named, two options contradict each other, keys are incomplete, or no region
@@ -42,7 +45,7 @@ def read_connection(
     """
     streams = _read_streams(values)
     if needs_stream and not streams:
-        hint = " What load() is given names no stream." if values.path is not None else ""
+        hint = " The argument of load() does not name a stream." if values.path is not None else ""
         raise OptionError(f"Option 'streamName' or 'streamARN' is required.{hint}")
     credentials = read_credentials(values)
     is_elsewhere = endpoint_goes_first and _is_endpoint_elsewhere(values)
@@ -61,11 +64,11 @@ def read_connection(
 
 
 def region_notes(values: Values, connection: Connection) -> tuple[str, ...]:
-    """Return a line for the log where the region that is named is not the one that Kinesis is called in."""
+    """Return a line for the log if Kinesis is called in another region than the one that the user named."""
     if connection.stream_region is None or values.is_given(STREAM_REGION):
         return ()
     return (
-        f"Option 'kinesis.region' set to '{connection.region}' is where STS and DynamoDB are asked. Kinesis is called in "
+        f"Option '{_AWSLABS_REGION}' set to '{connection.region}' is the region of STS and DynamoDB. Kinesis is called in "
         f"'{connection.stream_region}', the region of 'endpointUrl'.",
     )
 
@@ -85,11 +88,31 @@ def _read_streams(values: Values) -> tuple[StreamRef, ...]:
 
 
 def _is_endpoint_elsewhere(values: Values) -> bool:
-    """Return whether streams by name are at an AWS endpoint outside the region that awslabs' option names."""
-    endpoint_url = values[ENDPOINT_URL]
-    if endpoint_url is None or values.is_given(STREAM_ARN) or not values.is_prefixed(REGION):
+    """
+    Return whether streams by name are at an AWS endpoint outside the region that awslabs' option names.
+
+    Raises:
+        OptionError: The same region is also given by a name that means the region of the streams.
+    """
+    endpoint_url, names = values[ENDPOINT_URL], values.spellings(REGION)
+    by_awslabs = [name for name in names if name.strip().lower() == _AWSLABS_REGION]
+    if (
+        endpoint_url is None
+        or values.is_given(STREAM_ARN)
+        or values.is_given(STREAM_REGION)
+        or not by_awslabs
+    ):
         return False
-    return find_endpoint_region(endpoint_url) not in (None, values[REGION])
+    found = find_endpoint_region(endpoint_url)
+    if found in (None, values[REGION]):
+        return False
+    others = [name for name in names if name not in by_awslabs]
+    if others:
+        raise OptionError(
+            f"Options '{others[0]}' and '{by_awslabs[0]}' contradict each other: '{others[0]}' is the region of the streams, "
+            f"'{by_awslabs[0]}' is not, and 'endpointUrl' is in '{found}'. Keep one of them."
+        )
+    return True
 
 
 def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_region: bool) -> str:
@@ -105,7 +128,7 @@ def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_regi
 
 
 def _read_retry_intervals(values: Values) -> tuple[float, float]:
-    """Return both intervals; where only one is given, the other one's default gives way to it."""
+    """Return both intervals. If only one is given, the default of the other is adjusted to it."""
     first_s, longest_s = values[RETRY_INTERVAL], values[MAX_RETRY_INTERVAL]
     if first_s <= longest_s:
         return first_s, longest_s
@@ -114,5 +137,6 @@ def _read_retry_intervals(values: Values) -> tuple[float, float]:
     if not values.is_given(RETRY_INTERVAL):
         return longest_s, longest_s
     raise OptionError(
-        f"{values.label(RETRY_INTERVAL)} accepts at most the longest wait, {longest_s:g} s; got {first_s:g} s."
+        f"{values.label(RETRY_INTERVAL)} accepts at most the value of '{MAX_RETRY_INTERVAL.name}', "
+        f"{MAX_RETRY_INTERVAL.parser.show(longest_s)}; got {RETRY_INTERVAL.parser.show(first_s)}."
     )

@@ -1,4 +1,4 @@
-"""Where credentials come from: the options that say so, and the spec that they make together."""
+"""The options of credentials, and the credential spec that they result in."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from kinesis_credentials import (
 )
 
 CREDENTIALS = "Credentials"
+DATABRICKS_ROLE = "roleArn"
+DATABRICKS_SESSION = "spark-kinesis"
+"""The name of the role session where the user sets `roleArn` only: Databricks does not require a name."""
 
 AWS_ACCESS_KEY_ID = Option[str | None](
     name="awsAccessKeyId",
-    meaning="The id of an access key, together with `awsSecretKey`.",
+    meaning="The id of an access key. It requires `awsSecretKey`.",
     parser=text("the id of an access key"),
     default=None,
-    default_text="botocore's chain",
+    default_text="botocore's credential chain",
     group=CREDENTIALS,
     aliases=(
         awslabs("kinesis.awsAccessKeyId"),
@@ -38,58 +41,60 @@ AWS_ACCESS_KEY_ID = Option[str | None](
 )
 AWS_SECRET_KEY = Option[str | None](
     name="awsSecretKey",
-    meaning="The secret of the access key.",
+    meaning="The secret of the access key. It requires `awsAccessKeyId`.",
     parser=text("the secret of an access key"),
     default=None,
-    default_text="botocore's chain",
+    default_text="botocore's credential chain",
     group=CREDENTIALS,
     aliases=(awslabs("kinesis.awsSecretKey"), qubole("awsSecretKey"), databricks("awsSecretKey")),
     is_secret=True,
 )
 SESSION_TOKEN = Option[str | None](
     name="sessionToken",
-    meaning="The session token that belongs to a temporary access key.",
+    meaning="The session token of a temporary access key.",
     parser=optional_text("the session token of a temporary access key"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=CREDENTIALS,
     aliases=(awslabs("kinesis.sessionToken"), qubole("sessionToken"), databricks("sessionToken")),
     is_secret=True,
 )
 AWS_PROFILE = Option[str | None](
     name="awsProfile",
-    meaning="A profile of the AWS configuration files, which driver and executors must have.",
+    meaning="A profile in the AWS configuration files. Driver and executors must have it.",
     parser=text("the name of a profile"),
     default=None,
-    default_text="botocore's chain",
+    default_text="botocore's credential chain",
     group=CREDENTIALS,
 )
 AWS_USE_INSTANCE_PROFILE = Option[bool](
     name="awsUseInstanceProfile",
-    meaning="Whether the role of the EC2 instance is used, by IMDSv2, and nothing else is asked. Keys that are given go first.",
+    meaning=(
+        "Whether credentials come only from the role of the EC2 instance, by IMDSv2. Access keys that are set take "
+        "precedence. `false` means botocore's credential chain, which tries this role last."
+    ),
     parser=boolean(),
     default=False,
-    default_text="`false`: botocore's chain, which ends with it",
     group=CREDENTIALS,
     aliases=(qubole("awsUseInstanceProfile"),),
 )
 CREDENTIAL_PROVIDER_CLASS = Option[str | None](
     name="credentialProviderClass",
-    meaning="A class of your own that gives credentials, by its dotted Python path; driver and executors must have it.",
+    meaning="The dotted path of your own Python class that returns credentials. Driver and executors must have it.",
     parser=matching(
         r"[^\W\d]\w*(\.[^\W\d]\w*)+", "the dotted path of a Python class, such as company.aws.Vault"
     ),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=CREDENTIALS,
     aliases=(awslabs("kinesis.credentialProviderClass"),),
 )
 CREDENTIAL_PROVIDER_PARAM = Option[str | None](
     name="credentialProviderParam",
-    meaning="What the class is made with, as one text; without it, the class is made without arguments.",
+    meaning="The argument for the class, one text. If it is not set, the class is created without arguments.",
     parser=text("the parameter of the credential provider class"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=CREDENTIALS,
     aliases=(awslabs("kinesis.credentialProviderParam"),),
     is_secret=True,
@@ -97,22 +102,24 @@ CREDENTIAL_PROVIDER_PARAM = Option[str | None](
 )
 STS_ROLE_ARN = Option[str | None](
     name="stsRoleArn",
-    meaning="A role to assume with the credentials that the other options, or botocore's chain, give.",
+    meaning=(
+        "A role to assume. The credentials of the other options, or of botocore's credential chain, are used to assume it."
+    ),
     parser=matching(
         r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}",
         "the ARN of a role, such as arn:aws:iam::123456789012:role/reader",
     ),
     default=None,
-    default_text="no role",
+    default_text="not set",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.stsRoleArn"), qubole("awsSTSRoleARN"), databricks("roleArn")),
+    aliases=(awslabs("kinesis.stsRoleArn"), qubole("awsSTSRoleARN"), databricks(DATABRICKS_ROLE)),
 )
 STS_SESSION_NAME = Option[str | None](
     name="stsSessionName",
-    meaning="What CloudTrail calls the session of the role; required with `stsRoleArn`.",
+    meaning="The name of the role session in CloudTrail. `stsRoleArn` requires it.",
     parser=matching(r"[a-zA-Z0-9_+=,.@-]{2,64}", "2 to 64 letters, digits and any of _+=,.@-"),
     default=None,
-    default_text="none; `spark-kinesis` with `roleArn`",
+    default_text=f"not set; `{DATABRICKS_SESSION}` if the role is named by `{DATABRICKS_ROLE}`",
     group=CREDENTIALS,
     aliases=(
         awslabs("kinesis.stsSessionName"),
@@ -123,10 +130,10 @@ STS_SESSION_NAME = Option[str | None](
 )
 STS_EXTERNAL_ID = Option[str | None](
     name="stsExternalId",
-    meaning="The external id that the role's trust policy asks for.",
+    meaning="The external id that the trust policy of the role requires.",
     parser=matching(r"[a-zA-Z0-9_+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and any of _+=,.@:/-"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=CREDENTIALS,
     aliases=(databricks("roleExternalId"),),
     is_secret=True,
@@ -134,10 +141,10 @@ STS_EXTERNAL_ID = Option[str | None](
 )
 STS_ENDPOINT_URL = Option[str | None](
     name="stsEndpointUrl",
-    meaning="Where STS answers, for `stsRoleArn`: a VPC endpoint, another region's, or a local server.",
+    meaning="The URL of STS for `stsRoleArn`, for example of a VPC endpoint, another region or a local server.",
     parser=url(),
     default=None,
-    default_text="that of the region",
+    default_text="botocore's endpoint of the region",
     group=CREDENTIALS,
     aliases=(
         awslabs("kinesis.stsEndpointUrl"),
@@ -163,18 +170,23 @@ CREDENTIALS_UNSUPPORTED = (
     Unsupported(
         names=("serviceCredential",),
         feature="Unity Catalog's service credentials",
-        instead="Name a role in 'stsRoleArn', a profile, keys, a class of your own, or leave all out for botocore's chain.",
+        instead=(
+            "Set 'stsRoleArn', 'awsProfile', 'awsAccessKeyId' or 'credentialProviderClass', or none of them for botocore's "
+            "credential chain."
+        ),
     ),
 )
 
-DATABRICKS_ROLE = "roleArn"
-DATABRICKS_SESSION = "spark-kinesis"
-"""What a session is called that Databricks' name for the role asks for: it may do without a name there."""
 _KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)
 
 
 def read_credentials(values: Values) -> CredentialSpec:
-    """Return where credentials come from: what one option or another says, else botocore's chain; and a role on top."""
+    """
+    Return the source of credentials: what the options name, else botocore's chain; and the role to assume with it.
+
+    Raises:
+        OptionError: Two sources are named, a key is incomplete or damaged, or the role has no session name.
+    """
     base = _read_base_credentials(values)
     role_arn, session_name = values[STS_ROLE_ARN], values[STS_SESSION_NAME]
     if role_arn is None:
@@ -182,7 +194,7 @@ def read_credentials(values: Values) -> CredentialSpec:
     if session_name is None and values.is_spelled(STS_ROLE_ARN, DATABRICKS_ROLE):
         session_name = DATABRICKS_SESSION
     if session_name is None:
-        raise OptionError(f"{values.label(STS_ROLE_ARN)} needs '{STS_SESSION_NAME.name}' beside it.")
+        raise OptionError(f"{values.label(STS_ROLE_ARN)} also requires '{STS_SESSION_NAME.name}'.")
     return AssumeRole(base, role_arn, session_name, values[STS_EXTERNAL_ID], values[STS_ENDPOINT_URL])
 
 
@@ -195,14 +207,16 @@ def _read_base_credentials(values: Values) -> CredentialSpec:
 
 
 def _list_sources(values: Values) -> Iterator[tuple[Option[Any], CredentialSpec]]:
-    """Yield each source that the options name, with the option to call it by."""
+    """Yield each source that the options name, with the option that names it."""
     profile, class_path = values[AWS_PROFILE], values[CREDENTIAL_PROVIDER_CLASS]
     key = next((part for part in _KEY_PARTS if values[part] is not None), None)
     if key is not None:
         yield key, _read_keys(values)
     if profile is not None:
         yield AWS_PROFILE, Profile(profile)
-    if values[AWS_USE_INSTANCE_PROFILE] and key is None:  # so in qubole's connector, whose examples give both
+    if (
+        values[AWS_USE_INSTANCE_PROFILE] and key is None
+    ):  # the examples of qubole's connector set both, and keys win
         yield AWS_USE_INSTANCE_PROFILE, InstanceProfile()
     if class_path is not None:
         yield CREDENTIAL_PROVIDER_CLASS, ProviderClass(class_path, values[CREDENTIAL_PROVIDER_PARAM])
@@ -213,8 +227,10 @@ def _read_keys(values: Values) -> StaticKeys:
     if key_id is None or secret is None:
         have = next(part for part in _KEY_PARTS if values[part] is not None)
         missing = " and ".join(f"'{part.name}'" for part in _KEY_PARTS[:2] if values[part] is None)
-        raise OptionError(f"{values.label(have)} needs {missing} beside it.")
+        raise OptionError(f"{values.label(have)} also requires {missing}.")
     try:
         return StaticKeys(key_id, secret, token)
     except IncompleteKeysError as error:
-        raise OptionError(f"{values.label(AWS_ACCESS_KEY_ID)} and its like are damaged. {error}") from None
+        raise OptionError(
+            f"{values.label(AWS_ACCESS_KEY_ID)} or a part that belongs to it is damaged. {error}"
+        ) from None

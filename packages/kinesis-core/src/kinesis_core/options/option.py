@@ -1,4 +1,4 @@
-"""What one option is: declared once, and from that come parsing, checking, error texts and the reference page."""
+"""The declaration of one option: parsing, checks, error messages and the reference page are derived from it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BadValueError(ValueError):
     A parser refuses a value.
 
     Attributes:
-        hint: A sentence on what to change, beyond the domain; it never repeats a secret.
-        hides_value: Whether the value may hold a secret, and is not to be shown.
+        hint: A sentence that says what to change. It adds to the domain, and never repeats a secret.
+        hides_value: Whether the value may hold a secret, so that no message shows it.
     """
 
     def __init__(self, hint: str = "", *, hides_value: bool = False) -> None:
@@ -44,19 +44,26 @@ class BadValueError(ValueError):
         self.hides_value = hides_value
 
 
-def _counts_as_it_is(_: str) -> str:
+def _no_note(_: str) -> str:
     return ""
+
+
+def show_in_code(value: object) -> str:
+    """Return *value* in backticks, as Markdown shows what a user types."""
+    return f"`{value}`"
 
 
 @frozen(eq=False)
 class Parser(Generic[T_co]):
-    """How text becomes a value: *domain* completes the sentence "Option 'x' accepts ..."."""
+    """Turns text into a value. *domain* completes the sentence "Option 'x' accepts ..."."""
 
     domain: str
     parse: Callable[[str], T_co]
     """Raises `BadValueError` for text outside the domain."""
-    note: Callable[[str], str] = _counts_as_it_is
-    """Returns what the log says of text that counts as another value, else ""."""
+    note: Callable[[str], str] = _no_note
+    """Returns a remark for the log about text that counts as another value; else ""."""
+    show: Callable[[Any], str] = show_in_code
+    """Returns a value as the reference page shows it, in Markdown."""
 
 
 @frozen(eq=False)
@@ -67,7 +74,7 @@ class Alias(Generic[T_co]):
     """As that connector writes it, with its prefix."""
     origin: Origin
     parser: Parser[T_co] | None = None
-    """Reads that connector's unit or form, where it differs from ours."""
+    """Reads that connector's unit or form. None if it is the same as ours."""
 
 
 @frozen(eq=False)
@@ -78,20 +85,36 @@ class Option(Generic[T_co]):
     meaning: str
     parser: Parser[T_co]
     default: T_co
-    default_text: str
-    """The default as the reference page shows it."""
+    """Comes from the settings class that uses the option, if there is one."""
     group: str
     scope: Scope = Scope.BOTH
     aliases: tuple[Alias[T_co], ...] = ()
     is_secret: bool = False
-    """Its values appear in no message."""
+    """Whether its values appear in no message."""
     needs: Option[Any] | None = None
-    """The option that it belongs to, without which it is accepted and not needed."""
+    """The option that it belongs to. Without that one it is accepted and not needed."""
+    default_text: str = ""
+    """The default in words, where it is no value but None or an empty tuple. Otherwise it is derived."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.has_default_value and not self.default_text:
+            raise ValueError(
+                f"'{self.name}' has no default value: default_text must say what applies instead"
+            )
+
+    @property
+    def has_default_value(self) -> bool:
+        return self.default is not None and self.default != ()
+
+    @property
+    def shown_default(self) -> str:
+        """The default as the reference page shows it, in Markdown."""
+        return self.parser.show(self.default) if self.has_default_value else self.default_text
 
 
 @frozen
 class IgnoredOption:
-    """Names that other connectors have for something that takes care of itself here."""
+    """Names from other connectors that are accepted and have no effect here."""
 
     names: tuple[str, ...]
     """A name may end in `*`."""
@@ -100,23 +123,23 @@ class IgnoredOption:
 
 @frozen
 class Unsupported:
-    """Names for something that this version does not do. Setting one is refused, unless it asks for nothing."""
+    """Names for something that this version does not do. Setting one is refused, unless its value is accepted."""
 
     names: tuple[str, ...]
     """The first is ours."""
     feature: str
     instead: str = ""
-    """What to do meanwhile."""
+    """What to do instead."""
     accepted: tuple[str, ...] = ()
-    """Values that ask for what is done anyway."""
+    """Values that describe what this version does anyway."""
     refused: tuple[str, ...] = ()
-    """Values that ask for the feature; empty when any value does."""
+    """Values that need the feature. Empty if every value does."""
     accepted_reason: str = ""
-    """Why an accepted value is not needed, for the log; empty when there is nothing to say."""
+    """Why an accepted value is not needed, for the log. Empty if the log gets no line."""
 
 
 def normalise(name: str) -> str:
-    """Return *name* in the form that options are looked up by: case-blind, with or without the prefix."""
+    """Return the form of *name* that options are looked up by: in lower case and without the prefix."""
     return name.strip().lower().removeprefix(PREFIX)
 
 

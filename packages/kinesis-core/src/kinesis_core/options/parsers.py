@@ -1,4 +1,4 @@
-"""Parsers for the kinds of values that options take."""
+"""Parsers for the kinds of values that options accept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from kinesis_core.options.option import BadValueError, Parser
+from kinesis_core.options.option import BadValueError, Parser, show_in_code
 
 V = TypeVar("V")
-
-BYTES_PER_SHARD_AND_SECOND = 2 * 1024 * 1024
-"""What a shard delivers at most, to all its polling consumers together."""
 
 _QUANTITY = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([a-z]*)", re.IGNORECASE)
 _SECONDS = {
@@ -41,13 +38,14 @@ _HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
 
 
 def boolean() -> Parser[bool]:
-    """Return a parser of true and false."""
+    """Return a parser of `true` and `false`."""
     return one_of({"true": True, "false": False})
 
 
 def one_of(values: Mapping[str, V]) -> Parser[V]:
-    """Return a parser of the names in *values*, case-blind."""
+    """Return a parser of the names in *values*, in any case. A value is shown by its first name."""
     by_name = {name.lower(): value for name, value in values.items()}
+    names = {value: name for name, value in reversed(list(values.items()))}
 
     def parse(text: str) -> V:
         try:
@@ -56,34 +54,37 @@ def one_of(values: Mapping[str, V]) -> Parser[V]:
             raise BadValueError() from None
 
     *others, last = values
-    return Parser(f"{', '.join(others)} or {last}", parse)
+    return Parser(f"{', '.join(others)} or {last}", parse, show=lambda value: show_in_code(names[value]))
 
 
 def integer(low: int, high: int | None, unit: str = "") -> Parser[int]:
-    """Return a parser of whole numbers from *low* to *high*, both included."""
+    """Return a parser of whole numbers from *low* to *high*, both included. *unit*, a plural, is for texts only."""
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"\d{1,19}", text):
             raise BadValueError()
         return _check_range(int(text), low, high)
 
+    def show(value: int) -> str:
+        return f"{value} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
+
     bounds = f"{low} or more" if high is None else f"{low} to {high}"
-    return Parser(f"{bounds} {unit}".rstrip(), parse)
+    return Parser(f"{bounds} {unit}".rstrip(), parse, show=show)
 
 
 def number(low: float, high: float, unit: str, factor: int = 1) -> Parser[float]:
-    """Return a parser of decimal numbers from *low* to *high*, both included, times *factor*."""
+    """Return a parser of decimal numbers from *low* to *high*, both included. The value is *factor* times the number."""
 
     def parse(text: str) -> float:
         if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
             raise BadValueError()
         return _check_range(float(text), low, high) * factor
 
-    return Parser(f"{low:g} to {high:g} {unit}", parse)
+    return Parser(f"{low:g} to {high:g} {unit}", parse, show=lambda value: f"{value / factor:g} {unit}")
 
 
 def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
-    """Return a parser of durations such as `200 ms` in seconds; a bare number counts *default_unit*."""
+    """Return a parser of durations such as `200 ms`, in seconds. A number without a unit counts *default_unit*."""
 
     def parse(text: str) -> float:
         amount, unit = _split_quantity(text)
@@ -92,11 +93,12 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
         return _check_range(float(amount * _SECONDS[unit or default_unit]), low_s, high_s)
 
     bounds = f"{show_seconds(low_s)} to {show_seconds(high_s)}"
-    return Parser(f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)", parse)
+    domain = f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)"
+    return Parser(domain, parse, show=show_seconds)
 
 
 def byte_size() -> Parser[int]:
-    """Return a parser of sizes such as `64m` or `20gb` in bytes; units are powers of 1024."""
+    """Return a parser of sizes such as `64m` or `20gb`, in bytes. Units are powers of 1024."""
 
     def parse(text: str) -> int:
         amount, unit = _split_quantity(text)
@@ -107,34 +109,34 @@ def byte_size() -> Parser[int]:
     return Parser("a size in bytes, such as 65536, 64m or 20gb", parse)
 
 
-def bytes_read_in(low_s: float, high_s: float, default_unit: str) -> Parser[int]:
-    """Return a parser of durations, as the bytes that a shard delivers in that time at most."""
+def bytes_read_in(low_s: float, high_s: float, default_unit: str, rate_bytes: float) -> Parser[int]:
+    """Return a parser of durations, as the bytes that are read in that time at *rate_bytes* a second."""
     seconds = duration(low_s, high_s, default_unit)
-    return Parser(seconds.domain, lambda text: round(seconds.parse(text) * BYTES_PER_SHARD_AND_SECOND))
+    return Parser(seconds.domain, lambda text: round(seconds.parse(text) * rate_bytes))
 
 
 def stream_names() -> Parser[tuple[str, ...]]:
-    """Return a parser of one stream name, or several with commas between."""
+    """Return a parser of one stream name, or several separated by commas."""
 
     def check(name: str) -> None:
         if name.startswith("arn:"):
-            raise BadValueError("Give ARNs in the option 'streamARN'.")
+            raise BadValueError("Set ARNs with the option 'streamARN'.")
         if not _STREAM_NAME.fullmatch(name):
             raise BadValueError()
 
-    domain = "stream names of 1 to 128 letters, digits, '_', '.' and '-', with commas between"
+    domain = "stream names of 1 to 128 letters, digits, '_', '.' and '-', separated by commas"
     return Parser(domain, lambda text: _split_list(text, check))
 
 
 def stream_arns() -> Parser[tuple[str, ...]]:
-    """Return a parser of one stream's ARN, or several with commas between."""
+    """Return a parser of one stream ARN, or several separated by commas."""
     return list_of(
-        _STREAM_ARN, "ARNs such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders, with commas between"
+        _STREAM_ARN, "ARNs such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders, separated by commas"
     )
 
 
 def list_of(pattern: str | re.Pattern[str], domain: str) -> Parser[tuple[str, ...]]:
-    """Return a parser of one or more items with commas between, each of which matches *pattern* as a whole."""
+    """Return a parser of one or more items separated by commas. Each item matches *pattern* as a whole."""
     item = matching(pattern, domain)
     return Parser(domain, lambda text: _split_list(text, item.parse))
 
@@ -151,7 +153,7 @@ def region() -> Parser[str]:
 
 
 def url(default_scheme: str = "") -> Parser[str]:
-    """Return a parser of http and https URLs; *default_scheme* is put before a bare host."""
+    """Return a parser of http and https URLs. A host alone is accepted if there is a *default_scheme* for it."""
 
     def parse(text: str) -> str:
         full = f"{default_scheme}://{text}" if default_scheme and "://" not in text else text
@@ -161,7 +163,7 @@ def url(default_scheme: str = "") -> Parser[str]:
         except ValueError:
             raise BadValueError(hides_value=True) from None
         if "@" in full:
-            raise BadValueError("Leave the user and password out.", hides_value=True)
+            raise BadValueError("Remove the user and the password.", hides_value=True)
         is_good = parts.scheme in ("http", "https") and _is_host(parts.hostname or "") and port_is_good
         if not is_good or parts.query or parts.fragment or re.search(r"\s", full):
             raise BadValueError()
@@ -172,7 +174,7 @@ def url(default_scheme: str = "") -> Parser[str]:
 
 
 def _is_host(name: str) -> bool:
-    """Return whether botocore takes *name* for a host; it refuses what DNS does not know, such as an underscore."""
+    """Return whether botocore accepts *name* as a host. It refuses names that DNS forbids, such as with an underscore."""
     if ":" not in name:
         return _HOST.fullmatch(name) is not None
     try:
@@ -205,7 +207,7 @@ def text(domain: str) -> Parser[str]:
 
 
 def optional_text(domain: str) -> Parser[str | None]:
-    """Return a parser of any text, where blank means not given."""
+    """Return a parser of any text. Blank text means not given."""
     return Parser(domain, lambda value: value or None)
 
 
@@ -230,12 +232,12 @@ def _split_list(text: str, check: Callable[[str], object]) -> tuple[str, ...]:
     for item in items:
         check(item)
     if len(set(items)) < len(items):
-        raise BadValueError("Name each one once.")
+        raise BadValueError("An item occurs twice.")
     return items
 
 
 def show_seconds(seconds: float) -> str:
-    """Return *seconds* in the unit that reads best."""
+    """Return *seconds* as a user writes them, in the largest unit that divides them."""
     if seconds and seconds < 1:
         return f"{seconds * 1000:g} ms"
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):

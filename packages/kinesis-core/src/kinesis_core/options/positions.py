@@ -1,4 +1,4 @@
-"""Where reading begins and ends, as users write it."""
+"""Parsers of starting and ending positions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
-from kinesis_core.options.option import BadValueError, Parser
+from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_java_time, parse_time
 
 __all__ = [
@@ -40,24 +40,32 @@ _TIMESTAMP = re.compile(r"AT_TIMESTAMP\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")
 _STREAM = re.compile(r"[a-zA-Z0-9_.-]{1,128}|arn:\S+")
 _BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
-"""What stands between the JSON of Spark's offset log: its version, and a dash for a source without an offset."""
+"""Text between the JSON objects of Spark's offset log: its version, and a dash for a source without an offset."""
 _FORMS = "AT_TIMESTAMP with an ISO 8601 time or seconds or milliseconds since the epoch, or JSON"
 
 
 def starting_position() -> Parser[StartingPosition]:
-    """Return a parser of the places to start reading from."""
+    """Return a parser of positions to start reading from. Only positions that are a word can be shown."""
     words = {"LATEST": Latest(), "TRIM_HORIZON": TrimHorizon(), "EARLIEST": TrimHorizon()}
-    return Parser(f"LATEST, TRIM_HORIZON, EARLIEST, {_FORMS}", lambda text: _parse(text, words))
+    return Parser(f"{', '.join(words)}, {_FORMS}", lambda text: _parse(text, words), show=_show_by(words))
 
 
 def ending_position() -> Parser[EndingPosition]:
-    """Return a parser of the places where a batch read ends."""
+    """Return a parser of positions where a batch read ends. Only positions that are a word can be shown."""
     words = {"LATEST": Latest()}
-    return Parser(f"LATEST, {_FORMS}", lambda text: _refuse_checkpoint(_parse(text, words)))
+    return Parser(
+        f"{', '.join(words)}, {_FORMS}",
+        lambda text: _refuse_checkpoint(_parse(text, words)),
+        show=_show_by(words),
+    )
 
 
 Words = Mapping[str, Any]
-"""The positions that a bare word stands for."""
+"""The positions that are written as one word."""
+
+
+def _show_by(words: Words) -> Callable[[object], str]:
+    return lambda position: show_in_code(next(word for word, each in words.items() if each == position))
 
 
 def _parse(text: str, words: Words) -> Any:
@@ -66,14 +74,14 @@ def _parse(text: str, words: Words) -> Any:
         try:
             return _position(_read_json(text, begin), words)
         except RecursionError:
-            raise BadValueError("It is nested too deeply.") from None
+            raise BadValueError("The JSON is nested too deeply.") from None
     return _parse_word(text, words)
 
 
 def _refuse_checkpoint(position: Any) -> Any:
     parts = position.positions.values() if isinstance(position, PerStream) else [position]
     if any(isinstance(part, ForeignCheckpoint) for part in parts):
-        raise BadValueError("A checkpoint says where to start, not where to end.")
+        raise BadValueError("A checkpoint is a starting position, not an ending position.")
     return position
 
 
@@ -87,8 +95,8 @@ def _parse_word(text: str, words: Words) -> Any:
 
 
 def _read_json(text: str, begin: int) -> list[Document]:
-    """Return the JSON objects in *text*: mostly one, but files of a checkpoint come one after the other."""
-    decoder = json.JSONDecoder(object_pairs_hook=_refuse_twins)
+    """Return the JSON objects in *text*: usually one, or several for the files of a checkpoint."""
+    decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated_names)
     documents: list[Document] = []
     while begin < len(text):
         try:
@@ -96,9 +104,9 @@ def _read_json(text: str, begin: int) -> list[Document]:
         except BadValueError:
             raise
         except ValueError as error:
-            raise BadValueError(f"It is not JSON: {error}.") from None
+            raise BadValueError(f"The text is not JSON: {error}.") from None
         if not isinstance(document, dict):
-            raise BadValueError("What follows the first JSON object is none.")
+            raise BadValueError("Each part of the text must be a JSON object.")
         documents.append(document)
         begin = _end_of_filler(text, begin)
     return documents
@@ -109,10 +117,10 @@ def _end_of_filler(text: str, begin: int) -> int:
     return match.end() if match else begin
 
 
-def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        raise BadValueError("It has one name twice.")
+        raise BadValueError("The JSON object has a name twice.")
     return document
 
 
@@ -120,16 +128,16 @@ def _position(documents: list[Document], words: Words, in_stream: bool = False) 
     pasted = [document for document in documents if is_checkpoint(document)]
     others = [document for document in documents if not is_checkpoint(document)]
     if pasted:
-        said = {s: cut for each in others for s, cut in _parse_map(each, words).cuts.items()}
-        return read_checkpoint(pasted, said)
+        by_hand = {s: cut for each in others for s, cut in _parse_map(each, words).cuts.items()}
+        return read_checkpoint(pasted, by_hand)
     if len(others) > 1:
-        raise BadValueError("Only the files of a checkpoint may come one after the other.")
+        raise BadValueError("Several JSON objects are accepted only for the files of a checkpoint.")
     return _parse_object(others[0], words, in_stream)
 
 
 def _parse_object(document: Document, words: Words, in_stream: bool) -> Any:
     if not document:
-        raise BadValueError("Name at least one shard.")
+        raise BadValueError("The JSON object must have at least one shard.")
     if "at_timestamp" in {key.lower() for key in document}:
         return _parse_databricks_time(document)
     if any(_SHARD_ID.fullmatch(key) for key in document) or not all(map(_STREAM.fullmatch, document)):
@@ -146,17 +154,17 @@ def _parse_in_stream(stream: str, value: Any, words: Words) -> Any:
         )
     except (BadValueError, AttributeError, TypeError) as error:
         hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
-        raise BadValueError(f"The position of stream {stream!r} is not one.{hint}") from None
+        raise BadValueError(f"The position of stream {stream!r} is not valid.{hint}") from None
 
 
 def _parse_databricks_time(document: Document) -> AtTimestamp:
     parts = {key.lower(): value for key, value in document.items()}
     if set(parts) - {"at_timestamp", "format"} or len(parts) < len(document):
-        raise BadValueError("Beside at_timestamp there may be format only.")
+        raise BadValueError("Only 'format' is accepted together with 'at_timestamp'.")
     if isinstance(parts["at_timestamp"], int) and not isinstance(parts["at_timestamp"], bool):
         parts["at_timestamp"] = str(parts["at_timestamp"])
     if not all(isinstance(value, str) for value in parts.values()):
-        raise BadValueError("at_timestamp and format are texts.")
+        raise BadValueError("'at_timestamp' and 'format' must be texts.")
     time = parts["at_timestamp"].strip()
     return AtTimestamp(parse_java_time(time, parts["format"]) if "format" in parts else parse_time(time))
 
@@ -164,7 +172,7 @@ def _parse_databricks_time(document: Document) -> AtTimestamp:
 def _parse_map(document: Document, words: Words) -> PerShard:
     for shard_id in document:
         if not _SHARD_ID.fullmatch(shard_id):
-            raise BadValueError(f"{shard_id!r} is not the id of a shard, such as shardId-000000000000.")
+            raise BadValueError(f"{shard_id!r} is not a shard id such as shardId-000000000000.")
     return PerShard({shard_id: _parse_cut(shard_id, value, words) for shard_id, value in document.items()})
 
 
@@ -179,8 +187,8 @@ def _parse_cut(shard_id: str, value: Any, words: Words) -> Cut | Latest:
             return _CUT_KINDS[kind.upper()](str(argument))
     except (BadValueError, KeyError) as error:
         hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
-        raise BadValueError(f"The position of {shard_id} is not one.{hint}") from None
-    raise BadValueError(f"The position of {shard_id} is not one.")
+        raise BadValueError(f"The position of {shard_id} is not valid.{hint}") from None
+    raise BadValueError(f"The position of {shard_id} is not valid.")
 
 
 _CUT_KINDS: dict[str, Callable[[str], Cut]] = {

@@ -1,4 +1,4 @@
-"""The proxy that calls go through: the options that say so, and the URL that they make together."""
+"""The options of the proxy, and the URL that they result in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROXY = "Proxy"
 
 
 def _proxy_url() -> Parser[str]:
-    """Return a parser of the URLs of proxies, which may hold a user and a password."""
+    """Return a parser of the URLs of proxies, which may contain a user and a password."""
 
     def parse(text: str) -> str:
         try:
@@ -32,38 +32,43 @@ def _proxy_url() -> Parser[str]:
 
 PROXY_URL = Option[str | None](
     name="proxyUrl",
-    meaning="A proxy for all calls to AWS, with user and password if it asks for them: `http://user:password@host:3128`.",
+    meaning=(
+        "The proxy for all calls to AWS. The URL may contain a user and a password: "
+        "`http://user:password@host:3128`."
+    ),
     parser=_proxy_url(),
     default=None,
-    default_text="none; botocore follows `HTTPS_PROXY` and `NO_PROXY` in the environment",
+    default_text="the environment: botocore reads `HTTPS_PROXY` and `NO_PROXY`",
     group=PROXY,
     is_secret=True,
 )
 PROXY_ADDRESS = Option[str | None](
     name="proxyAddress",
-    meaning="The host of the proxy; this and the next three are another way to say `proxyUrl`.",
+    meaning=(
+        "The host of the proxy. `proxyAddress`, `proxyPort`, `proxyUsername` and `proxyPassword` together replace "
+        "`proxyUrl`."
+    ),
     parser=matching(r"[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]", "the name or address of a host"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=PROXY,
     aliases=(awslabs("kinesis.sink.proxyAddress"),),
 )
 PROXY_PORT = Option[int](
     name="proxyPort",
-    meaning="The proxy's port.",
+    meaning="The port of the proxy at `proxyAddress`.",
     parser=integer(1, 65535),
     default=443,
-    default_text="443",
     group=PROXY,
     aliases=(awslabs("kinesis.sink.proxyPort"),),
     needs=PROXY_ADDRESS,
 )
 PROXY_USERNAME = Option[str | None](
     name="proxyUsername",
-    meaning="The user that the proxy knows.",
+    meaning="The user name for the proxy at `proxyAddress`.",
     parser=text("the name of a user"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=PROXY,
     aliases=(awslabs("kinesis.sink.proxyUsername"),),
     is_secret=True,
@@ -71,10 +76,10 @@ PROXY_USERNAME = Option[str | None](
 )
 PROXY_PASSWORD = Option[str | None](
     name="proxyPassword",
-    meaning="That user's password.",
+    meaning="The password of `proxyUsername`, which it requires.",
     parser=text("the password of a user"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=PROXY,
     aliases=(awslabs("kinesis.sink.proxyPassword"),),
     is_secret=True,
@@ -85,19 +90,24 @@ PROXY_OPTIONS = (PROXY_URL, PROXY_ADDRESS, PROXY_PORT, PROXY_USERNAME, PROXY_PAS
 
 
 def read_proxy(values: Values) -> str | None:
-    """Return the proxy's URL, which may also be given in its parts."""
+    """
+    Return the URL of the proxy, or None if no option names one.
+
+    Raises:
+        OptionError: A password has no user, or the options name different proxies.
+    """
     url, address, user, password = (
         values[option] for option in (PROXY_URL, PROXY_ADDRESS, PROXY_USERNAME, PROXY_PASSWORD)
     )
     if address is None:
         return url
     if password is not None and user is None:
-        raise OptionError(f"{values.label(PROXY_PASSWORD)} needs '{PROXY_USERNAME.name}' beside it.")
+        raise OptionError(f"{values.label(PROXY_PASSWORD)} also requires '{PROXY_USERNAME.name}'.")
     login = "" if user is None else quote(user, safe="")
     login += "" if password is None else f":{quote(password, safe='')}"
     combined = f"http://{login}{'@' if login else ''}{address}:{values[PROXY_PORT]}"
     if url not in (None, combined):
         raise OptionError(
-            f"{values.label(PROXY_URL)} and {values.label(PROXY_ADDRESS)} name two proxies. Keep one of them."
+            f"{values.label(PROXY_URL)} and {values.label(PROXY_ADDRESS)} name different proxies. Keep one of them."
         )
     return combined

@@ -1,4 +1,4 @@
-"""From the mapping that a user gives to checked values: names found, values parsed, contradictions refused."""
+"""Reads the options that a user gives: finds names, parses values and refuses contradictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.option import (
-    PREFIX,
     BadValueError,
     IgnoredOption,
     Option,
@@ -22,7 +21,7 @@ from kinesis_core.options.option import (
 T = TypeVar("T")
 
 _LOAD_NAMES = ("path", "paths")
-"""What Spark calls the arguments of load()."""
+"""Spark's names for the arguments of load()."""
 _LONGEST_SHOWN_VALUE = 120
 
 
@@ -36,7 +35,7 @@ class _Spelling:
 
     @property
     def label(self) -> str:
-        """The name as declared; for another connector's name, with ours beside it."""
+        """The name as declared; another connector's name comes with ours."""
         if normalise(self.name) == normalise(self.option.name):
             return f"Option '{self.option.name}'"
         return f"Option '{self.name}' ('{self.option.name}' here)"
@@ -46,9 +45,9 @@ class _Spelling:
             return self.parser.parse(text)
         except BadValueError as error:
             hides = self.option.is_secret or error.hides_value
-            got = "the value given is another" if hides else f"got {_show(text)}"
+            got = "another value, which is not shown" if hides else _show(text)
             hint = f" {error.hint}" if error.hint else ""
-            raise OptionError(f"{self.label} accepts {self.parser.domain}; {got}.{hint}") from None
+            raise OptionError(f"{self.label} accepts {self.parser.domain}; got {got}.{hint}") from None
 
 
 @frozen(eq=False)
@@ -63,35 +62,33 @@ class _Given:
 
 @frozen(eq=False, repr=False)
 class Values:
-    """The values of all options of a table; those that were not given have their defaults."""
+    """The values of all options of a table. An option that is not given has its default."""
 
-    _given: Mapping[str, _Given]
+    _given: Mapping[str, tuple[_Given, ...]]
+    """Each given option by our name, as often as the user set it. The values are equal."""
     ignored: tuple[str, ...]
-    """One line for the log for each name that was accepted and is not needed, or whose value counts as another."""
+    """One line for the log for each name that is accepted and not needed, or whose value counts as another."""
     path: str | None
-    """What the user gave to Spark's `load(path)`; it names no stream."""
+    """The argument of Spark's `load(path)`. It does not name a stream."""
 
     def __getitem__(self, option: Option[T]) -> T:
-        given = self._given.get(option.name)
-        return option.default if given is None else given.value
+        return self._given[option.name][0].value if self.is_given(option) else option.default
 
     def is_given(self, option: Option[Any]) -> bool:
         return option.name in self._given
 
-    def is_spelled(self, option: Option[Any], name: str) -> bool:
-        """Return whether the user set *option* by its name *name*, in whatever case, with or without the prefix."""
-        given = self._given.get(option.name)
-        return given is not None and normalise(given.name) == normalise(name)
+    def spellings(self, option: Option[Any]) -> tuple[str, ...]:
+        """Return the names by which the user set *option*, as the user wrote them."""
+        return tuple(given.name for given in self._given.get(option.name, ()))
 
-    def is_prefixed(self, option: Option[Any]) -> bool:
-        """Return whether the user set *option* by its name with `kinesis.` before it, as awslabs does."""
-        given = self._given.get(option.name)
-        return given is not None and given.name.strip().lower() == PREFIX + option.name.lower()
+    def is_spelled(self, option: Option[Any], name: str) -> bool:
+        """Return whether the user set *option* by its name *name*, in any case, with or without the prefix."""
+        return normalise(name) in map(normalise, self.spellings(option))
 
     def label(self, option: Option[Any]) -> str:
-        """Return the option's name for an error: as the user wrote it, with ours beside it."""
+        """Return the option's name for an error: the name that the user set, with ours if that is another."""
         given = self._given.get(option.name)
-        return f"Option '{option.name}'" if given is None else given.spelling.label
+        return given[0].spelling.label if given else f"Option '{option.name}'"
 
 
 @frozen(eq=False)
@@ -102,7 +99,7 @@ class OptionTable:
     unsupported: tuple[Unsupported, ...] = ()
     ignored_options: tuple[IgnoredOption, ...] = ()
     let_through: tuple[str, ...] = ()
-    """Names that Spark adds by itself."""
+    """Names that Spark adds."""
     _spellings: dict[str, _Spelling] = field(init=False)
 
     @_spellings.default
@@ -120,9 +117,9 @@ class OptionTable:
 
         Raises:
             OptionError: A name is unknown or not supported, a value is outside its domain, or two names of one
-                option have different values. Secrets are in none of the messages.
+                option have different values. No message contains a secret.
         """
-        found: dict[str, _Given] = {}
+        found: dict[str, tuple[_Given, ...]] = {}
         ignored: list[str] = []
         path: str | None = None
         for name, value in given.items():
@@ -137,21 +134,23 @@ class OptionTable:
                 if name.lower() in _LOAD_NAMES:
                     path = text
                     ignored.append(
-                        "What load() is given is not used: 'streamName' or 'streamARN' names the stream."
+                        "The argument of load() is not used: 'streamName' or 'streamARN' names the stream."
                     )
             elif note := self._read_foreign(name, text):
                 ignored.append(note)
         ignored += [
-            _describe_idle(given) for given in found.values() if _is_idle(given.spelling.option, found)
+            _describe_idle(given) for same in found.values() for given in same[:1] if _is_idle(given, found)
         ]
         return Values(found, tuple(ignored), path)
 
     @staticmethod
-    def _add(found: dict[str, _Given], new: _Given) -> None:
+    def _add(found: dict[str, tuple[_Given, ...]], new: _Given) -> None:
         option = new.spelling.option
-        old = found.setdefault(option.name, new)
-        if old.value == new.value:
+        same = found.get(option.name, ())
+        found[option.name] = (*same, new)
+        if not same or same[0].value == new.value:
             return
+        old = same[0]
         texts = "" if option.is_secret else f" ({_show(old.text)} and {_show(new.text)})"
         raise OptionError(
             f"Options '{old.name}' and '{new.name}' set the same thing to different values{texts}. "
@@ -159,7 +158,7 @@ class OptionTable:
         )
 
     def _read_foreign(self, name: str, text: str) -> str:
-        """Return why *name* is not needed, or "" when there is nothing to say about it."""
+        """Return why *name* is not needed, or "" if the log gets no line."""
         for unsupported in self.unsupported:
             if declared := _find_name(name, unsupported.names):
                 return _read_unsupported(unsupported, declared, text)
@@ -176,7 +175,7 @@ class OptionTable:
         ]
         known |= {normalise(other): other for other in foreign}
         nearest = get_close_matches(normalise(name), known, n=1)
-        return f" Did you mean '{known[nearest[0]]}'?" if nearest else " No option has a name like it."
+        return f" Did you mean '{known[nearest[0]]}'?" if nearest else " No option has a similar name."
 
 
 def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:
@@ -186,14 +185,15 @@ def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:
             yield _Spelling(alias.name, option, alias.parser or option.parser)
 
 
-def _is_idle(option: Option[Any], found: Mapping[str, _Given]) -> bool:
-    return option.needs is not None and option.needs.name not in found
+def _is_idle(given: _Given, found: Mapping[str, object]) -> bool:
+    needs = given.spelling.option.needs
+    return needs is not None and needs.name not in found
 
 
 def _describe_idle(given: _Given) -> str:
     needs = given.spelling.option.needs
-    what = "" if needs is None else f"it belongs to '{needs.name}', which is not given"
-    return f"Option '{given.name}' is accepted and not needed: {what}."
+    reason = "" if needs is None else f"it belongs to '{needs.name}', which is not given"
+    return f"Option '{given.name}' is accepted and not needed: {reason}."
 
 
 def _find_name(name: str, declared: tuple[str, ...]) -> str | None:
@@ -207,23 +207,23 @@ def _find_name(name: str, declared: tuple[str, ...]) -> str | None:
 
 
 def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:
-    """Return a note about an accepted value, or "" when there is nothing to say."""
-    asked = text.lower()
-    if not asked or asked in (value.lower() for value in unsupported.accepted):
+    """Return a line for the log about an accepted value, or "" if the log gets no line."""
+    value = text.lower()
+    if not value or value in (accepted.lower() for accepted in unsupported.accepted):
         reason = unsupported.accepted_reason
-        return f"Option '{name}' is accepted and not needed: {reason}." if asked and reason else ""
-    if unsupported.refused and asked not in (value.lower() for value in unsupported.refused):
+        return f"Option '{name}' is accepted and not needed: {reason}." if value and reason else ""
+    if unsupported.refused and value not in (refused.lower() for refused in unsupported.refused):
         domain = ", ".join((*unsupported.accepted, *unsupported.refused))
         raise OptionError(f"Option '{name}' accepts {domain}; got {_show(text)}.")
-    value = f" set to {_show(text)}" if unsupported.refused else ""
+    set_to = f" set to {_show(text)}" if unsupported.refused else ""
     instead = f" {unsupported.instead}" if unsupported.instead else ""
     raise OptionError(
-        f"Option '{name}'{value} asks for {unsupported.feature}, which is not supported in this version yet.{instead}"
+        f"Option '{name}'{set_to} needs {unsupported.feature}, which this version does not support.{instead}"
     )
 
 
 def _to_text(value: object) -> str:
-    """Return what Spark would hand over for *value*: text without blanks around it, booleans in lower case."""
+    """Return *value* as Spark passes it on: text without surrounding blanks, booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 

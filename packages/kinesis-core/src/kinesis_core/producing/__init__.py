@@ -1,10 +1,11 @@
-"""Writing to a stream: aggregated or not, several requests at once, nothing dropped."""
+"""Writing to a stream: user records are aggregated, sent by several threads, retried, and counted when written."""
 
 from kinesis_core.producing.producer import Producer
-from kinesis_core.producing.settings import ProducerSettings
+from kinesis_core.producing.settings import MOST_CONNECTIONS, ProducerSettings
 from kinesis_core.producing.totals import Totals
 
 __all__ = [
+    "MOST_CONNECTIONS",
     "Producer",
     "ProducerSettings",
     "Totals",

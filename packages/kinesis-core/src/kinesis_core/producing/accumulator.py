@@ -1,8 +1,9 @@
 """
-What a producer holds, and what is to be done with it next: pure state, without threads, calls or a clock.
+The records that a producer holds, and which of them the next request sends: state only, without threads, calls or a clock.
 
-User records are offered, packed into parcels in the lane of their shard, and sent; `answers.py` says what then becomes
-of them. They leave in no other way, but for a failure that everybody hears of.
+User records are offered and packed into the batches of their shard's queue. Requests take batches out, and
+`responses.py` handles the responses. A user record leaves when it is written, or when the producer fails and every
+caller gets the error.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from kinesis_core.producing.in_flight import InFlightCounts
 from kinesis_core.producing.packer import Packer
 from kinesis_core.producing.router import Groups, Router
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.settings import ProducerSettings
-from kinesis_core.producing.shard_batch import SendState, ShardBatch
 from kinesis_core.producing.shard_map import ShardMap, random_keys
-from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardQueue
+from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch, ShardQueue
 
 log = get_logger("kinesis_core")
 
 _PART_OF_TTL = 4
-"""What waits for a shard shall be written in this part of the time that a record has, and waits for others no longer."""
+"""A quarter of the TTL bounds the longest write window of a shard, and the time that a record is buffered."""
 
 
 @define(eq=False)
 class RecordAccumulator:
-    """The records of one producer. The caller sees to it that one thread at a time uses it."""
+    """The records of one producer. The caller makes sure that one thread at a time uses it."""
 
     stream: str
     settings: ProducerSettings
@@ -41,12 +42,12 @@ class RecordAccumulator:
     rng: random.Random
     counts: InFlightCounts
     packer: Packer
-    hurry: int = field(default=0, init=False)
-    """How many callers wait: as long as some do, nothing waits for others to share a request with."""
+    waiting_callers: int = field(default=0, init=False)
+    """Callers that wait for room or for a flush. While there are some, batches are sent before they are due."""
     failure: PutError | None = field(default=None, init=False)
     _generation: int = field(default=0, init=False)
-    _is_logged: bool = field(default=False, init=False)
-    """Whether it was logged that explicit hash keys are ignored."""
+    _has_warned: bool = field(default=False, init=False)
+    """Whether the log says already that explicit hash keys are ignored."""
 
     @classmethod
     def open(
@@ -67,14 +68,14 @@ class RecordAccumulator:
     # Putting
 
     def group(self, rows: Rows) -> Groups:
-        """Return *rows* by the lane that they are to go to."""
-        if self.router.is_auto and rows.hash_keys is not None and not self._is_logged:
-            self._is_logged = True
+        """Return *rows* by the queue that they belong to."""
+        if self.router.is_auto and rows.hash_keys is not None and not self._has_warned:
+            self._has_warned = True
             log.warning("hash_keys.ignored", stream=self.stream, strategy="AUTO")
         return self.router.group(rows)
 
     def offer(self, groups: Groups, now_s: float) -> Groups:
-        """Take in the groups that there is room for, and return the others."""
+        """Add the groups that there is room for, and return the others."""
         settings = self.settings
         buffered_s = min(settings.record_max_buffered_time_s, settings.record_ttl_s / _PART_OF_TTL)
         state = SendState(now_s + buffered_s, now_s + settings.record_ttl_s, self._generation)
@@ -85,7 +86,7 @@ class RecordAccumulator:
             else:
                 self.packer.pack(queue, rows, state, now_s)
         if self.is_full and 2 * self.counts.open_aggregate_bytes >= self.counts.held_bytes:
-            self.seal()  # what fills the buffer has to get out of it
+            self.seal()  # open aggregates fill the buffer, and only batches can be sent
         return left
 
     @property
@@ -93,7 +94,7 @@ class RecordAccumulator:
         return self.counts.held_bytes >= self.settings.buffer_bytes
 
     def _regrouped(self, groups: Groups) -> Groups:
-        """Return the groups; those for shards that are gone by now go to the shards that took their place."""
+        """Return the groups. Rows of shards that are gone by now are grouped by the shards that are open."""
         if not any(queue.is_gone for queue in groups):
             return groups
         regrouped: Groups = {}
@@ -103,12 +104,16 @@ class RecordAccumulator:
         return regrouped
 
     def seal(self) -> None:
-        """Close all boxes: nothing waits for more to come."""
+        """Close all open aggregates, so that they can be sent."""
         for queue in self.router.queues:
             self.packer.seal(queue)
 
     def begin_generation(self) -> int:
-        """Return the number of the generation that ends now: everything taken in before, nothing taken in later."""
+        """
+        Begin the next generation, and return the number of the one that ends.
+
+        All user records offered so far belong to that one or to an earlier one.
+        """
         self.seal()
         self._generation += 1
         return self._generation - 1
@@ -116,13 +121,13 @@ class RecordAccumulator:
     # Sending
 
     def take(self, now_s: float) -> list[ShardBatch]:
-        """Return what the next request shall hold; nothing when there is nothing, or when it is better to wait."""
+        """Return the batches of the next request. Empty if there are no batches to send yet."""
         for queue in self.router.queues:
             if queue.open_aggregate is not None and queue.open_aggregate.state.due_s <= now_s:
                 self.packer.seal(queue)
         late = [batch for queue in self.router.queues for batch in queue.expired(now_s)]
         if late:
-            self.give_up_batches(late, f"they were not written within {self.settings.record_ttl_s:g} s")
+            self.fail_batches(late, f"they were not written within {self.settings.record_ttl_s:g} s")
         queues = self._ready(now_s)
         return self._fill_request(queues) if self._is_worth_a_request(queues, now_s) else []
 
@@ -132,97 +137,97 @@ class RecordAccumulator:
         ]
 
     def _is_worth_a_request(self, queues: Sequence[ShardQueue], now_s: float) -> bool:
-        if any(self.hurry or queue.batches[0].state.due_s <= now_s for queue in queues):
+        if any(self.waiting_callers or queue.batches[0].state.due_s <= now_s for queue in queues):
             return True
         records = sum(queue.waiting_records for queue in queues)
         return records >= MAX_PUT_RECORDS or sum(queue.waiting_bytes for queue in queues) >= REQUEST_BYTES
 
     def _fill_request(self, queues: Sequence[ShardQueue]) -> list[ShardBatch]:
-        first = self.rng.randrange(len(queues))  # so that no lane is always the last
+        first = self.rng.randrange(len(queues))  # so that no queue is always the last
         request: list[ShardBatch] = []
         room_records, room_bytes = MAX_PUT_RECORDS, REQUEST_BYTES
         for queue in (*queues[first:], *queues[:first]):
-            for batch in queue.take(room_records, room_bytes, must=not request):
+            for batch in queue.take(room_records, room_bytes, at_least_one=not request):
                 room_records -= len(batch.entries)
                 room_bytes -= batch.size_bytes
                 request.append(batch)
         for batch in request:
             if batch.state.is_unsure:
-                self.counts.tally["resent"] += batch.user_records
+                self.counts.totals["resent"] += batch.user_records
                 batch.state = evolve(batch.state, is_unsure=False)
-        self.counts.tally["requests"] += bool(request)
+        self.counts.totals["requests"] += bool(request)
         return request
 
     def wait_s(self, now_s: float) -> float | None:
-        """Return in how many seconds to call `take`, if nothing else happens before; None: never."""
+        """Return the seconds after which `take` is to be called again if nothing else happens, or None for never."""
         if self._is_worth_a_request(self._ready(now_s), now_s):
             return 0.0
         queues = self.router.queues
-        times = [queue.next_s(hurry=bool(self.hurry)) for queue in queues if queue.batches]
+        times = [queue.next_s(is_urgent=bool(self.waiting_callers)) for queue in queues if queue.batches]
         times += [queue.open_aggregate.state.due_s for queue in queues if queue.open_aggregate is not None]
         return max(0.0, min(times) - now_s) if times else None
 
-    # Coming back
+    # Batches whose request is over
 
-    def note_written(self, batch: ShardBatch) -> None:
-        self.counts.note_written(batch)
+    def mark_written(self, batch: ShardBatch) -> None:
+        self.counts.count_written(batch)
         if self.failure is None:
             self.counts.remove(batch)
 
     def put_back(self, batch: ShardBatch) -> None:
-        """Let *parcel* wait again, before all others of its shard."""
+        """Put *batch* into its queue again, as the first. It is rerouted if the queue is gone."""
         if batch.queue.is_gone:
             self.reroute(batch)
         else:
             batch.queue.put(batch, first=True)
 
     def reroute(self, batch: ShardBatch, *, is_plain: bool = False) -> None:
-        """Sort the user records of a parcel into the lanes of the shards that are open now; *is_plain* packs each alone."""
+        """Pack the user records of *batch* again, for the shards that are open now. *is_plain*: without aggregates."""
         self.counts.remove(batch)
         for queue, rows in self.router.group(batch.rows()).items():
             self.packer.repack(queue, rows, batch.state, is_plain=is_plain)
 
     def use(self, shards: ShardMap) -> None:
         """
-        Go by a new shard map: what waits for a shard that is no longer open is sorted anew.
+        Route by a new shard map. What waits for a shard that is no longer open is rerouted.
 
-        If the map is of another stream, aggregates that are not flushed yet may have come to the wrong shards of
-        that one, and nobody has them any more: that is a failure.
+        The producer fails if the map is of a recreated stream and aggregates were written since the last flush. Those
+        may be in wrong shards of the new stream, and the producer no longer holds them.
         """
         if self.router.shards.contradicts(shards):
             log.warning("stream.recreated", stream=self.stream)
-            written = self.counts.tally["user_records"]
+            written = self.counts.totals["user_records"]
             if written and self.packer.aggregates:
-                self.give_up(recreated(self.stream, written))
-        self._sort_anew(self.router.use(shards))
+                self.fail(recreated(self.stream, written))
+        self._reroute_all(self.router.use(shards))
 
     def distribute(self, *, is_auto: bool) -> None:
-        """Let Kinesis choose the shards from now on, or no longer: all that waits is packed and sorted anew."""
+        """Begin or end to let Kinesis choose the shards. Everything that waits is packed again."""
         if is_auto == self.router.is_auto:
             return
         queues = self.router.distribute(is_auto=is_auto)
         for queue in queues:
             self.packer.seal(queue)
         self.packer.aggregates = self.settings.aggregation_enabled and not is_auto
-        self._sort_anew(queues)
+        self._reroute_all(queues)
         log.info("strategy.changed", stream=self.stream, strategy="AUTO" if is_auto else "USER_PARTITION_KEY")
 
-    def _sort_anew(self, queues: Sequence[ShardQueue]) -> None:
+    def _reroute_all(self, queues: Sequence[ShardQueue]) -> None:
         for queue in queues:
             self.packer.seal(queue)
             for batch in queue.clear():
                 self.reroute(batch)
 
-    # Giving up
+    # Failing
 
-    def give_up_batches(self, lost: Sequence[ShardBatch], why: str) -> None:
-        """Give up because *lost*, some of what is held, cannot be written."""
+    def fail_batches(self, lost: Sequence[ShardBatch], why: str) -> None:
+        """Fail because *lost*, a part of what is held, cannot be written."""
         self.seal()
         others = self.counts.unwritten - sum(batch.user_records for batch in lost)
-        self.give_up(put_error(self.stream, why, lost, others))
+        self.fail(put_error(self.stream, why, lost, others))
 
-    def give_up(self, failure: PutError) -> None:
-        """Let everybody know of *failure*, and send no more."""
+    def fail(self, failure: PutError) -> None:
+        """Drop everything and send no more. Every caller gets the first *failure*."""
         self.failure = self.failure or failure
         self.counts.clear()
         for queue in self.router.queues:

@@ -1,4 +1,4 @@
-"""What is said when records could not be written."""
+"""The errors for records that could not be written."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kinesis_core.errors import PutError
-from kinesis_core.producing.shard_batch import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch
 
 NOT_SENT = "NotSentInTime"
 THROTTLED = "ProvisionedThroughputExceededException"
 _HASH_DIGITS = 16
-_TOO_SLOW = (
-    "Give the stream more shards, write from fewer places at once, or raise recordTtlMs (record_ttl_s)."
-)
+_TOO_SLOW = "Give the stream more shards, run fewer producers at once, or raise recordTtlMs (record_ttl_s)."
 
 
-def put_error(stream: str, why: str, lost: Sequence[ShardBatch], given_up: int) -> PutError:
-    """Return the error for *lost*; so many other user records were *given_up* with them."""
+def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> PutError:
+    """Return the error for *lost*, with the number of *other* user records that the producer drops."""
     counts: Counter[str] = Counter()
     for batch in lost:
         counts[batch.state.reason or NOT_SENT] += batch.user_records
@@ -26,25 +24,40 @@ def put_error(stream: str, why: str, lost: Sequence[ShardBatch], given_up: int) 
     key = first.rows().keys[0]
     key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
     codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
-    others = f" {given_up} more were given up with them." if given_up else ""
+    others = (
+        f" {other} more user records may not be in the stream either, because the producer stops."
+        if other
+        else ""
+    )
     message = (
-        f"{sum(counts.values())} user records could not be written: {why}: {codes}.{others} {_advice(first)} "
-        f"[stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
+        f"{sum(counts.values())} user records could not be written to stream {stream}: {why}: {codes}.{others} "
+        f"{_advice(first)} [stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
     )
     return PutError(message, counts, first.shard_id, key_sha256)
 
 
 def recreated(stream: str, written: int) -> PutError:
-    """Return the error for a stream that was made anew after so many user records *written* since the last flush."""
+    """Return the error for a recreated stream, after so many user records were *written* since the last flush."""
     return PutError(
-        f"The stream was deleted and made anew while it was written to. {written} user records written since the last "
-        "flush went to the deleted stream, or to shards of the new one that do not own their keys. Write them again. "
-        f"[stream={stream}]",
+        f"Stream {stream} was deleted and recreated while it was written to. {written} user records written since the "
+        "last flush went to the deleted stream, or to shards of the new stream that do not own their keys. Write them "
+        f"again. [stream={stream}]",
         {"StreamRecreated": written},
+    )
+
+
+def internal_error(stream: str, error: BaseException) -> PutError:
+    """Return the error for an exception that no code of the producer handles."""
+    code = type(error).__name__
+    what = f"{code}: {error}" if str(error) else code
+    return PutError(
+        f"Writing to stream {stream} stopped on an internal error ({what}). Rows since the last flush may be missing: "
+        f"the batch is written again. Please report this with the log. [stream={stream}]",
+        {code: 0},
     )
 
 
 def _advice(batch: ShardBatch) -> str:
     if batch.state.reason in (THROTTLED, ""):
         return _TOO_SLOW
-    return batch.state.detail
+    return f"{batch.state.detail} Records since the last flush may be missing: write them again."

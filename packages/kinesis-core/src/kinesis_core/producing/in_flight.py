@@ -1,4 +1,4 @@
-"""Counts what a producer holds, what each flush waits for, and what happened."""
+"""Counts the records that a producer holds, what each flush waits for, and what happened."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections import Counter
 
 from attrs import define, field
 
-from kinesis_core.producing.shard_batch import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.totals import Totals
 
 
 @define(eq=False)
 class InFlightCounts:
-    """Every parcel is entered once, and struck out once: when it is written, or made into others."""
+    """Each batch is added once and removed once: when it is written, or when its user records are packed again."""
 
     batch_bytes: int = field(default=0, init=False)
     open_aggregate_bytes: int = field(default=0, init=False)
-    """What is in boxes, which is no parcel yet."""
-    fresh_records: int = field(default=0, init=False)
-    fresh_bytes: int = field(default=0, init=False)
-    """What was entered since somebody was woken up for it."""
-    tally: Counter[str] = field(factory=Counter, init=False)
-    """What `Totals` has, by its names."""
+    """Bytes in open aggregates, which are not batches yet."""
+    records_since_wake: int = field(default=0, init=False)
+    bytes_since_wake: int = field(default=0, init=False)
+    """What was added since a sending thread was last woken for it."""
+    totals: Counter[str] = field(factory=Counter, init=False)
+    """By the field names of `Totals`."""
     _unwritten: Counter[int] = field(factory=Counter, init=False)
-    """User records by generation, those in boxes left out."""
+    """User records of batches, by generation."""
 
     @property
     def held_bytes(self) -> int:
@@ -31,12 +31,12 @@ class InFlightCounts:
 
     @property
     def unwritten(self) -> int:
-        """How many user records are in parcels."""
+        """Number of user records in batches."""
         return sum(self._unwritten.values())
 
     def add(self, batch: ShardBatch) -> None:
-        self.fresh_records += len(batch.entries)
-        self.fresh_bytes += batch.size_bytes
+        self.records_since_wake += len(batch.entries)
+        self.bytes_since_wake += batch.size_bytes
         self.batch_bytes += batch.size_bytes
         self._unwritten[batch.state.generation] += batch.user_records
 
@@ -47,22 +47,22 @@ class InFlightCounts:
         if not self._unwritten[generation]:
             del self._unwritten[generation]
 
-    def note_written(self, batch: ShardBatch) -> None:
-        self.tally["user_records"] += batch.user_records
-        self.tally["records"] += len(batch.entries)
-        self.tally["bytes"] += batch.size_bytes
+    def count_written(self, batch: ShardBatch) -> None:
+        self.totals["user_records"] += batch.user_records
+        self.totals["records"] += len(batch.entries)
+        self.totals["bytes"] += batch.size_bytes
 
     def is_written(self, generation: int) -> bool:
-        """Return whether no parcel of that generation, or of one before, is left."""
+        """Return whether no batch of *generation* or an earlier one is left."""
         return all(unwritten > generation for unwritten in self._unwritten)
 
     def take_totals(self) -> Totals:
-        """Return what happened since they were last taken."""
-        totals = Totals(**self.tally)
-        self.tally.clear()
+        """Return what happened since the last call."""
+        totals = Totals(**self.totals)
+        self.totals.clear()
         return totals
 
     def clear(self) -> None:
-        """Forget what is held; what happened remains."""
+        """Drop the counts of what is held. The totals remain."""
         self.batch_bytes = self.open_aggregate_bytes = 0
         self._unwritten.clear()

@@ -1,20 +1,22 @@
-"""Packs user records for their shards: many into an aggregate, or each into a record of its own."""
+"""Packs user records into the batches of their shard: many into an aggregate, or each into a record of its own."""
 
 from __future__ import annotations
 
 from attrs import define
 
 from kinesis_core.aggregation import AggregateBuilder
+from kinesis_core.model import PutEntry
 from kinesis_core.producing.in_flight import InFlightCounts
+from kinesis_core.producing.open_aggregate import AGGREGATE_KEY, OpenAggregate
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.settings import ProducerSettings
-from kinesis_core.producing.shard_batch import OpenAggregate, SendState, ShardBatch, plain_batch
-from kinesis_core.producing.shard_queue import ShardQueue
+from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
 
 
 @define(eq=False)
 class Packer:
-    """Fills lanes. Every parcel that it lets wait is entered in the ledger."""
+    """Fills the queues, and counts each batch that it puts into one."""
 
     settings: ProducerSettings
     max_record_bytes: int
@@ -23,7 +25,7 @@ class Packer:
     """Whether user records share records."""
 
     def pack(self, queue: ShardQueue, rows: Rows, state: SendState, now_s: float) -> None:
-        """Take in *rows*, which share an aggregate, or a parcel, with what came before and what comes next."""
+        """Pack *rows*. They share an aggregate, or a batch, with earlier and later rows of the shard."""
         if not self.aggregates:
             batch = plain_batch(queue, rows, state)
             self.counts.add(batch)
@@ -36,36 +38,40 @@ class Packer:
         ) - before_bytes
 
     def repack(self, queue: ShardQueue, rows: Rows, state: SendState, *, is_plain: bool = False) -> None:
-        """Take in *rows* that were packed before: they go as soon as they may, and share with no others."""
+        """Pack *rows* again, into batches that share with no other rows. With *is_plain*, each row becomes a record."""
         if is_plain or not self.aggregates:
             self._enqueue(queue, plain_batch(queue, rows, state))
             return
         open_aggregate = self._fill_aggregates(queue, rows, state, None)
         if open_aggregate is not None:
-            self._enqueue(queue, open_aggregate.close(queue))
+            self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
     def seal(self, queue: ShardQueue) -> None:
-        """Close the lane's box: nothing in it waits for more to come."""
+        """Close the open aggregate of the queue and put it into the queue."""
         open_aggregate, queue.open_aggregate = queue.open_aggregate, None
         if open_aggregate is not None:
             self.counts.open_aggregate_bytes -= open_aggregate.held_bytes
-            self._enqueue(queue, open_aggregate.close(queue))
+            self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
     def _fill_aggregates(
         self, queue: ShardQueue, rows: Rows, state: SendState, open_aggregate: OpenAggregate | None
     ) -> OpenAggregate | None:
-        """Put *rows* into *box* and further ones, let the full ones wait as parcels, and return the last, if open."""
-        place = 0
-        while place < len(rows):
+        """
+        Add *rows* to *open_aggregate* and to new ones, and put the full ones into the queue.
+
+        Returns the last aggregate if it is still open.
+        """
+        index = 0
+        while index < len(rows):
             open_aggregate = open_aggregate or self._new_aggregate(state)
-            place = open_aggregate.extend(rows, place)
-            if place == len(rows):
+            index = open_aggregate.extend(rows, index)
+            if index == len(rows):
                 return open_aggregate
             if open_aggregate.builder.count:
-                self._enqueue(queue, open_aggregate.close(queue))
-            else:  # too large to share an aggregate with anything
-                self._enqueue(queue, plain_batch(queue, rows.part(place, place + 1), state))
-                place += 1
+                self._enqueue(queue, close_aggregate(queue, open_aggregate))
+            else:  # this row is too large for any aggregate
+                self._enqueue(queue, plain_batch(queue, rows.part(index, index + 1), state))
+                index += 1
             open_aggregate = None
         return None
 
@@ -76,3 +82,22 @@ class Packer:
     def _enqueue(self, queue: ShardQueue, batch: ShardBatch) -> None:
         self.counts.add(batch)
         queue.put(batch)
+
+
+def plain_batch(queue: ShardQueue, rows: Rows, state: SendState) -> ShardBatch:
+    """Return a batch with one record for each row."""
+    if rows.hash_keys is None:
+        entries = list(map(PutEntry, rows.data, rows.keys))
+    else:
+        entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
+    return ShardBatch(queue, entries, rows.size_bytes(), len(entries), state)
+
+
+def close_aggregate(queue: ShardQueue, open_aggregate: OpenAggregate) -> ShardBatch:
+    """Return a batch with the aggregate, or with the user record itself if there is only one."""
+    builder, state = open_aggregate.builder, open_aggregate.state
+    if builder.count == 1:
+        return plain_batch(queue, open_aggregate.first, state)
+    size_bytes = builder.size_bytes + len(AGGREGATE_KEY)
+    entry = open_aggregate.entry()
+    return ShardBatch(queue, [entry], size_bytes, builder.count, state, is_aggregate=True)

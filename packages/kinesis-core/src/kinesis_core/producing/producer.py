@@ -1,5 +1,5 @@
 """
-Writes to one stream: put records, flush, and nothing is lost in between.
+Writes records to one stream.
 
     with Producer.open("orders", region="eu-west-1") as producer:
         producer.put(b"data", partition_key="customer-1")
@@ -27,17 +27,18 @@ _CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}
 _CHUNK_BYTES = 1024 * 1024
 _PARTS_OF_BUFFER = 8
 """
-How much is taken in at a time, by whether it is aggregated: while it is, no thread can take requests out; and so much a
-full buffer may exceed.
+Rows and bytes that are added at a time. The threads cannot take requests out meanwhile, and a full buffer may be
+exceeded by that much. With aggregation (True) more rows fit.
 """
 
 
 class Producer:
     """
-    Writes records to one stream, each at least once. Safe in threads; a context manager.
+    Writes records to one stream, each at least once. Thread-safe. A context manager, which flushes and closes.
 
-    Records of one partition key may come to the stream in another order than they were put: PutRecords keeps none.
-    After a `PutError` a producer takes no more; what was put since the last flush may or may not be in the stream.
+    Records of one partition key may be stored in another order than they were put, because PutRecords keeps no order.
+    After a `PutError` a producer accepts no more records. Those put since the last flush may or may not be in the
+    stream.
     """
 
     def __init__(
@@ -48,10 +49,10 @@ class Producer:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """Use `open` or `connect`; this is for those who bring their own door to AWS."""
+        """For callers with an API object of their own. Others use `open` or `connect`."""
         self._is_closed = True
         self.settings = settings or ProducerSettings()
-        rng = rng or random.Random()  # noqa: S311 # jitter and spreading, no secret
+        rng = rng or random.Random()  # noqa: S311 # jitter and spreading, not a secret
         clock = clock or SteadyClock()
         summary = api.describe()
         shards = first_map(api, summary.name, clock, rng, self.settings.record_ttl_s)
@@ -81,16 +82,17 @@ class Producer:
         settings: ProducerSettings | None = None,
     ) -> Producer:
         """
-        Return a producer for the stream, once it has been found to be there.
+        Return a producer for the stream, after a check that the stream exists.
 
-        *region* is taken from the ARN, the endpoint or botocore's chain when absent; *credentials* from botocore's
-        chain. It needs the IAM actions kinesis:DescribeStreamSummary, ListShards and PutRecords.
+        Without *region*, the ARN, the endpoint or botocore's chain decides. Without *credentials*, botocore's chain
+        does. The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and
+        kinesis:PutRecords.
 
         Raises:
             CredentialsError: There are no credentials, or no region.
             StreamNotFoundError: There is no such stream.
-            ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all shards in
-                `record_ttl_s` seconds.
+            ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all open shards
+                within `record_ttl_s`.
         """
         connection = Connection.to_stream(
             name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
@@ -101,19 +103,21 @@ class Producer:
     def connect(
         cls, connection: Connection, stream: StreamRef, settings: ProducerSettings | None = None
     ) -> Producer:
-        """Return a producer for *stream*, as `open` does."""
+        """Return a producer for *stream*. Checks and raises as `open` does."""
         return cls(stream_client(connection, stream), settings)
 
     def put(
         self, data: bytes, partition_key: str | None = None, explicit_hash_key: str | None = None
     ) -> None:
         """
-        Put one user record; wait while the producer holds as much as it may. Without a partition key it gets a
-        random one, or none on a stream that distributes its records itself. *explicit_hash_key* is decimal, from 0 to 2**128-1.
+        Put one user record. Waits while the buffer is full.
+
+        Without *partition_key* the record gets a random key, or no key on a stream that distributes its records
+        itself. *explicit_hash_key* is a decimal number from 0 to 2**128-1.
 
         Raises:
-            InvalidRecordError: Kinesis would not take it: too large, or a key outside its domain.
-            PutError: Records put before could not be written.
+            InvalidRecordError: Kinesis would refuse the record: it is too large, or a key is outside its domain.
+            PutError: Earlier records could not be written.
         """
         keys = None if partition_key is None else (partition_key,)
         self.put_columns((data,), keys, None if explicit_hash_key is None else (explicit_hash_key,))
@@ -125,11 +129,11 @@ class Producer:
         explicit_hash_keys: Sequence[str | None] | None = None,
     ) -> None:
         """
-        Put many user records, given as columns of equal length: the fast way.
+        Put many user records, given as columns of equal length. Much faster than `put` for each.
 
         Raises:
-            InvalidRecordError: Kinesis would not take one of them; none is put.
-            PutError: Records put before could not be written.
+            InvalidRecordError: Kinesis would refuse one of them. Nothing is put.
+            PutError: Earlier records could not be written.
         """
         keys = keys_of(partition_keys, len(data))
         rows = Rows(data, keys, explicit_hash_keys)
@@ -145,19 +149,19 @@ class Producer:
 
     def flush(self) -> Totals:
         """
-        Return when everything put so far is in the stream, with what happened since the last flush.
+        Wait until everything put so far is written. Returns what happened since the last flush.
 
         Raises:
-            PutError: Some of it could not be written.
+            PutError: Some records could not be written.
         """
         return self._sender.flush()
 
     def close(self) -> Totals:
         """
-        Take no more records, flush, and stop the threads. Closing again does nothing.
+        Accept no more records, flush, and stop the threads. Idempotent.
 
         Raises:
-            PutError: Something could not be written, and nobody was told yet.
+            PutError: Some records could not be written, and no earlier call raised the error.
         """
         if self._is_closed:
             return Totals()
@@ -168,7 +172,7 @@ class Producer:
             self._sender.stop()
 
     def abort(self) -> None:
-        """Stop without a flush: what was put since the last one may or may not be in the stream."""
+        """Stop without a flush. Records put since the last flush may or may not be in the stream."""
         self._is_closed = True
         self._sender.stop()
 
@@ -181,7 +185,7 @@ class Producer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Also after an error: what was put before it was accepted, so it is written.
+        # Also after an error: records accepted before it are written.
         self.close()
 
     def __del__(self) -> None:
@@ -189,7 +193,11 @@ class Producer:
             return
         self._sender.cancel()
         if self._sender.accumulator.counts.held_bytes:
-            warnings.warn(f"{self!r} was not closed: records are lost.", ResourceWarning, stacklevel=2)
+            warnings.warn(
+                f"{self!r} was not closed: its unwritten records are lost. Call close() or use a with block.",
+                ResourceWarning,
+                stacklevel=2,
+            )
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "open"
@@ -197,6 +205,6 @@ class Producer:
 
 
 def _chunks(rows: Rows, size: int) -> Iterator[Rows]:
-    """Yield *rows* in pieces of so many, which are taken in at once."""
+    """Yield *rows* in chunks of *size*, each of which is added at once."""
     for start in range(0, len(rows), size):
         yield rows if len(rows) <= size else rows.part(start, start + size)

@@ -1,4 +1,4 @@
-"""What a producer does when its stream is resharded: it learns the new shards, and sees where its aggregates belong."""
+"""Handles reshards of a producer's stream: lists the new shards, and finds out which shards its aggregates belong to."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from kinesis_core.producing.shard_listing import listed_map, pause_s
 
 log = get_logger("kinesis_core")
 
-_LISTINGS = 5
-"""So often is looked for a reason why records came to a shard that is listed, while their own is still open."""
-_ASK_EVERY_S, _ASKS_AT_ONCE = 15.0, 5
-"""DescribeStreamSummary may be called 20 times a second by all producers of an account."""
+_MAX_LISTINGS = 5
+"""Listings without an explanation, when records went to a listed shard while their own shard is still open."""
+_DESCRIBE_EVERY_S, _DESCRIBES_AT_ONCE = 15.0, 5
+"""All producers of an account together may call DescribeStreamSummary 20 times a second."""
 _NOT_DUE = "NotDue"
-"""The code of the error where it was asked so often that the next call has to wait."""
+"""The error code for a call that this producer's own rate limit delays."""
 _REFRESH_EVERY_S = 5.0
-"""So often it is looked at most why plain records came to other shards."""
+"""Minimum time between two searches for the reason why plain records went to other shards."""
 
 
 @define(eq=False)
 class Reshards:
-    """Keeps the shard map of an outbox, which is only touched under *lock*; called by several threads."""
+    """Keeps the shard map of an accumulator, which it uses only under *lock*. Several threads may call it."""
 
     api: PutApi
     responses: ResponseHandler
@@ -43,95 +43,101 @@ class Reshards:
     lock: threading.RLock
     is_stopped: Callable[[], bool]
     is_outdated: bool = field(default=False, init=False)
-    """Whether other shards were listed as open than those in the map, and the map could not be renewed yet."""
-    _listing: threading.Lock = field(factory=threading.Lock, init=False)
-    _asking: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_ASK_EVERY_S, _ASKS_AT_ONCE), init=False)
-    _refreshing: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_REFRESH_EVERY_S), init=False)
+    """Whether a listing had other open shards than the map, and the map could not be replaced yet."""
+    _listing_lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _describe_limiter: ReadRateLimiter = field(
+        factory=lambda: ReadRateLimiter(_DESCRIBE_EVERY_S, _DESCRIBES_AT_ONCE), init=False
+    )
+    _refresh_limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_REFRESH_EVERY_S), init=False)
 
     def settle_misrouted(self, misrouted: Sequence[Misrouted]) -> None:
-        """Decide on aggregates that came to other shards than they were made for, once it is known why."""
+        """Find out why aggregates went to other shards than their own, then decide about them."""
         try:
-            with self._listing:  # the others wait, and then find the map that one has fetched
-                self._learn(misrouted)
+            with self._listing_lock:  # other threads wait, and then use the map that this one gets
+                self._await_explanation(misrouted)
         except ServiceError as error:
             with self.lock:
-                self.responses.give_up_misrouted(misrouted, error)
+                self.responses.fail_misrouted(misrouted, error)
             return
         with self.lock:
             self.responses.settle_misrouted(misrouted)
 
     def refresh(self, misrouted: Sequence[Misrouted]) -> None:
-        """Look now and then why plain records came to other shards: they are where they belong all the same."""
+        """Find out, every few seconds at most, why plain records went to other shards. The records are written anyway."""
         with self.lock:
             now_s = self.clock.now_s()
-            if self._refreshing.wait_s(now_s):
+            if self._refresh_limiter.wait_s(now_s):
                 return
-            self._refreshing.spend(now_s)
-        with self._listing:
-            self._explain(misrouted, 1, is_urgent=False)
+            self._refresh_limiter.spend(now_s)
+        with self._listing_lock:
+            self._find_explanation(misrouted, 1, is_urgent=False)
 
     def list_again(self, deadline_s: float) -> None:
         """
-        List the shards, again while that may help.
+        List all shards. A call that fails with a retryable error is repeated until *deadline_s*.
 
         Raises:
-            ServiceError: They cannot be listed, or not until then.
+            ServiceError: The shards cannot be listed.
         """
-        with self._listing:
-            self._persist(self._list, "ListShards", deadline_s)
+        with self._listing_lock:
+            self._repeat(self._list, "ListShards", deadline_s)
 
     def check_open(self, deadline_s: float) -> None:
-        """List the open shards, and all if the open ones are others than before; raises as `list_again` does."""
-        with self._listing:
-            self._persist(self._check_open, "ListShards", deadline_s)
+        """List the open shards, and all shards if the open ones differ from the map. Raises as `list_again` does."""
+        with self._listing_lock:
+            self._repeat(self._check_open, "ListShards", deadline_s)
 
-    def ask_again(self, deadline_s: float) -> None:
-        """Ask whether the stream still chooses the shards, unless that is known by now; raises as `list_again` does."""
-        with self._listing:
+    def recheck_strategy(self, deadline_s: float) -> None:
+        """Check whether Kinesis still chooses the shards, if the producer assumes it. Raises as `list_again` does."""
+        with self._listing_lock:
             if self.responses.accumulator.router.is_auto:
-                self._persist(self._ask, "DescribeStreamSummary", deadline_s)
+                self._repeat(self._check_strategy, "DescribeStreamSummary", deadline_s)
 
-    def ask_once(self) -> None:
-        """Ask whether the stream still chooses the shards; nothing depends on the answer but speed."""
-        with self._listing:
-            self._try(self._ask, "DescribeStreamSummary", 1, is_urgent=False)
+    def check_strategy_once(self) -> None:
+        """Check whether Kinesis still chooses the shards. An error is logged: only speed depends on the result."""
+        with self._listing_lock:
+            self._try(self._check_strategy, "DescribeStreamSummary", 1, is_urgent=False)
 
-    def _learn(self, misrouted: Sequence[Misrouted]) -> None:
+    def _await_explanation(self, misrouted: Sequence[Misrouted]) -> None:
         """
-        Look for what explains *landings*: a reshard, or a stream that distributes records itself.
+        Repeat until *misrouted* is explained by a reshard, or by a stream that distributes its records itself.
 
         Raises:
-            ServiceError: The shards cannot be listed, or not before the first of these aggregates has to be written.
+            ServiceError: The shards cannot be listed before the first deadline of these aggregates.
         """
         deadline_s = min(batch.state.deadline_s for batch, _ in misrouted)
         error: ServiceError | None = None
         for attempt in count():
             with self.lock:
                 unknown = self.responses.unknown_shards(misrouted)
-                knows_why = self.responses.knows_why(misrouted)
-            if knows_why or self.is_stopped() or (attempt >= _LISTINGS and not unknown):
+                is_explained = self.responses.is_explained(misrouted)
+            if is_explained or self.is_stopped() or (attempt >= _MAX_LISTINGS and not unknown):
                 return
             if attempt and self.clock.now_s() >= deadline_s:
                 if unknown:
-                    raise error or _not_listed(unknown)
+                    raise error or _not_listed(self.responses.accumulator.stream, unknown)
                 return
             self.clock.sleep(pause_s(attempt, self.responses.accumulator.rng))
-            error = self._explain(misrouted, attempt + 1)
+            error = self._find_explanation(misrouted, attempt + 1)
 
-    def _explain(
+    def _find_explanation(
         self, misrouted: Sequence[Misrouted], attempt: int, *, is_urgent: bool = True
     ) -> ServiceError | None:
-        """List the shards; if they do not explain *landings*, ask who chooses them. Returns why they cannot be listed now."""
+        """
+        List the shards. If they do not explain *misrouted*, check whether Kinesis chooses them.
+
+        Returns the error if the shards cannot be listed now.
+        """
         error = self._try(self._list, "ListShards", attempt, is_urgent=is_urgent)
         with self.lock:
-            is_known = self.responses.knows_why(misrouted) or self.responses.unknown_shards(misrouted)
+            is_known = self.responses.is_explained(misrouted) or self.responses.unknown_shards(misrouted)
         if error is not None or is_known:
             return error
-        self._try(self._ask, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
+        self._try(self._check_strategy, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
         return None
 
-    def _persist(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
-        """Do *step*, which makes a *call*, again while that may help; the last error is raised."""
+    def _repeat(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
+        """Do *step*, which makes a *call*, until it succeeds. Raises its last error at *deadline_s*."""
         for attempt in count(1):
             error = self._try(step, call, attempt)
             if error is None or self.is_stopped():
@@ -143,7 +149,7 @@ class Reshards:
     def _try(
         self, step: Callable[[], None], call: str, attempt: int, *, is_urgent: bool = True
     ) -> ServiceError | None:
-        """Do *step* and return the error that may pass; any other is raised if the step *is_urgent*."""
+        """Do *step* and return its error, if any. If the step *is_urgent*, an error that is not retryable is raised."""
         try:
             step()
         except ServiceError as error:
@@ -168,29 +174,34 @@ class Reshards:
         try:
             opened = listed_map(self.api, accumulator.stream, only_open=True)
         except (StreamNotFoundError, InvalidRequestError):
-            opened = None  # the listing of all shards says more
+            opened = None  # the listing of all shards has a clearer result
         is_same = opened is not None and opened.has_same_open(accumulator.router.shards)
         if is_same and not self.is_outdated:
             return
         self.is_outdated = True
         self._list()
         if opened is not None and not opened.has_same_open(accumulator.router.shards):
-            raise UnavailableError("Two answers of ListShards name other open shards.", "ShardsDiffer")
+            raise UnavailableError(
+                f"Two ListShards responses name different open shards. [stream={accumulator.stream}]",
+                "ShardsDiffer",
+            )
         self.is_outdated = False
 
-    def _ask(self) -> None:
+    def _check_strategy(self) -> None:
         with self.lock:
             now_s = self.clock.now_s()
-            wait_s = self._asking.wait_s(now_s)
+            wait_s = self._describe_limiter.wait_s(now_s)
             if wait_s:
-                raise ThrottledError(f"The next question is due in {wait_s:.1f} s.", _NOT_DUE)
-            self._asking.spend(now_s)
+                raise ThrottledError(f"The next DescribeStreamSummary is due in {wait_s:.1f} s.", _NOT_DUE)
+            self._describe_limiter.spend(now_s)
         summary = self.api.describe(with_retries=False)
         with self.lock:
             self.responses.accumulator.distribute(is_auto=summary.is_auto_distributed)
 
 
-def _not_listed(shard_ids: Sequence[str]) -> UnavailableError:
+def _not_listed(stream: str, shard_ids: Sequence[str]) -> UnavailableError:
     return UnavailableError(
-        f"Records came to {', '.join(shard_ids)}, which ListShards does not name.", "ShardNotListed"
+        f"Records went to {', '.join(shard_ids)}, which ListShards does not name. Check that the stream is ACTIVE, then "
+        f"start again. [stream={stream}]",
+        "ShardNotListed",
     )

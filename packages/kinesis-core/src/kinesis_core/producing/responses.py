@@ -1,4 +1,4 @@
-"""What is to be done about the answers to requests: note what is written, and send the rest again, or give up."""
+"""Handles the responses to requests: written batches are counted, refused ones are sent again, or the producer fails."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kinesis_core.model import PutResponse
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.entry_outcome import entry_outcomes
 from kinesis_core.producing.failures import THROTTLED
-from kinesis_core.producing.shard_batch import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch
 
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
 
 Misrouted = tuple[ShardBatch, str]
-"""A parcel, and a shard that it came to, which is another than it was made for."""
+"""A batch, and a shard that a record of it went to, which is not the shard of the batch."""
 _MISPLACED = (
-    "Kinesis puts them into a shard that does not own their keys, by its own list of shards. If the stream's "
-    "RecordDistributionStrategy is AUTO and botocore is too old to know that, update it, or set aggregationEnabled=false."
+    "Kinesis puts them into a shard that does not own their keys, according to ListShards. If the stream's "
+    "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it, or set aggregationEnabled=false."
 )
 
 
 @define(eq=False)
 class ResponseHandler:
-    """Gives every parcel of a request its end: it is written, back in the outbox, or lost with everybody told."""
+    """Decides for each batch of a request: it is written, it goes back to its queue, or the producer fails."""
 
     accumulator: RecordAccumulator
 
@@ -35,47 +35,48 @@ class ResponseHandler:
         self, request: Sequence[ShardBatch], response: PutResponse, now_s: float
     ) -> list[Misrouted]:
         """
-        Note the answer to a request. Returns what came to another shard than it was made for: aggregates wait for
-        `place`, plain records are written wherever they are.
+        Handle the response to a request. Returns the batches that went to another shard than their own.
+
+        Plain records count as written in any shard. Aggregates wait for `settle_misrouted`.
         """
         misrouted: list[Misrouted] = []
         refused: list[ShardBatch] = []
         for batch, outcome in zip(request, entry_outcomes(request, response), strict=True):
-            batch.queue.completed(batch)
-            if outcome.elsewhere is not None and self._matters(batch, outcome.elsewhere):
-                misrouted.append((batch, outcome.elsewhere))
-            if outcome.written is not None and not (outcome.elsewhere and batch.is_aggregate):
-                self.accumulator.note_written(outcome.written)
+            batch.queue.complete(batch)
+            if outcome.other_shard is not None and self._is_unexpected(batch, outcome.other_shard):
+                misrouted.append((batch, outcome.other_shard))
+            if outcome.written is not None and not (outcome.other_shard and batch.is_aggregate):
+                self.accumulator.mark_written(outcome.written)
             if outcome.refused is not None:
                 refused.append(outcome.refused)
         self._adjust_windows(request, refused, now_s)
-        self._send_again(refused, [p for p in refused if not is_retryable(p.state.reason)], now_s)
+        self._retry(refused, [batch for batch in refused if not is_retryable(batch.state.reason)], now_s)
         return misrouted
 
-    def _matters(self, batch: ShardBatch, shard_id: str) -> bool:
-        """Return whether it is news that *parcel* came to the shard: where Kinesis chooses, plain records come anywhere."""
+    def _is_unexpected(self, batch: ShardBatch, shard_id: str) -> bool:
+        """Return whether *shard_id* may mean a change. Where Kinesis chooses, plain records go to any known shard."""
         router = self.accumulator.router
         return batch.is_aggregate or not router.is_auto or shard_id not in router.shards.ranges
 
     def on_not_sent(self, request: Sequence[ShardBatch]) -> None:
-        """Note that a request is not sent: where its records belong has changed since it was taken."""
-        self.accumulator.counts.tally["requests"] -= 1
+        """Put back a request that is not sent, because the shards of its records changed after it was taken."""
+        self.accumulator.counts.totals["requests"] -= 1
         for batch in reversed(request):
-            batch.queue.completed(batch)
+            batch.queue.complete(batch)
             if self.accumulator.failure is None:
                 self.accumulator.put_back(batch)
 
     def on_request_failed(
         self, request: Sequence[ShardBatch], error: ServiceError, now_s: float, *, may_pass: bool = False
     ) -> None:
-        """Note that a request failed as a whole. It *may_pass* next time though the error is not of that kind."""
+        """Handle a request that failed as a whole. With *may_pass* it is sent again even if *error* is not retryable."""
         is_throttled = isinstance(error, ThrottledError)
         is_unsure = error.retryable and not is_throttled and error.code not in _NEVER_SENT
         for batch in request:
-            batch.queue.completed(batch)
-            batch.state = batch.state.again(error.code, str(error), is_unsure=is_unsure)
+            batch.queue.complete(batch)
+            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=is_unsure)
         self._adjust_windows(request, request, now_s, is_throttled=is_throttled)
-        self._send_again(request, () if error.retryable or may_pass else request, now_s)
+        self._retry(request, () if error.retryable or may_pass else request, now_s)
 
     def _adjust_windows(
         self,
@@ -85,8 +86,8 @@ class ResponseHandler:
         *,
         is_throttled: bool = False,
     ) -> None:
-        """Let each shard of a request go faster or slower."""
-        tally, rng = self.accumulator.counts.tally, self.accumulator.rng
+        """Adjust the write window of each shard of a request, and count what was refused."""
+        totals, rng = self.accumulator.counts.totals, self.accumulator.rng
         throttled = {
             batch.queue: None for batch in refused if is_throttled or batch.state.reason == THROTTLED
         }
@@ -99,20 +100,21 @@ class ResponseHandler:
             if batch.queue not in throttled and batch.queue not in failed:
                 batch.queue.window.accepted(len(batch.entries), batch.size_bytes)
         for batch in refused:
-            tally["throttled" if batch.queue in throttled else "failed"] += len(batch.entries)
+            totals["throttled" if batch.queue in throttled else "failed"] += len(batch.entries)
 
-    def _send_again(self, refused: Sequence[ShardBatch], lost: Sequence[ShardBatch], now_s: float) -> None:
+    def _retry(self, refused: Sequence[ShardBatch], lost: Sequence[ShardBatch], now_s: float) -> None:
+        """Put *refused* back, or fail if some of them are *lost*: their error is not retryable."""
         if self.accumulator.failure is not None or not refused:
             return
         if lost:
-            self.accumulator.give_up_batches(lost, "Kinesis refused them")
+            self.accumulator.fail_batches(lost, "Kinesis refused them")
             return
         self._log_retry(refused, min(batch.queue.window.rests_until_s for batch in refused) - now_s)
-        for batch in reversed(refused):  # those that waited longest stay in front
+        for batch in reversed(refused):  # so that the oldest stay first
             self.accumulator.put_back(batch)
 
     def _log_retry(self, refused: Sequence[ShardBatch], wait_s: float) -> None:
-        """Log in one line that these, of one request, are sent again, the first of them after *wait_s*."""
+        """Log one line for *refused*, all of one request, the first of which is sent again after *wait_s*."""
         shards = {batch.shard_id for batch in refused}
         reason, _ = Counter(batch.state.reason for batch in refused).most_common(1)[0]
         log_retry(
@@ -128,11 +130,11 @@ class ResponseHandler:
     # When the stream is resharded
 
     def unknown_shards(self, misrouted: Sequence[Misrouted]) -> list[str]:
-        """Return the shards that these aggregates came to and the shard map does not have."""
+        """Return the shards that these aggregates went to and that the shard map does not have."""
         return sorted({shard_id for _, shard_id in misrouted} - self.accumulator.router.shards.ranges.keys())
 
-    def knows_why(self, misrouted: Sequence[Misrouted]) -> bool:
-        """Return whether it is known why these records came to other shards: a reshard, or Kinesis chooses."""
+    def is_explained(self, misrouted: Sequence[Misrouted]) -> bool:
+        """Return whether a reshard explains why these records went to other shards, or Kinesis chooses the shards."""
         router = self.accumulator.router
         return router.is_auto or all(
             shard_id in router.shards.ranges and batch.queue.is_gone for batch, shard_id in misrouted
@@ -140,28 +142,29 @@ class ResponseHandler:
 
     def settle_misrouted(self, misrouted: Sequence[Misrouted]) -> None:
         """
-        Decide on aggregates that came to another shard: they are written if all their user records belong there.
+        Decide about aggregates that went to another shard. They are written if that shard owns all their keys.
 
-        If one does not, all are sent again: the KCL drops the whole of such an aggregate. Where nobody knows why,
-        another aggregate would fare no better; plain records are at home wherever they come.
+        Otherwise all their user records are sent again, because the KCL drops such an aggregate as a whole. If no
+        reason is known, they are sent without aggregation: another aggregate could be misplaced too, and consumers
+        accept plain records from any shard.
         """
         accumulator, misplaced = self.accumulator, []
         for batch, shard_id in misrouted:
             if accumulator.failure is not None or not accumulator.router.misplaced(batch.rows(), shard_id):
-                accumulator.note_written(batch)
+                accumulator.mark_written(batch)
             else:
-                accumulator.counts.tally["misplaced"] += batch.user_records
-                batch.state = batch.state.again("Misplaced", _MISPLACED, is_unsure=False)
-                accumulator.reroute(batch, is_plain=not self.knows_why([(batch, shard_id)]))
+                accumulator.counts.totals["misplaced"] += batch.user_records
+                batch.state = batch.state.after_failure("Misplaced", _MISPLACED, is_unsure=False)
+                accumulator.reroute(batch, is_plain=not self.is_explained([(batch, shard_id)]))
                 misplaced.append(batch)
         if misplaced:
             self._log_retry(misplaced, 0.0)
 
-    def give_up_misrouted(self, misrouted: Sequence[Misrouted], error: ServiceError) -> None:
-        """Give up: where these aggregates belong cannot be found out."""
+    def fail_misrouted(self, misrouted: Sequence[Misrouted], error: ServiceError) -> None:
+        """Fail because *error* hides which shards these aggregates belong to."""
         if self.accumulator.failure is not None:
             return
         for batch, _ in misrouted:
-            batch.state = batch.state.again(error.code, str(error), is_unsure=False)
+            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=False)
         lost = [batch for batch, _ in misrouted]
-        self.accumulator.give_up_batches(lost, "the shards that they belong to cannot be listed")
+        self.accumulator.fail_batches(lost, "the shards that they belong to cannot be listed")

@@ -1,4 +1,4 @@
-"""Sorts user records into the lanes of the shards that they belong to."""
+"""Routes user records to the queues of their shards."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kinesis_core.producing.write_window import WriteWindow
 _REMEMBERED_KEYS = 65_536
 
 Groups = dict[ShardQueue, Rows]
-"""Rows by the shard that they go to."""
+"""Rows by the queue of their shard."""
 
 
 @define(eq=False)
 class Router:
-    """The lanes of the shards that are open as far as we know, and the way to them."""
+    """The queues of the shards that the shard map has as open."""
 
     shards: ShardMap
     longest_window_s: float
     random_keys: Iterator[str]
     """For user records without a key."""
     is_auto: bool = False
-    """Whether Kinesis chooses the shards, so that any lane will do."""
+    """Whether Kinesis chooses the shards, so that a row may go into any queue."""
     _turn: int = field(default=0, init=False)
-    """Of the lane that rows are spread from next."""
+    """Number of queues that rows were spread over so far: the next rows begin at the next queue."""
     _queues: dict[str, ShardQueue] = field(factory=dict, init=False)
     _routes: dict[str, ShardQueue] = field(factory=dict, init=False)
-    """By partition key: hashing takes twenty times as long as looking up."""
+    """By partition key. Hashing a key takes twenty times as long as this lookup."""
 
     @property
     def queues(self) -> Collection[ShardQueue]:
@@ -43,18 +43,18 @@ class Router:
         return self._routes
 
     def queue(self, shard_id: str) -> ShardQueue:
-        """Return the lane of a shard."""
+        """Return the queue of a shard."""
         queue = self._queues.get(shard_id)
         if queue is None:
             queue = self._queues[shard_id] = ShardQueue(shard_id, WriteWindow(self.longest_window_s))
         return queue
 
     def group(self, rows: Rows) -> Groups:
-        """Return *rows* by lane, in their order."""
+        """Return *rows* by queue. The rows of a queue keep their order."""
         return self._spread(rows) if self.is_auto else self._sort(rows.with_keys(self.random_keys))
 
     def _spread(self, rows: Rows) -> Groups:
-        """Return *rows* in equal parts: the lanes then hold no shard up, and learn how much the stream takes."""
+        """Return *rows* in equal parts. The windows of the queues then show how much the whole stream accepts."""
         shards = self.shards.open_shards
         parts = min(len(shards), len(rows))
         first, self._turn = self._turn, self._turn + parts
@@ -65,12 +65,12 @@ class Router:
         }
 
     def _sort(self, rows: Rows) -> Groups:
-        places: defaultdict[ShardQueue, list[int]] = defaultdict(list)
-        for place, queue in enumerate(self._queues_of(rows)):
-            places[queue].append(place)
-        if len(places) == 1:
-            return dict.fromkeys(places, rows)
-        return {queue: rows.pick(chosen) for queue, chosen in places.items()}
+        indexes: defaultdict[ShardQueue, list[int]] = defaultdict(list)
+        for index, queue in enumerate(self._queues_of(rows)):
+            indexes[queue].append(index)
+        if len(indexes) == 1:
+            return dict.fromkeys(indexes, rows)
+        return {queue: rows.pick(chosen) for queue, chosen in indexes.items()}
 
     def _queues_of(self, rows: Rows) -> Iterable[ShardQueue]:
         if rows.hash_keys is not None:
@@ -94,18 +94,18 @@ class Router:
         return self.queue(self.shards.shard_of(hash_key))
 
     def use(self, shards: ShardMap) -> list[ShardQueue]:
-        """Go by *shards* from now on, and return the lanes of those that are not open or are another stream's."""
+        """Route by *shards* from now on. Returns the queues of shards that are closed or belong to another stream."""
         is_other = self.shards.contradicts(shards)
         self.shards = shards
         opened = frozenset(() if is_other else shards.open_shards)
-        return self._give_up(queue for queue in self.queues if queue.shard_id not in opened)
+        return self._retire(queue for queue in self.queues if queue.shard_id not in opened)
 
     def distribute(self, *, is_auto: bool) -> list[ShardQueue]:
-        """Let Kinesis choose the shards from now on, or no longer; return the lanes that there were."""
+        """Begin or end to let Kinesis choose the shards. Returns all queues so far."""
         self.is_auto = is_auto
-        return self._give_up(self.queues)
+        return self._retire(self.queues)
 
-    def _give_up(self, queues: Iterable[ShardQueue]) -> list[ShardQueue]:
+    def _retire(self, queues: Iterable[ShardQueue]) -> list[ShardQueue]:
         gone = list(queues)
         for queue in gone:
             queue.is_gone = True
@@ -114,8 +114,8 @@ class Router:
         return gone
 
     def misplaced(self, rows: Rows, shard_id: str) -> int:
-        """Return how many of *rows* do not belong to the shard; all when we do not know it."""
+        """Return how many of *rows* the shard does not own. All of them if the shard is unknown."""
         if shard_id not in self.shards.ranges:
             return len(rows)
-        hashes = (hash_of(key, rows.hash_key(place)) for place, key in enumerate(rows.keys))
+        hashes = (hash_of(key, rows.hash_key(index)) for index, key in enumerate(rows.keys))
         return sum(not self.shards.owns(shard_id, hash_key) for hash_key in hashes)

@@ -1,4 +1,4 @@
-"""User records as columns, and what they must be like before any of them is put."""
+"""User records as columns, and the checks before any of them is put."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinesis_core.producing.shard_map import MAX_HASH_KEY, RANDOM_KEY_CHARS
 
 MAX_KEY_CHARS = 256
 NO_KEY = ""
-"""Stands for a partition key that is not given; Kinesis has no such key."""
+"""Stands for a missing partition key. Kinesis does not accept an empty key."""
 _ANY_KEY = "0" * RANDOM_KEY_CHARS
 _HASH_KEY = re.compile("0|[1-9][0-9]{0,38}")
 _MOST_BYTES_A_CHAR = 4
@@ -29,23 +29,23 @@ class Rows:
     keys: Sequence[str]
     """`NO_KEY` for those without one."""
     hash_keys: Sequence[str | None] | None = None
-    """Explicit hash keys; None when no row has one."""
+    """Explicit hash keys, or None if no row has one."""
 
     def __len__(self) -> int:
         return len(self.data)
 
-    def hash_key(self, place: int) -> str | None:
-        return None if self.hash_keys is None else self.hash_keys[place]
+    def hash_key(self, index: int) -> str | None:
+        return None if self.hash_keys is None else self.hash_keys[index]
 
     def sizes(self) -> list[int]:
-        """Return the bytes of each row's data and key: what Kinesis' limits count."""
+        """Return the bytes of data and key of each row, which Kinesis' limits count."""
         keys: Iterable[str | bytes] = self.keys
         if not "".join(self.keys).isascii():
             keys = map(str.encode, self.keys)
         return list(map(add, map(len, self.data), map(len, keys)))
 
     def size_bytes(self) -> int:
-        """Return the bytes of all rows."""
+        """Return the bytes of data and keys of all rows."""
         return sum(map(len, self.data)) + len("".join(self.keys).encode())
 
     def part(self, start: int, stop: int) -> Rows:
@@ -53,22 +53,22 @@ class Rows:
         return Rows(self.data[start:stop], self.keys[start:stop], hash_keys)
 
     def joined(self, other: Rows) -> Rows:
-        """Return these rows, and *other* behind them."""
+        """Return these rows, followed by *other*."""
         hash_keys = None
         if self.hash_keys is not None or other.hash_keys is not None:
-            hash_keys = [row.hash_key(place) for row in (self, other) for place in range(len(row))]
+            hash_keys = [row.hash_key(index) for row in (self, other) for index in range(len(row))]
         return Rows([*self.data, *other.data], [*self.keys, *other.keys], hash_keys)
 
-    def pick(self, places: Sequence[int]) -> Rows:
-        """Return the rows in *places*."""
-        if len(places) == 1:
-            return self.part(places[0], places[0] + 1)
-        pick = itemgetter(*places)
+    def pick(self, indexes: Sequence[int]) -> Rows:
+        """Return the rows at *indexes*."""
+        if len(indexes) == 1:
+            return self.part(indexes[0], indexes[0] + 1)
+        pick = itemgetter(*indexes)
         hash_keys = None if self.hash_keys is None else pick(self.hash_keys)
         return Rows(pick(self.data), pick(self.keys), hash_keys)
 
     def with_keys(self, keys: Iterator[str]) -> Rows:
-        """Return these rows; those without a partition key have one of *keys*."""
+        """Return these rows. Those without a partition key get the next of *keys*."""
         missing = self.keys.count(NO_KEY)
         if not missing:
             return self
@@ -79,10 +79,10 @@ class Rows:
 
 def keys_of(given: Sequence[str | None] | None, count: int) -> Sequence[str]:
     """
-    Return the partition keys of so many rows, `NO_KEY` for those without one.
+    Return the partition keys of *count* rows, with `NO_KEY` for those without one.
 
     Raises:
-        InvalidRecordError: Some are missing, and one is empty.
+        InvalidRecordError: Some keys are missing, and another one is empty.
     """
     if given is None:
         return [NO_KEY] * count
@@ -98,12 +98,12 @@ def check_rows(
     rows: Rows, max_record_bytes: int, known_keys: Collection[str], *, may_lack_keys: bool = False
 ) -> int:
     """
-    See that Kinesis would take every row, and return the size of the longest data.
+    Check that Kinesis would accept every row, and return the bytes of the longest data.
 
-    Keys in *known_keys* were seen before. With *may_lack_keys* rows are taken that have none.
+    Keys in *known_keys* were checked before. With *may_lack_keys*, rows may have no key.
 
     Raises:
-        InvalidRecordError: It would not take one. The message has no data and no key in it.
+        InvalidRecordError: Kinesis would refuse a row. The message contains neither data nor key.
     """
     _check_columns(rows)
     _check_type("data", rows.data, bytes)
@@ -127,7 +127,7 @@ def _check_columns(rows: Rows) -> None:
         lengths.append(len(rows.hash_keys))
     if len(set(lengths)) > 1:
         raise InvalidRecordError(
-            f"Data, partition keys and explicit hash keys must be of equal length; got {lengths}."
+            f"Data, partition keys and explicit hash keys must have equal lengths; got {lengths}."
         )
 
 
@@ -146,7 +146,7 @@ def _why_not_key(key: str) -> str:
     try:
         key.encode()
     except UnicodeEncodeError:
-        return "is not Unicode text: it has half a surrogate pair"
+        return "is not Unicode text: it contains half a surrogate pair"
     return ""
 
 
@@ -172,7 +172,7 @@ def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
     for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
         if size_bytes > max_record_bytes:
             raise InvalidRecordError(
-                f"Row {row} has {size_bytes} bytes of data and partition key; the stream takes records of at most "
+                f"Row {row} has {size_bytes} bytes of data and partition key; the stream accepts records of at most "
                 f"{max_record_bytes}. Make it smaller, or raise the stream's MaxRecordSizeInKiB (10 MiB at most).",
                 row,
             )

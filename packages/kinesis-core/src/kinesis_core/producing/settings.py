@@ -1,4 +1,4 @@
-"""How a producer works: what it gathers, how much it holds, and how long it tries."""
+"""Settings of a producer: aggregation, buffer, connections, and time limits."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ from attrs import field, frozen, validators
 
 _MIB = 1024 * 1024
 
+MOST_CONNECTIONS = 32
+"""The largest `max_connections`. No stream needs more requests in flight from one producer."""
+
 
 @frozen
 class ProducerSettings:
-    """The defaults suit most streams; `aggregation_enabled` is the one to think about."""
+    """The defaults suit most streams. Decide about `aggregation_enabled`: consumers must be able to unpack aggregates."""
 
     aggregation_enabled: bool = True
     """
-    Many user records in one record, in the format of the Kinesis Producer Library. The KCL, Firehose and this library
-    unpack it, Lambda and Flink with help; consumers of the plain API do not.
+    Whether many user records share one record, in the format of the Kinesis Producer Library (KPL). The KCL, Firehose
+    and this library unpack such records. Lambda functions need AWS's modules for it, and not every source of Flink does
+    it. Consumers of the plain API do not.
     """
     aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
-    """Bytes of an aggregate, all of it. A user record that would not fit goes plain."""
+    """Maximum bytes of an aggregate, framing included. A larger user record becomes a record of its own."""
     record_max_buffered_time_s: float = field(default=1.0, validator=validators.ge(0))
     """
-    How long a user record waits for others to share an aggregate, or a request, with; at most a quarter of
-    `record_ttl_s`.
+    Maximum time a user record is buffered to share an aggregate or a request with others. A quarter of `record_ttl_s`
+    is the upper bound.
     """
-    max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(32)])
-    """Requests in flight at once, each with a thread."""
+    max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(MOST_CONNECTIONS)])
+    """Maximum number of requests in flight. Each has a thread."""
     record_ttl_s: float = field(default=30.0, validator=validators.gt(0))
-    """A record that is not written by then makes the producer fail."""
+    """Maximum time from putting a user record until it is written. The producer fails when it is exceeded."""
     buffer_bytes: int = field(default=16 * _MIB, validator=validators.ge(1))
     """
-    Data and keys of records that are put and not yet written. When it is full, putting waits; an eighth more, or one
-    record, may be over it. Requests on the way need about two and a half times their records' size beside it.
+    Data and keys of user records that are put and not yet written. Putting waits while the buffer is full. An eighth
+    of the size, or one record, may exceed it. Requests in flight need about two and a half times the size of their
+    records in addition.
     """

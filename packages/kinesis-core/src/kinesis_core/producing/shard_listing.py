@@ -1,4 +1,4 @@
-"""A producer's list of shards, which has to cover all hash keys."""
+"""Lists the shards for a producer. The open shards must cover all hash keys."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from kinesis_core.errors import UnavailableError
 from kinesis_core.producing.shard_map import ShardMap
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
-"""A listing may be older than a reshard: the n-th is made up to n pauses after the one before."""
+"""A listing may be older than a reshard, so it is repeated: the n-th time after at most n pauses."""
 
 
 def pause_s(attempt: int, rng: random.Random) -> float:
-    """Return how long to wait after so many listings that did not help."""
+    """Return how long to wait after *attempt* listings without success."""
     longest_s = min(_LONGEST_PAUSE_S, _PAUSE_S * attempt)
     return rng.uniform(longest_s / 2, longest_s)
 
 
 def listed_map(api: PutApi, stream: str, *, only_open: bool = False) -> ShardMap:
     """
-    Return the map of the shards, listed once; with *only_open*, closed ones may be missing in it.
+    List the shards once and return their map. With *only_open*, closed shards may be missing in it.
 
     Raises:
-        ServiceError: They cannot be listed, or the listing has a hole.
+        ServiceError: The shards cannot be listed, or the open ones do not cover all hash keys.
     """
     return ShardMap.of(api.list_shards(with_retries=False, only_open=only_open), stream)
 
 
 def first_map(api: PutApi, stream: str, clock: Clock, rng: random.Random, patience_s: float) -> ShardMap:
     """
-    Return the map of the shards; while the listing has a hole, wait for a better one for so long.
+    List the shards and return their map. While the open ones do not cover all hash keys, list again for *patience_s*.
 
     Raises:
-        ServiceError: They cannot be listed, or the hole stays.
+        ServiceError: The shards cannot be listed, or the open ones still do not cover all hash keys.
     """
     deadline_s = clock.now_s() + patience_s
     for attempt in count(1):

@@ -1,4 +1,4 @@
-"""Which shard a record goes to: the hash of its key against the hash key ranges of the open shards."""
+"""Maps hash keys to shards, by the hash key ranges of the open shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POOL, _ROUNDS = 256, 16
 
 
 def hash_of(partition_key: str, explicit_hash_key: str | None = None) -> int:
-    """Return the hash key by which Kinesis routes a record."""
+    """Return the hash key that Kinesis routes a record by."""
     if explicit_hash_key is not None:
         return int(explicit_hash_key)
     return int.from_bytes(hashlib.md5(partition_key.encode(), usedforsecurity=False).digest(), "big")
@@ -26,7 +26,7 @@ def hash_of(partition_key: str, explicit_hash_key: str | None = None) -> int:
 
 @frozen
 class ShardMap:
-    """The shards of a stream as they were listed; a guess, for the stream may have been resharded since."""
+    """The shards of a stream as listed. The stream may have been resharded since."""
 
     ranges: Mapping[str, tuple[int, int]]
     """First and last hash key of every shard, open or closed."""
@@ -36,16 +36,18 @@ class ShardMap:
     @staticmethod
     def of(shards: Iterable[Shard], stream: str = "") -> ShardMap:
         """
-        Return the map of a listing of *stream*.
+        Return the map for a listing of *stream*.
 
         Raises:
-            StreamNotFoundError: No shard is listed: the stream is being deleted.
+            StreamNotFoundError: The listing is empty: the stream is being deleted.
             UnavailableError: The open shards do not cover all hash keys: the listing is older than a reshard.
         """
         listed = list(shards)
         if not listed:
             raise StreamNotFoundError(
-                f"The stream has no open shard; is it being deleted? [stream={stream}]", "NoOpenShard"
+                f"Stream {stream} has no open shard: it may be being deleted. Check that the stream is ACTIVE, then start "
+                f"again. [stream={stream}]",
+                "NoOpenShard",
             )
         ordered = sorted((shard for shard in listed if shard.is_open), key=lambda shard: shard.hash_start)
         hole = first_hole(ordered)
@@ -59,9 +61,10 @@ class ShardMap:
 
     def contradicts(self, other: ShardMap) -> bool:
         """
-        Return whether a shard has other hash keys in *other*: no reshard changes them, so it is of another stream.
+        Return whether a shard has other hash keys in *other*. Then *other* is of a recreated stream.
 
-        A stream that was made anew with the same shards does not show; nothing that goes by this map goes wrong there.
+        No reshard changes the hash keys of a shard. A stream that was recreated with the same shards is not detected.
+        Routing by this map is correct there.
         """
         return any(other.ranges.get(shard_id, keys) != keys for shard_id, keys in self.ranges.items())
 
@@ -71,15 +74,15 @@ class ShardMap:
 
     @property
     def open_shards(self) -> tuple[str, ...]:
-        """Their ids, by hash key."""
+        """Shard ids, in the order of hash keys."""
         return self._open
 
     def shard_of(self, hash_key: int) -> str:
-        """Return the open shard that takes *hash_key*."""
+        """Return the open shard that owns *hash_key*."""
         return self._open[bisect_right(self._starts, hash_key) - 1]
 
     def owns(self, shard_id: str, hash_key: int) -> bool:
-        """Return whether *hash_key* lies in the shard, which is a known one."""
+        """Return whether the shard, which must be in the map, owns *hash_key*."""
         first, last = self.ranges[shard_id]
         return first <= hash_key <= last
 
@@ -95,10 +98,10 @@ def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
 
 def random_keys(rng: random.Random) -> Iterator[str]:
     """
-    Yield partition keys for records that have none, for ever.
+    Yield partition keys without end, for records that have no key.
 
-    Each is used a few times before there are new ones: an aggregate holds a key once however many user records have
-    it, and its hash is known.
+    Each key is used several times: an aggregate stores a key once for all its user records, and the hash of a known
+    key is not computed again.
     """
     while True:
         pool = [f"{rng.getrandbits(64):0{RANDOM_KEY_CHARS}x}" for _ in range(_POOL)]

@@ -1,36 +1,101 @@
-"""One lane for each shard: what waits for it, what is on the way, and how fast it may go."""
+"""The queue of one shard, and the batches in it: what waits for the shard, what is in flight, and how fast it may go."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from attrs import define, field
 
-from kinesis_core.producing.shard_batch import OpenAggregate, ShardBatch
+from kinesis_core.aggregation import unpack
+from kinesis_core.model import PutEntry
+from kinesis_core.producing.open_aggregate import OpenAggregate
+from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.write_window import WriteWindow
 
 REQUEST_BYTES = 2 * 1024 * 1024
 """
-A request that holds so much is not filled up to the 10 MiB it may have: each connection needs the memory for it, and
-larger ones are hardly faster. One record may be larger, and goes beside no other of its shard.
+A request of this size is sent, though 10 MiB are allowed: each connection needs memory for its request, and larger
+requests are hardly faster. One record may be larger. It is then the only record of its shard in the request.
 """
 _SMALL_BATCH = 250
-"""Records. Larger parcels are not put together: requests are filled with whole ones, which costs nothing."""
+"""Records. Larger batches are not merged: a request takes them as they are, which costs nothing."""
+
+
+@define(eq=False)
+class ShardBatch:
+    """Records of one shard that are sent, and sent again, together. An aggregate is a batch of its own."""
+
+    queue: ShardQueue
+    """The queue that the batch waits or waited in. A queue that is gone takes no batch back."""
+    entries: list[PutEntry]
+    size_bytes: int
+    """Bytes of data and partition keys, which Kinesis' limits count."""
+    user_records: int
+    state: SendState
+    is_aggregate: bool = False
+
+    @property
+    def shard_id(self) -> str:
+        return self.queue.shard_id
+
+    def rows(self) -> Rows:
+        """Return the user records."""
+        if not self.is_aggregate:
+            hash_keys = [entry.explicit_hash_key for entry in self.entries]
+            return Rows(
+                [entry.data for entry in self.entries],
+                [entry.partition_key for entry in self.entries],
+                hash_keys if any(key is not None for key in hash_keys) else None,
+            )
+        found = unpack(self.entries[0].data)
+        if found is None:
+            raise AssertionError("an aggregate of this producer does not unpack")
+        return Rows(found.data, found.partition_keys, found.explicit_hash_keys)
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each record."""
+        return _sizes(self.entries)
+
+    def split(self, count: int) -> tuple[ShardBatch, ShardBatch]:
+        """Return the first *count* records and the others. An aggregate has one record only."""
+        first = self.pick(range(count), self.state)
+        rest_bytes = self.size_bytes - first.size_bytes
+        return first, self._with(self.entries[count:], rest_bytes, self.state)
+
+    def pick(self, indexes: Sequence[int], state: SendState) -> ShardBatch:
+        """Return a batch of the records at *indexes*, with another send *state*."""
+        entries = [self.entries[index] for index in indexes]
+        return self._with(entries, sum(_sizes(entries)), state)
+
+    def _with(self, entries: list[PutEntry], size_bytes: int, state: SendState) -> ShardBatch:
+        user_records = self.user_records if self.is_aggregate else len(entries)
+        return ShardBatch(self.queue, entries, size_bytes, user_records, state, self.is_aggregate)
+
+    def merge(self, other: ShardBatch) -> None:
+        """Add the records of *other*. Neither is an aggregate."""
+        self.entries += other.entries
+        self.user_records += other.user_records
+        self.size_bytes += other.size_bytes
+
+
+def _sizes(entries: Sequence[PutEntry]) -> list[int]:
+    return [len(entry.data) + len(entry.partition_key.encode()) for entry in entries]
 
 
 @define(eq=False)
 class ShardQueue:
-    """What is to go to one shard. A throttled shard fills its own lane and holds up no other."""
+    """The batches of one shard. A throttled shard fills its own queue and delays no other shard."""
 
     shard_id: str
     window: WriteWindow
     open_aggregate: OpenAggregate | None = field(default=None, init=False)
     batches: deque[ShardBatch] = field(factory=deque, init=False)
     is_gone: bool = field(default=False, init=False)
-    """Whether its rows are to be sorted anew: the shard is no longer open, or rows are sorted in another way."""
+    """Whether the rows are to be rerouted: the shard is no longer open, or rows are routed in another way now."""
     waiting_records: int = field(default=0, init=False)
     waiting_bytes: int = field(default=0, init=False)
     _in_flight_records: int = field(default=0, init=False)
@@ -38,22 +103,22 @@ class ShardQueue:
 
     @property
     def is_full(self) -> bool:
-        """Whether as much waits and flies as the shard takes in its window."""
+        """Whether waiting and in-flight records fill the window of the shard."""
         records = self.waiting_records + self._in_flight_records
         size_bytes = self.waiting_bytes + self._in_flight_bytes
         return records >= self.window.window_records or size_bytes >= self.window.window_bytes
 
     @property
     def is_sendable(self) -> bool:
-        """Whether something waits, and at least one record of it may be sent beside what is on the way."""
+        """Whether at least one waiting record may be sent beside those in flight."""
         return bool(self.batches) and (
             not self._in_flight_records or self._fitting(self.batches[0], 1, REQUEST_BYTES) > 0
         )
 
-    def next_s(self, *, hurry: bool) -> float:
-        """Return when something is to be done for what waits, of which there is some."""
+    def next_s(self, *, is_urgent: bool) -> float:
+        """Return when the queue, which is not empty, needs attention next. An urgent one does not wait until it is due."""
         state = self.batches[0].state
-        due_s = max(self.window.rests_until_s, 0.0 if hurry else state.due_s)
+        due_s = max(self.window.rests_until_s, 0.0 if is_urgent else state.due_s)
         return min(state.deadline_s, due_s) if self.is_sendable else state.deadline_s
 
     def put(self, batch: ShardBatch, *, first: bool = False) -> None:
@@ -65,7 +130,7 @@ class ShardQueue:
             self.batches.append(batch)
 
     def put_or_merge(self, batch: ShardBatch, now_s: float) -> None:
-        """Let *parcel* wait as a part of the last one, if both are small, of one flush and not due yet."""
+        """Merge *batch* into the last one if both are small, belong to one flush, and the last one is not due yet."""
         last = self.batches[-1] if self.batches else None
         if (
             last is None
@@ -75,58 +140,62 @@ class ShardQueue:
         ):
             self.put(batch)
             return
-        last.absorb(batch)
+        last.merge(batch)
         self.waiting_records += len(batch.entries)
         self.waiting_bytes += batch.size_bytes
 
-    def take(self, room_records: int, room_bytes: int, *, must: bool) -> Iterator[ShardBatch]:
-        """Yield what may be sent now; if it *must*, one record is, however large, when none is on the way."""
+    def take(self, room_records: int, room_bytes: int, *, at_least_one: bool) -> Iterator[ShardBatch]:
+        """
+        Take out and yield the batches that may be sent now. The last one may be split.
+
+        With *at_least_one*, one record is yielded even if it is larger than the room, unless others are in flight.
+        """
         while self.batches:
             batch = self.batches[0]
             count = self._fitting(batch, room_records, room_bytes)
-            if not count and must and not self._in_flight_records:
+            if not count and at_least_one and not self._in_flight_records:
                 count = 1
             if not count:
                 return
-            taken = self._cut(batch, count)
+            taken = self._take_first(batch, count)
             self._in_flight_records += count
             self._in_flight_bytes += taken.size_bytes
             room_records -= count
             room_bytes -= taken.size_bytes
-            must = False
+            at_least_one = False
             yield taken
 
     def expired(self, now_s: float) -> list[ShardBatch]:
-        """Return what waits and should have been written by now."""
+        """Return the waiting batches whose deadline has passed."""
         if not self.batches or self.batches[0].state.deadline_s > now_s:
             return []
         return [batch for batch in self.batches if batch.state.deadline_s <= now_s]
 
-    def completed(self, batch: ShardBatch) -> None:
-        """Note that a parcel is no longer on the way."""
+    def complete(self, batch: ShardBatch) -> None:
+        """Count *batch* as no longer in flight."""
         self._in_flight_records -= len(batch.entries)
         self._in_flight_bytes -= batch.size_bytes
 
     def clear(self) -> list[ShardBatch]:
-        """Take out everything that waits."""
+        """Take out and return all waiting batches."""
         batches = list(self.batches)
         self.batches.clear()
         self.waiting_records = self.waiting_bytes = 0
         return batches
 
-    def _cut(self, batch: ShardBatch, count: int) -> ShardBatch:
-        """Take *count* of the records of the queue's first parcel out of it."""
+    def _take_first(self, batch: ShardBatch, count: int) -> ShardBatch:
+        """Take the first *count* records out of *batch*, the first of the queue."""
         self.batches.popleft()
         self.waiting_records -= len(batch.entries)
         self.waiting_bytes -= batch.size_bytes
         if count == len(batch.entries):
             return batch
-        taken, rest = batch.cut(count)
+        taken, rest = batch.split(count)
         self.put(rest, first=True)
         return taken
 
     def _fitting(self, batch: ShardBatch, room_records: int, room_bytes: int) -> int:
-        """Return how many of the first records of *parcel* fit into the request and into the shard's window."""
+        """Return how many of the first records of *batch* fit into the request and into the window of the shard."""
         room_records = min(room_records, self.window.window_records - self._in_flight_records)
         room_bytes = min(room_bytes, self.window.window_bytes - self._in_flight_bytes)
         if batch.size_bytes <= room_bytes:

@@ -1,4 +1,4 @@
-"""Notices that a stream is no longer what a producer takes it for: made anew, or distributing its records in another way."""
+"""Detects that a producer's stream changed: it was recreated, or it distributes its records in another way."""
 
 from __future__ import annotations
 
@@ -15,74 +15,76 @@ from kinesis_core.model import PutEntry, PutResult
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import NO_KEY
-from kinesis_core.producing.shard_batch import ShardBatch
 from kinesis_core.producing.shard_map import ShardMap, hash_of
+from kinesis_core.producing.shard_queue import ShardBatch
 
 _SILENCE_S = 5.0
-"""So long nothing was heard of the stream, and it may have been deleted and made anew: AWS takes longer for both."""
-_LOOK_EVERY_S, _LOOKS_AT_ONCE = 0.2, 10
-"""ListShards may be called 1,000 times a second on a stream, by all its producers."""
-_WHERE_EVERY_S = 10.0
-"""So often plain records are asked which shards they came to; aggregates are always asked."""
-_DOUBT_EVERY_S = 30.0
-"""So often it is asked at most whether the stream still chooses the shards, when it seems not to."""
-_BLIND_DOUBT_EVERY_S = 600.0
-"""The same where a single shard is open, and every record is at home there anyway."""
+"""After so long without a response, the stream may have been deleted and recreated. AWS takes longer for that."""
+_CHECK_EVERY_S, _CHECKS_AT_ONCE = 0.2, 10
+"""All producers of a stream together may call ListShards 1,000 times a second."""
+_SHARD_IDS_EVERY_S = 10.0
+"""How often a response must name the shards of plain records. A response for aggregates always does."""
+_STRATEGY_EVERY_S = 30.0
+"""Minimum time between two checks of the strategy of a stream that seems not to choose the shards any more."""
+_STRATEGY_OF_ONE_SHARD_EVERY_S = 600.0
+"""The same for a stream with one open shard: every record belongs to it, so the streak proves nothing."""
 _STREAK = 20
-"""So many records in a row come to the shards of their keys by chance once in a million times, if there are two shards."""
+"""Of two shards chosen at random, so many records in a row go to the shards of their keys once in a million times."""
 
 
 @define(eq=False)
 class StreamWatch:
     """
-    Looks at the stream before aggregates go to it after a flush or a silence, and when it refuses a request.
+    Checks the shards before aggregates are sent after a flush or a silence, and when the stream refuses a request.
 
-    ListShards tells whether a stream was made anew, as far as that matters: its shards have other hash keys. The
-    creation time would cost a DescribeStreamSummary, of which all producers of an account have 20 a second.
+    ListShards shows a recreated stream if its shards have other hash keys, and only then it matters. Comparing the
+    creation time would cost a DescribeStreamSummary: all producers of an account share 20 of them a second.
     """
 
     reshards: Reshards
     clock: Clock
     lock: threading.RLock
-    _heard_s: float = field(init=False)
-    """When the stream last answered, without a silence since the last look."""
-    _is_taken_up: bool = field(default=False, init=False)
-    """Whether everything was flushed since the last look."""
-    _looks: ReadRateLimiter = field(
-        factory=lambda: ReadRateLimiter(_LOOK_EVERY_S, _LOOKS_AT_ONCE), init=False
+    _last_response_s: float = field(init=False)
+    """Time of the last response of the stream. Responses after a silence count only from the next check on."""
+    _was_flushed: bool = field(default=False, init=False)
+    """Whether everything was flushed since the last check."""
+    _check_limiter: ReadRateLimiter = field(
+        factory=lambda: ReadRateLimiter(_CHECK_EVERY_S, _CHECKS_AT_ONCE), init=False
     )
-    _looking: threading.Lock = field(factory=threading.Lock, init=False)
-    _where_s: float = field(default=-math.inf, init=False)
-    """When plain records are next asked where they came to."""
-    _doubts: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_DOUBT_EVERY_S), init=False)
-    _blind_doubts: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_BLIND_DOUBT_EVERY_S), init=False)
-    _at_home: int = field(default=0, init=False)
-    """Records in a row that came to the shards of their keys, on a stream that distributes them itself."""
+    _check_lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _next_shard_ids_s: float = field(default=-math.inf, init=False)
+    """When the next response must name the shards of plain records."""
+    _strategy_limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(_STRATEGY_EVERY_S), init=False)
+    _one_shard_limiter: ReadRateLimiter = field(
+        factory=lambda: ReadRateLimiter(_STRATEGY_OF_ONE_SHARD_EVERY_S), init=False
+    )
+    _streak: int = field(default=0, init=False)
+    """Records in a row that went to the shards of their keys, on a stream that distributes its records itself."""
 
     def __attrs_post_init__(self) -> None:
-        self._heard_s = self.clock.now_s()
+        self._last_response_s = self.clock.now_s()
 
     @property
     def _responses(self) -> ResponseHandler:
         return self.reshards.responses
 
-    def note_flush(self) -> None:
-        """Note that everything is written: what comes next may come much later. The caller holds the lock."""
-        self._is_taken_up = True
+    def on_flushed(self) -> None:
+        """Remember that everything is written, because the next record may come much later. The caller holds the lock."""
+        self._was_flushed = True
 
     def is_current(self, request: Sequence[ShardBatch]) -> bool:
         """
-        Return whether *request* may be sent: it goes by the shards as they are, after a look at them if one is due.
+        Return whether *request* may be sent: it matches the shards, which are checked first if a check is due.
 
-        Otherwise its records are sorted anew, or, if the shards cannot be listed, given up.
+        Otherwise its records are rerouted. If the shards cannot be listed, the producer fails.
         """
-        if any(batch.is_aggregate for batch in request) and self._is_look_due():
+        if any(batch.is_aggregate for batch in request) and self._is_check_due():
             try:
-                with self._looking:  # the others wait for what one finds
-                    self._look(min(batch.state.deadline_s for batch in request))
+                with self._check_lock:  # other threads wait for the result of this check
+                    self._check(min(batch.state.deadline_s for batch in request))
             except ServiceError as error:
                 with self.lock:
-                    self._responses.give_up_misrouted([(batch, batch.shard_id) for batch in request], error)
+                    self._responses.fail_misrouted([(batch, batch.shard_id) for batch in request], error)
         with self.lock:
             is_gone = any(batch.queue.is_gone for batch in request)
             if is_gone or self._responses.accumulator.failure is not None:
@@ -90,30 +92,30 @@ class StreamWatch:
                 return False
         return True
 
-    def _is_look_due(self) -> bool:
+    def _is_check_due(self) -> bool:
         with self.lock:
-            is_doubtful = self._is_taken_up or self._is_silent() or self.reshards.is_outdated
-            return is_doubtful and not self._looks.wait_s(self.clock.now_s())
+            is_doubtful = self._was_flushed or self._is_silent() or self.reshards.is_outdated
+            return is_doubtful and not self._check_limiter.wait_s(self.clock.now_s())
 
     def _is_silent(self) -> bool:
-        return self.clock.now_s() - self._heard_s > _SILENCE_S
+        return self.clock.now_s() - self._last_response_s > _SILENCE_S
 
-    def _look(self, deadline_s: float) -> None:
+    def _check(self, deadline_s: float) -> None:
         """
-        See that the open shards are those of the map; try until *deadline_s*.
+        Make the shard map match the open shards. Failed calls are repeated until *deadline_s*.
 
-        If the stream was heard a moment ago, one try is enough, unless that shows other open shards.
+        After a recent response one call is enough, unless it shows other open shards.
         """
-        if not self._is_look_due():
+        if not self._is_check_due():
             return
-        if self._is_silent() or not self._look_once():
+        if self._is_silent() or not self._check_once():
             self._list_open(deadline_s)
         with self.lock:
-            self._is_taken_up = False
-            self._looks.spend(self.clock.now_s())
+            self._was_flushed = False
+            self._check_limiter.spend(self.clock.now_s())
 
-    def _look_once(self) -> bool:
-        """Return whether that was enough."""
+    def _check_once(self) -> bool:
+        """Return whether one call was enough."""
         try:
             self._list_open(-math.inf)
         except ServiceError as error:
@@ -125,63 +127,67 @@ class StreamWatch:
     def _list_open(self, deadline_s: float) -> None:
         self.reshards.check_open(deadline_s)
         with self.lock:
-            self._heard_s = self.clock.now_s()
+            self._last_response_s = self.clock.now_s()
 
     def needs_shards(self, request: Sequence[ShardBatch]) -> bool:
-        """Return whether the answer to *request* is to say which shards its records went to."""
+        """Return whether the response to *request* must name the shards that its records went to."""
         with self.lock:
             now_s = self.clock.now_s()
-            is_time = now_s >= self._where_s
+            is_time = now_s >= self._next_shard_ids_s
             if is_time:
-                self._where_s = now_s + _WHERE_EVERY_S
+                self._next_shard_ids_s = now_s + _SHARD_IDS_EVERY_S
         is_auto = self._responses.accumulator.router.is_auto
         return is_time or is_auto or any(batch.is_aggregate for batch in request)
 
     def explains(self, request: Sequence[ShardBatch], error: ServiceError) -> bool:
-        """Return whether *request* may be sent again after *error*, because of what was learned of the stream by now."""
+        """Return whether a change of the stream explains *error*, so that *request* may be sent again."""
         deadline_s = min(batch.state.deadline_s for batch in request)
         try:
             if isinstance(error, StreamNotFoundError):
                 self.reshards.list_again(deadline_s)
                 return True
             if isinstance(error, InvalidRequestError) and _lacks_keys(request):
-                self.reshards.ask_again(deadline_s)
+                self.reshards.recheck_strategy(deadline_s)
                 return not self._responses.accumulator.router.is_auto
         except ServiceError:
-            return False  # what the stream said first says more
+            return False  # the first error is the clearer one
         return False
 
-    def note_response(self, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> None:
-        """Note what the stream answered. If it does not choose the shards after all, records share aggregates again."""
+    def on_response(self, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> None:
+        """Handle a response. If the stream seems not to choose the shards any more, check its strategy."""
         router = self._responses.accumulator.router
         with self.lock:
             now_s = self.clock.now_s()
-            if not self._is_silent():  # after a silence, plain records may have come to another stream
-                self._heard_s = now_s
+            if not self._is_silent():  # after a silence, plain records may have gone to a recreated stream
+                self._last_response_s = now_s
             if not router.is_auto:
                 return
-            self._at_home = _streak(self._at_home, router.shards, entries, results)
-            doubts = self._doubts if len(router.shards.open_shards) > 1 else self._blind_doubts
-            if self._at_home < _STREAK or doubts.wait_s(now_s):
+            self._streak = _extend_streak(self._streak, router.shards, entries, results)
+            limiter = (
+                self._strategy_limiter if len(router.shards.open_shards) > 1 else self._one_shard_limiter
+            )
+            if self._streak < _STREAK or limiter.wait_s(now_s):
                 return
-            self._at_home = 0
-            doubts.spend(now_s)
-        self.reshards.ask_once()
+            self._streak = 0
+            limiter.spend(now_s)
+        self.reshards.check_strategy_once()
 
 
 def _lacks_keys(request: Sequence[ShardBatch]) -> bool:
     return any(entry.partition_key == NO_KEY for batch in request for entry in batch.entries)
 
 
-def _streak(streak: int, shards: ShardMap, entries: Sequence[PutEntry], results: Sequence[PutResult]) -> int:
-    """Return how many records in a row came to the shards of their keys, with *streak* of them before these."""
-    for entry, result in zip(entries, results, strict=False):  # an answer may be without results
+def _extend_streak(
+    streak: int, shards: ShardMap, entries: Sequence[PutEntry], results: Sequence[PutResult]
+) -> int:
+    """Return how many records in a row went to the shards of their keys, after *streak* earlier ones."""
+    for entry, result in zip(entries, results, strict=False):  # a response may be without results
         if streak >= _STREAK:
             break
         if entry.partition_key == NO_KEY or result.shard_id is None:
             continue
-        is_at_home = shards.shard_of(hash_of(entry.partition_key, entry.explicit_hash_key)) == result.shard_id
-        streak = streak + 1 if is_at_home else 0
-        if not is_at_home:
+        is_owner = shards.shard_of(hash_of(entry.partition_key, entry.explicit_hash_key)) == result.shard_id
+        streak = streak + 1 if is_owner else 0
+        if not is_owner:
             break
     return streak

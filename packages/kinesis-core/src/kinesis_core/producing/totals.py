@@ -1,4 +1,4 @@
-"""What a producer did, in numbers that can be added up."""
+"""Counts of what a producer did."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from attrs import asdict, frozen
 
 @frozen
 class Totals:
-    """Counts of what happened to the records of one producer, or of several."""
+    """Counts of what happened to the records of one producer. Totals of several producers can be added."""
 
     user_records: int = 0
-    """What was put, and is now in the stream."""
+    """User records that are written."""
     records: int = 0
-    """What they are in the stream: an aggregate is one record."""
+    """Records that hold them. An aggregate is one record."""
     bytes: int = 0
     """Data and partition keys of those records."""
     requests: int = 0
     """Calls of PutRecords, failed ones included."""
     throttled: int = 0
-    """Records that a shard did not take because of its rate, each as often as that happened."""
+    """Records that a shard refused because of its rate, counted each time."""
     failed: int = 0
-    """Records that Kinesis did not take for another reason, each as often as that happened."""
+    """Records that Kinesis refused for another reason, counted each time."""
     resent: int = 0
-    """User records sent again because the answer was lost or an error: they may be in the stream twice."""
+    """User records sent again because the response was lost or an error. They may be in the stream twice."""
     misplaced: int = 0
-    """User records sent again because their aggregate came to a shard that does not own all of them."""
+    """User records sent again because their aggregate went to a shard that does not own all of them."""
 
     def __add__(self, other: Totals) -> Totals:
         mine, theirs = asdict(self), asdict(other)

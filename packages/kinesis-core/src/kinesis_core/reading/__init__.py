@@ -13,8 +13,8 @@ from kinesis_core.reading.columns import (
     user_records,
 )
 from kinesis_core.reading.concurrent import read_concurrently
-from kinesis_core.reading.polling import PollingRangeReader, ReadSettings
-from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.reading.polling import PollingRangeReader
+from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings, Transport
 
 __all__ = [
     "COLUMNS",
@@ -23,6 +23,8 @@ __all__ = [
     "Kind",
     "PollingRangeReader",
     "ReadSettings",
+    "SHARD_RATE_BYTES",
+    "Transport",
     "UserRecord",
     "find_columns",
     "read_concurrently",

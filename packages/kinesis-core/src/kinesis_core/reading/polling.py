@@ -13,19 +13,7 @@ from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFou
 from kinesis_core.model import Page, ShardRange, TrimHorizon
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
-
-
-@frozen
-class ReadSettings:
-    """How a range is read. Rates are per shard."""
-
-    max_records_per_fetch: int = 10_000
-    min_fetch_period_s: float = 0.2
-    max_fetch_rate_bytes: float = 2_000_000.0
-    """Bytes a second; Kinesis serves 2 MiB/s per shard to all polling readers together."""
-    threads: int = 16
-    """Chains of one task that are read at once: 16 reach what a core can decode, where a call takes 20 ms."""
-    fail_on_data_loss: bool = True
+from kinesis_core.reading.settings import ReadSettings
 
 
 @define

@@ -1,17 +1,47 @@
-"""What a user may set about reading by subscription."""
+"""The settings of reading, with their defaults. The options of the source take their defaults from here."""
 
 from __future__ import annotations
 
+from enum import Enum
+
 from attrs import frozen
+
+SHARD_RATE_BYTES = 2 * 1024 * 1024
+"""
+Bytes a second that GetRecords returns of one shard at most, to all its polling consumers together.
+
+Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
+"""
+
+
+class Transport(Enum):
+    """The protocol of subscriptions. HTTP/2 requires the extra `kinesis-core[http2]`."""
+
+    HTTP_1_1 = "HTTP/1.1"
+    HTTP_2 = "HTTP/2"
+
+
+@frozen
+class ReadSettings:
+    """How a task reads ranges by GetRecords. Rates are per shard."""
+
+    max_records_per_fetch: int = 10_000
+    min_fetch_period_s: float = 0.2
+    max_fetch_rate_bytes: float = float(SHARD_RATE_BYTES)
+    """Bytes a second."""
+    threads: int = 16
+    """Range groups that one task reads at once. 16 use one core fully if a call takes 20 ms."""
+    fail_on_data_loss: bool = True
 
 
 @frozen
 class FanOutSettings:
-    """How long a subscription is tried for, and whether what it does not bring is polled."""
+    """How a task reads ranges by subscription, and when it polls instead."""
 
     fallback_to_polling: bool = True
+    """Whether the rest of a range is polled if subscriptions fail."""
     timeout_s: float = 60.0
-    """Without an event."""
+    """The maximum time without an event."""
     retries: int = 10
-    """Further subscriptions after one that brought no event."""
-    over_http2: bool = False
+    """Further subscriptions in a row after one without an event."""
+    transport: Transport = Transport.HTTP_1_1

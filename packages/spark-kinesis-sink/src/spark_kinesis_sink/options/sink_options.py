@@ -1,4 +1,4 @@
-"""What `df.writeStream.format("kinesis")` and `df.write.format("kinesis")` are told, as checked values."""
+"""The options of `df.writeStream.format("kinesis")` and `df.write.format("kinesis")`, as checked values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kinesis_core.options import (
     Values,
     read_connection,
 )
-from kinesis_core.producing import ProducerSettings
+from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
 from spark_kinesis_sink.options.writing import (
     AGGREGATION_ENABLED,
     AGGREGATION_MAX_SIZE,
@@ -37,33 +37,31 @@ SINK_OPTIONS = OptionTable(
     let_through=SPARK_OPTIONS,
 )
 
-MOST_CONNECTIONS = 32
-"""What a producer takes, and more than a stream of any size has use for; other connectors accept up to 256."""
 ROUTED_BUFFER_BYTES = 2 * 1024 * 1024
-"""Where rows name their stream, a task has a buffer for each, and all of them in the memory of a task."""
+"""The buffer for each stream where rows name their stream: all buffers share the memory of a task."""
 _PATHS = ("path", "paths")
-"""What Spark calls the argument of save() and start()."""
+"""Spark's names for the argument of save() and start()."""
 
 
 @frozen
 class SinkOptions:
-    """Everything that a sink is told. It pickles, and its repr shows no secret."""
+    """All options of a sink. It pickles, and its repr shows no secret."""
 
     connection: Connection
     producer: ProducerSettings
     freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
     ignored: tuple[str, ...] = field(default=(), eq=False)
-    """A line for the log for each option that was accepted and is not needed, or counts as something else."""
+    """One line for the log for each option that is accepted and not needed, or counts as another value."""
 
     @property
     def stream(self) -> StreamRef | None:
-        """The stream that all rows go to; None when each row names its own."""
+        """The stream that all rows go to, or None if each row names its stream."""
         return self.connection.streams[0] if self.connection.streams else None
 
     @staticmethod
     def parse(given: Mapping[str, object]) -> SinkOptions:
         """
-        Return what *given*, the options as Spark hands them over, say; calls nothing over the network.
+        Return the values of *given*, the options as Spark passes them. Makes no call over the network.
 
         Raises:
             OptionError: A name is unknown or not supported, a value is outside its domain, options contradict each
@@ -74,14 +72,14 @@ class SinkOptions:
         if len(connection.streams) > 1:
             named = STREAM_ARN if values.is_given(STREAM_ARN) else STREAM_NAME
             raise OptionError(
-                f"{values.label(named)} names {len(connection.streams)} streams, and a sink writes all rows to one. "
-                "Leave it out, and a column 'streamName' says for each row where it goes."
+                f"{values.label(named)} names {len(connection.streams)} streams; a sink writes all rows to one. "
+                "Name one stream, or leave the option out and name the stream of each row in a column 'streamName'."
             )
         return SinkOptions(
             connection=connection,
             producer=_read_producer(values, routes_rows=not connection.streams),
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
-            ignored=values.ignored + _path_notes(given),
+            ignored=values.ignored + _ignored_paths(given),
         )
 
 
@@ -96,7 +94,9 @@ def _read_producer(values: Values, *, routes_rows: bool) -> ProducerSettings:
     return evolve(settings, buffer_bytes=ROUTED_BUFFER_BYTES) if routes_rows else settings
 
 
-def _path_notes(given: Mapping[str, object]) -> tuple[str, ...]:
+def _ignored_paths(given: Mapping[str, object]) -> tuple[str, ...]:
     if any(name.lower() in _PATHS and value is not None for name, value in given.items()):
-        return ("What save() or start() is given is not used: 'streamName' or 'streamARN' names the stream.",)
+        return (
+            "The argument of save() or start() is ignored: 'streamName' or 'streamARN' names the stream.",
+        )
     return ()

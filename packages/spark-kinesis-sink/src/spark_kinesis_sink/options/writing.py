@@ -1,4 +1,4 @@
-"""Every option of the sink, each declared once, and the names of other connectors that need no more than a word."""
+"""The options that only the sink has, each declared once, and the names that have no effect on a sink."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from kinesis_core.options import (
     integer,
     qubole,
 )
-from kinesis_core.producing import ProducerSettings
+from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
+from spark_kinesis_sink.options.source_names import SOURCE_NAMES
 
 WRITING = "Writing"
 _DAY_S = 86400
@@ -24,7 +25,7 @@ AGGREGATION_ENABLED = Option[bool](
     name="aggregationEnabled",
     meaning=(
         "Whether rows are packed into aggregates, as the KPL does. Consumers must unpack them, as this source, the KCL "
-        "and others do; `false` writes one record a row."
+        "and others do. `false` writes one record for each row."
     ),
     parser=boolean(),
     default=_DEFAULTS.aggregation_enabled,
@@ -35,17 +36,17 @@ AGGREGATION_ENABLED = Option[bool](
 )
 AGGREGATION_MAX_SIZE = Option[int](
     name="aggregationMaxSize",
-    meaning="How large an aggregate gets at most; never larger than a record of the stream may be.",
+    meaning="Maximum size of an aggregate. The maximum record size of the stream is a second limit.",
     parser=integer(64, 10 * 1024 * 1024, "bytes"),
     default=_DEFAULTS.aggregation_max_size,
-    default_text=f"{_DEFAULTS.aggregation_max_size}",
+    default_text=str(_DEFAULTS.aggregation_max_size),
     group=WRITING,
     scope=Scope.SINK,
 )
 RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
-    meaning="How long a row waits for others to share an aggregate and a request with: no longer than a quarter of `recordTtlMs`. "
-    "The end of a task waits for none.",
+    meaning="Maximum time a row is buffered to share an aggregate or a request. A quarter of `recordTtlMs` is the upper bound. "
+    "The end of a task sends all rows at once.",
     parser=duration(0, _LONGEST_BUFFERED_S, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
     default_text=f"{_DEFAULTS.record_max_buffered_time_s * 1000:g} ms",
@@ -58,17 +59,17 @@ RECORD_MAX_BUFFERED_TIME = Option[float](
 )
 MAX_CONNECTIONS = Option[int](
     name="maxConnections",
-    meaning="How many requests a task has in flight at most; more than 32 count as 32.",
+    meaning=f"Maximum number of requests that a task has in flight. More than {MOST_CONNECTIONS} count as {MOST_CONNECTIONS}.",
     parser=integer(1, 256, "requests"),
-    default=8,
-    default_text="8",
+    default=_DEFAULTS.max_connections,
+    default_text=str(_DEFAULTS.max_connections),
     group=WRITING,
     scope=Scope.SINK,
     aliases=(awslabs("kinesis.sink.maxConnections"), qubole("kinesis.executor.maxConnections")),
 )
 RECORD_TTL = Option[float](
     name="recordTtlMs",
-    meaning="How long a row may take to get into the stream, retries included; then its task fails.",
+    meaning="Maximum time until a row is written, retries included. The task fails when it is exceeded.",
     parser=duration(0.1, _DAY_S, "ms"),
     default=_DEFAULTS.record_ttl_s,
     default_text=f"{_DEFAULTS.record_ttl_s * 1000:g} ms",
@@ -93,79 +94,7 @@ IGNORED_BY_SINK = (
             "kniesis.executor.flushwaittimemillis",
             "kinesis.executor.flushWaitTimeMillis",
         ),
-        reason="a task waits until its rows are in the stream, and recordTtlMs bounds that",
+        reason=f"a task waits until its rows are written, and {RECORD_TTL.name} bounds that",
     ),
-    IgnoredOption(
-        names=(
-            "startingPosition",
-            "initialPosition",
-            "endingPosition",
-            "failOnDataLoss",
-            "maxRecordsPerShard",
-            "maxFetchRecordsPerShard",
-            "maxBytesPerShard",
-            "maxFetchTimePerShardSec",
-            "maxFetchDuration",
-            "maxBytesPerBatch",
-            "fetchBufferSize",
-            "minRecordsPerTrigger",
-            "maxTriggerDelay",
-            "maxRecordsPerFetch",
-            "kinesis.getRecords.*",
-            "kinesis.executor.maxFetchRecordsPerShard",
-            "kinesis.executor.maxFetchTimeInMs",
-            "kinesis.executor.maxRecordPerRead",
-            "kinesis.executor.addIdleTimeBetweenReads",
-            "kinesis.executor.idleTimeBetweenReadsInMs",
-            "minFetchPeriod",
-            "addIdleTimeBetweenReads",
-            "idleTimeBetweenReadsInMs",
-            "maxFetchRate",
-            "shardsPerTask",
-            "maxPartitions",
-            "shardDiscoveryInterval",
-            "trimHorizonMargin",
-            "describeShardInterval",
-            "kinesis.client.describeShardInterval",
-            "shardFetchInterval",
-            "planningThreads",
-            "checkNewRecordThreads",
-            "kinesis.client.maxParallelThreads",
-            "deaggregate",
-            "consumerType",
-            "consumerMode",
-            "consumerName",
-            "consumerNamePrefix",
-            "consumerARN",
-            "registeredConsumerId",
-            "registeredConsumerIdType",
-            "keepConsumer",
-            "requireConsumerDeregistration",
-            "deregisterConsumerTimeoutInterval",
-            "consumerRefreshInterval",
-            "registerConsumerTimeoutInterval",
-            "subscribeTimeout",
-            "subscribeRetries",
-            "fanOutFallback",
-            "fanOutTransport",
-            "kinesis.subscribeToShard.*",
-            "metadataCommitterType",
-            "metadataPath",
-            "metadataNumRetries",
-            "metadataRetryIntervalsMs",
-            "metadataMaxRetryIntervalMs",
-            "minBatchesToRetain",
-            "dynamodb.tableName",
-            "dynamodbTableName",
-            "dynamodbEndpointUrl",
-            "kinesis.executor.metadata.*",
-            "avoidEmptyBatches",
-            "kinesis.client.avoidEmptyBatches",
-            "kinesis.internal.*",
-            "maxShardsPerDescribe",
-            "coalesceThresholdBlockSize",
-            "coalesceBinSize",
-        ),
-        reason="it is an option of the source",
-    ),
+    IgnoredOption(names=("kinesis.getRecords.*", *SOURCE_NAMES), reason="it is an option of the source"),
 )

@@ -1,4 +1,4 @@
-"""How much a micro-batch holds, and how it is planned and dealt out."""
+"""The options that bound a micro-batch, plan it and divide it into tasks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ from kinesis_core.options import (
     integer,
     qubole,
 )
+from kinesis_core.planning import Limits, PlanSettings
+from kinesis_core.reading import SHARD_RATE_BYTES, ReadSettings
+from spark_kinesis_source.options.rates import show_rate
 
 HOW_MUCH = "How much, how fast"
 _HOUR_S = 3600
 _DAY_S = 86400
+_LIMITS = Limits()
+_PLAN = PlanSettings()
+_READ = ReadSettings()
 
 MAX_RECORDS_PER_SHARD = Option[int](
     name="maxRecordsPerShard",
     meaning=(
-        "How many records of a shard a micro-batch takes, about. An aggregate counts as one. On Spark 4.0 and 4.1 the "
-        "default does not count: a batch takes all there is, which may be the whole backlog, unless you set this "
-        "option, `maxBytesPerShard` or `maxBytesPerBatch`. Then `Trigger.AvailableNow` ends after one batch of that size."
+        "About how many records of each shard a micro-batch contains at most. An aggregate counts as one record. On Spark 4.0 "
+        "and 4.1 the default has no effect: a micro-batch contains everything in the stream, which may be the whole backlog, "
+        "unless you set this option, `maxBytesPerShard` or `maxBytesPerBatch`. If you set one of them there, "
+        "`Trigger.AvailableNow` ends after one micro-batch of that size."
     ),
     parser=integer(1, None, "records"),
     default=100_000,
-    default_text="100000",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(
@@ -38,26 +44,26 @@ MAX_RECORDS_PER_SHARD = Option[int](
 MAX_BYTES_PER_SHARD = Option[int | None](
     name="maxBytesPerShard",
     meaning=(
-        "How many bytes of a shard a micro-batch takes, about. The names that other connectors have for a time "
-        "become what a shard delivers in that time, at 2 MiB/s."
+        "About how many bytes of each shard a micro-batch contains at most. The names of other connectors take a time: the "
+        f"limit is then what a shard delivers in that time at {show_rate(SHARD_RATE_BYTES)}."
     ),
     parser=byte_size(),
-    default=None,
-    default_text="no bound",
+    default=_LIMITS.max_bytes,
+    default_text="no limit",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(
-        awslabs("kinesis.maxFetchTimePerShardSec", bytes_read_in(0.001, _DAY_S, "s")),
-        qubole("kinesis.executor.maxFetchTimeInMs", bytes_read_in(0.001, _DAY_S, "ms")),
-        databricks("maxFetchDuration", bytes_read_in(0.001, _DAY_S, "ms")),
+        awslabs("kinesis.maxFetchTimePerShardSec", bytes_read_in(0.001, _DAY_S, "s", SHARD_RATE_BYTES)),
+        qubole("kinesis.executor.maxFetchTimeInMs", bytes_read_in(0.001, _DAY_S, "ms", SHARD_RATE_BYTES)),
+        databricks("maxFetchDuration", bytes_read_in(0.001, _DAY_S, "ms", SHARD_RATE_BYTES)),
     ),
 )
 MAX_BYTES_PER_BATCH = Option[int | None](
     name="maxBytesPerBatch",
-    meaning="How many bytes a micro-batch takes, about; each shard may fill an equal part.",
+    meaning="About how many bytes a micro-batch contains at most. Each shard gets an equal part of them.",
     parser=byte_size(),
     default=None,
-    default_text="no bound",
+    default_text="no limit",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(databricks("fetchBufferSize"),),
@@ -65,54 +71,60 @@ MAX_BYTES_PER_BATCH = Option[int | None](
 MIN_RECORDS_PER_TRIGGER = Option[int](
     name="minRecordsPerTrigger",
     meaning=(
-        "About how many records, over all shards and streams, a micro-batch waits for. It waits no longer than "
-        "`maxTriggerDelay`. An aggregate counts as one. The first batch of a run, `Trigger.AvailableNow` and `Trigger.Once` do not wait."
+        "About how many new records, in all shards and streams together, a micro-batch waits for. It waits no longer than "
+        "`maxTriggerDelay`. An aggregate counts as one record. With 1, micro-batches do not wait. The first micro-batch of a "
+        "run, `Trigger.AvailableNow` and `Trigger.Once` never wait."
     ),
     parser=integer(1, None, "records"),
     default=1,
-    default_text="1: a batch waits for nothing",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
 )
 MAX_TRIGGER_DELAY = Option[float](
     name="maxTriggerDelay",
     meaning=(
-        "How long `minRecordsPerTrigger` keeps a record waiting at most. Spark asks once per trigger interval, so use it "
-        "with the default trigger or a short one."
+        "How long a record waits at most for `minRecordsPerTrigger`. Spark asks for new records once per trigger interval, so "
+        "use the default trigger or a short interval."
     ),
     parser=duration(0, _HOUR_S, "ms"),
     default=900.0,
-    default_text="15 m",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     needs=MIN_RECORDS_PER_TRIGGER,
 )
-SHARDS_PER_TASK = Option[int | None](
+SHARDS_PER_TASK = Option[int](
     name="shardsPerTask",
-    meaning="How many shards a Spark task reads. Not together with `maxPartitions`.",
+    meaning=(
+        f"How many shards one Spark task reads at most. A task reads {_READ.threads} of them at the same time. Do not combine "
+        "it with `maxPartitions`."
+    ),
     parser=integer(1, 10_000, "shards"),
-    default=None,
-    default_text="16",
+    default=_READ.threads,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(databricks("shardsPerTask"),),
 )
 MAX_PARTITIONS = Option[int | None](
     name="maxPartitions",
-    meaning="How many Spark tasks a micro-batch has at most. Not together with `shardsPerTask`.",
+    meaning=(
+        "How many Spark tasks a micro-batch has at most. The shards are divided among them. Do not combine it with "
+        "`shardsPerTask`."
+    ),
     parser=integer(1, 100_000, "partitions"),
     default=None,
-    default_text="as many as `shardsPerTask` makes",
+    default_text="as many as `shardsPerTask` requires",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(databricks("maxPartitions"),),
 )
 SHARD_DISCOVERY_INTERVAL = Option[float](
     name="shardDiscoveryInterval",
-    meaning="How often shards are listed. A shard that ends is followed by its children at once.",
+    meaning=(
+        "How often the source lists the shards of a stream. It does not wait for the next list when a shard ends: the child "
+        "shards follow at once."
+    ),
     parser=duration(0, _DAY_S, "ms"),
-    default=10.0,
-    default_text="10 s",
+    default=_PLAN.shard_discovery_interval_s,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(
@@ -123,10 +135,9 @@ SHARD_DISCOVERY_INTERVAL = Option[float](
 )
 PLANNING_THREADS = Option[int](
     name="planningThreads",
-    meaning="How many shards the driver looks at together when it plans a micro-batch.",
+    meaning="How many shards the driver plans at the same time for a micro-batch.",
     parser=integer(1, 256, "threads"),
     default=8,
-    default_text="8",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.checkNewRecordThreads"), qubole("kinesis.client.maxParallelThreads")),

@@ -1,6 +1,8 @@
-"""Whether the stream is polled or read by enhanced fan-out, and by which consumer."""
+"""The options of enhanced fan-out: whether it is used, which consumers, and how tasks subscribe."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from kinesis_core.options import (
     Option,
@@ -18,28 +20,52 @@ from kinesis_core.options import (
     one_of,
     text,
 )
+from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings, Transport
+from spark_kinesis_source.options.rates import show_rate
 
 FAN_OUT = "Enhanced fan-out"
 _HOUR_S = 3600
 _MOST_RETRIES = 1000
 _NAME = r"[a-zA-Z0-9_.-]{1,128}"
 _ARN = rf"arn:aws[a-z-]*:kinesis:[a-z0-9-]+:\d{{12}}:stream/{_NAME}/consumer/{_NAME}:\d+"
+_DEFAULTS = FanOutSettings()
 
 
-def _unless() -> Parser[bool]:
-    """Return a parser of the opposite of what is said."""
+class ReadMode(Enum):
+    """How a query reads its streams."""
+
+    POLLING = "polling"
+    FAN_OUT = "fan-out"
+
+
+class ConsumerIdType(Enum):
+    """What identifies a registered consumer."""
+
+    NAME = "name"
+    ARN = "ARN"
+
+
+def _negated() -> Parser[bool]:
+    """Return a parser of the opposite of the given boolean."""
     return Parser(boolean().domain, lambda value: not boolean().parse(value))
 
 
-CONSUMER_TYPE = Option[bool](
+CONSUMER_TYPE = Option[ReadMode](
     name="consumerType",
     meaning=(
-        "`SubscribeToShard` reads by enhanced fan-out: 2 MiB/s of each shard for this query alone. A batch read is "
-        "polled in either case."
+        "How the query reads. `GetRecords` or `polling` shares the read rate of a shard with all polling consumers. "
+        f"`SubscribeToShard` or `efo` reads by enhanced fan-out, with {show_rate(SHARD_RATE_BYTES)} of each shard for this "
+        "query alone. A batch read always polls."
     ),
-    parser=one_of({"GetRecords": False, "polling": False, "SubscribeToShard": True, "efo": True}),
-    default=False,
-    default_text="`GetRecords`: the stream is polled",
+    parser=one_of(
+        {
+            "GetRecords": ReadMode.POLLING,
+            "polling": ReadMode.POLLING,
+            "SubscribeToShard": ReadMode.FAN_OUT,
+            "efo": ReadMode.FAN_OUT,
+        }
+    ),
+    default=ReadMode.POLLING,
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.consumerType"), databricks("consumerMode")),
@@ -47,54 +73,57 @@ CONSUMER_TYPE = Option[bool](
 CONSUMER_NAME = Option[str | None](
     name="consumerName",
     meaning=(
-        "The consumer's name; it is registered with each stream when it is not there, and removed when the query stops. "
-        "Give each query one of its own: of two with the same one polls."
+        "The name of the consumer. The query registers it with each stream if it does not exist, and deregisters it when the "
+        "query stops. Use a separate name for each query: if two queries use the same name, one of them polls."
     ),
     parser=matching(_NAME, "1 to 128 letters, digits and any of _.-"),
     default=None,
-    default_text="`consumerNamePrefix` and the stream's name",
+    default_text="`consumerNamePrefix` followed by the name of the stream",
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.consumerName"), databricks("consumerName")),
 )
 CONSUMER_NAME_PREFIX = Option[str](
     name="consumerNamePrefix",
-    meaning="What the consumer's name begins with when `consumerName` does not say it.",
+    meaning="The start of the consumer's name if `consumerName` is not set.",
     parser=matching(_NAME, "1 to 128 letters, digits and any of _.-"),
     default="spark_",
-    default_text="`spark_`",
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(databricks("consumerNamePrefix"),),
 )
 CONSUMER_ARN = Option[tuple[str, ...]](
     name="consumerARN",
-    meaning="A consumer that must exist, or several with commas between, one for each stream. It is never removed.",
+    meaning=(
+        "The ARN of an existing consumer; for several streams one ARN per stream, separated by commas. The query never "
+        "deregisters it."
+    ),
     parser=list_of(
         _ARN,
         "ARNs of consumers, such as arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/me:1700000000",
     ),
     default=(),
-    default_text="the consumer goes by its name",
+    default_text="not set; the consumer has a name",
     group=FAN_OUT,
     scope=Scope.SOURCE,
 )
 REGISTERED_CONSUMER_ID = Option[str | None](
     name="registeredConsumerId",
-    meaning="A consumer that must exist, by `registeredConsumerIdType`. It is never registered or removed.",
+    meaning=(
+        "The name or ARN of an existing consumer, see `registeredConsumerIdType`. The query never registers or deregisters it."
+    ),
     parser=text("the name or ARN of a registered consumer"),
     default=None,
-    default_text="none",
+    default_text="not set",
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(databricks("registeredConsumerId"),),
 )
-REGISTERED_CONSUMER_ID_TYPE = Option[bool](
+REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](
     name="registeredConsumerIdType",
-    meaning="What `registeredConsumerId` is: `name`, or `ARN`.",
-    parser=one_of({"name": False, "ARN": True}),
-    default=False,
-    default_text="`name`",
+    meaning="Whether `registeredConsumerId` is a name or an ARN.",
+    parser=one_of({id_type.value: id_type for id_type in ConsumerIdType}),
+    default=ConsumerIdType.NAME,
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(databricks("registeredConsumerIdType"),),
@@ -102,20 +131,23 @@ REGISTERED_CONSUMER_ID_TYPE = Option[bool](
 )
 KEEP_CONSUMER = Option[bool](
     name="keepConsumer",
-    meaning="Whether a consumer that goes by `consumerName` stays registered, and is paid for, when the query stops.",
+    meaning=(
+        "Whether a consumer with a `consumerName` stays registered when the query stops. AWS charges for registered consumers."
+    ),
     parser=boolean(),
     default=False,
-    default_text="`false`",
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(databricks("requireConsumerDeregistration", _unless()),),
+    aliases=(databricks("requireConsumerDeregistration", _negated()),),
 )
 SUBSCRIBE_TIMEOUT = Option[float](
     name="subscribeTimeout",
-    meaning="How long a consumer may take to become ACTIVE, and a task goes without an event, before that is an error.",
+    meaning=(
+        "The maximum time until a consumer is ACTIVE, and the maximum time that a task waits for an event. After the first the "
+        "query fails; after the second see `fanOutFallback`."
+    ),
     parser=duration(1, _HOUR_S, "s"),
-    default=60.0,
-    default_text="60 s",
+    default=_DEFAULTS.timeout_s,
     group=FAN_OUT,
     scope=Scope.SOURCE,
     aliases=(
@@ -125,35 +157,33 @@ SUBSCRIBE_TIMEOUT = Option[float](
 )
 SUBSCRIBE_RETRIES = Option[int](
     name="subscribeRetries",
-    meaning="How many more subscriptions in a row are tried after one that brought no event.",
-    parser=integer(0, _MOST_RETRIES),
-    default=10,
-    default_text="10",
+    meaning="How often in a row a task subscribes again after a subscription without an event.",
+    parser=integer(0, _MOST_RETRIES, "retries"),
+    default=_DEFAULTS.retries,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.subscribeToShard.maxRetries", clamped_integer(0, _MOST_RETRIES)),),
+    aliases=(awslabs("kinesis.subscribeToShard.maxRetries", clamped_integer(0, _MOST_RETRIES, "retries")),),
 )
 FAN_OUT_FALLBACK = Option[bool](
     name="fanOutFallback",
     meaning=(
-        "Whether a task polls what it has no subscription for: at once when the shard is not free, as in micro-batches "
-        "less than 5 s apart, and after `subscribeTimeout` or `subscribeRetries` else. `false` waits, and fails."
+        "Whether a task polls if it has no subscription. It polls at once if the subscription of the shard is in use, as in "
+        "micro-batches less than 5 s apart; otherwise after `subscribeTimeout` or `subscribeRetries`. With `false` the task "
+        "waits, and then fails."
     ),
     parser=boolean(),
-    default=True,
-    default_text="`true`",
+    default=_DEFAULTS.fallback_to_polling,
     group=FAN_OUT,
     scope=Scope.SOURCE,
 )
-FAN_OUT_TRANSPORT = Option[bool](
+FAN_OUT_TRANSPORT = Option[Transport](
     name="fanOutTransport",
     meaning=(
-        "What subscriptions are sent by. `HTTP/2` takes `pip install 'kinesis-core[http2]'` on driver and executors; a "
-        "server that does not offer it is spoken to by HTTP/1.1."
+        "The protocol of subscriptions. `HTTP/2` requires `pip install 'kinesis-core[http2]'` on driver and executors. If the "
+        "server does not offer HTTP/2, the task uses HTTP/1.1."
     ),
-    parser=one_of({"HTTP/1.1": False, "HTTP/2": True}),
-    default=False,
-    default_text="`HTTP/1.1`",
+    parser=one_of({transport.value: transport for transport in Transport}),
+    default=_DEFAULTS.transport,
     group=FAN_OUT,
     scope=Scope.SOURCE,
 )

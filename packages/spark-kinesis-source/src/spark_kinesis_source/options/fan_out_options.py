@@ -1,4 +1,4 @@
-"""Enhanced fan-out as checked values: which consumers, and how they are subscribed through."""
+"""The options of enhanced fan-out as checked values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import frozen
 from kinesis_core.aws import Connection, StreamRef, check_http2
 from kinesis_core.errors import OptionError
 from kinesis_core.options import BadValueError, Option, Values
-from kinesis_core.reading import FanOutSettings
+from kinesis_core.reading import FanOutSettings, Transport
 from spark_kinesis_source.options.fan_out import (
     CONSUMER_ARN,
     CONSUMER_NAME,
@@ -24,6 +24,8 @@ from spark_kinesis_source.options.fan_out import (
     REGISTERED_CONSUMER_ID_TYPE,
     SUBSCRIBE_RETRIES,
     SUBSCRIBE_TIMEOUT,
+    ConsumerIdType,
+    ReadMode,
 )
 
 _LONGEST_NAME = 128
@@ -34,23 +36,23 @@ class FanOutOptions:
     """How a query reads by enhanced fan-out."""
 
     consumers: Mapping[str, str]
-    """The consumer's name or ARN, by what offsets call the stream."""
+    """The name or ARN of the consumer, by the stream's name in offsets."""
     deregister_on_stop: bool
-    """Whether they are removed when the query stops."""
+    """Whether the consumers are deregistered when the query stops."""
     settings: FanOutSettings
     register_if_missing: bool = True
-    """Whether one that is not there is registered."""
+    """Whether a consumer that does not exist is registered."""
 
     @staticmethod
     def from_values(values: Values, connection: Connection) -> FanOutOptions | None:
         """
-        Return what *values* say; None when the streams are polled.
+        Return the options of fan-out in *values*. None means that the streams are polled.
 
         Raises:
-            OptionError: The consumer is named twice, or an ARN is none, or of another stream; or what HTTP/2 takes is
-                not installed.
+            OptionError: The consumer is named twice, an ARN is malformed or of another stream, or the packages for
+                HTTP/2 are not installed.
         """
-        if not values[CONSUMER_TYPE]:
+        if values[CONSUMER_TYPE] is ReadMode.POLLING:
             return None
         _check_named_once(values)
         arns = _read_arns(values)
@@ -64,19 +66,19 @@ class FanOutOptions:
 
 
 def _read_settings(values: Values) -> FanOutSettings:
-    if values[FAN_OUT_TRANSPORT]:
+    if values[FAN_OUT_TRANSPORT] is Transport.HTTP_2:
         check_http2()
     return FanOutSettings(
-        values[FAN_OUT_FALLBACK],
-        values[SUBSCRIBE_TIMEOUT],
-        values[SUBSCRIBE_RETRIES],
-        values[FAN_OUT_TRANSPORT],
+        fallback_to_polling=values[FAN_OUT_FALLBACK],
+        timeout_s=values[SUBSCRIBE_TIMEOUT],
+        retries=values[SUBSCRIBE_RETRIES],
+        transport=values[FAN_OUT_TRANSPORT],
     )
 
 
 def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
-    """Return a line for the log for each option of fan-out that does not count, since the streams are polled."""
-    if values[CONSUMER_TYPE]:
+    """Return a line for the log for each option of fan-out that has no effect because the streams are polled."""
+    if values[CONSUMER_TYPE] is ReadMode.FAN_OUT:
         return ()
     given = [option for option in FAN_OUT_OPTIONS if option is not CONSUMER_TYPE and values.is_given(option)]
     reason = "is accepted and not needed: it belongs to enhanced fan-out, and the stream is polled."
@@ -92,7 +94,7 @@ def _check_named_once(values: Values) -> None:
 
 def _read_arns(values: Values) -> tuple[str, ...]:
     registered = values[REGISTERED_CONSUMER_ID]
-    if registered is None or not values[REGISTERED_CONSUMER_ID_TYPE]:
+    if registered is None or values[REGISTERED_CONSUMER_ID_TYPE] is ConsumerIdType.NAME:
         return values[CONSUMER_ARN]
     try:
         return CONSUMER_ARN.parser.parse(registered)
@@ -109,7 +111,7 @@ def _name(values: Values, connection: Connection) -> dict[str, str]:
 
 
 def _match(values: Values, arns: tuple[str, ...], connection: Connection) -> dict[str, str]:
-    """Return the consumer of each stream: there must be one of each, and none of any other."""
+    """Return the consumer of each stream. Each stream must have exactly one."""
     option = CONSUMER_ARN if values.is_given(CONSUMER_ARN) else REGISTERED_CONSUMER_ID
     found = {ref.label: arn for ref in connection.streams for arn in arns if _is_of(arn, ref)}
     missing = [ref.label for ref in connection.streams if ref.label not in found]
@@ -118,7 +120,8 @@ def _match(values: Values, arns: tuple[str, ...], connection: Connection) -> dic
         raise OptionError(f"{values.label(option)} has no consumer of stream '{missing[0]}'.")
     if foreign:
         raise OptionError(
-            f"{values.label(option)} has {foreign[0]}, which is of no stream of this query, or one too many."
+            f"{values.label(option)} has {foreign[0]}, which belongs to no stream of this query or is a second consumer of one. "
+            "Remove it."
         )
     return found
 

@@ -1,9 +1,8 @@
-"""How a task fetches records, and what it makes of them."""
+"""The options of how a task fetches and unpacks records."""
 
 from __future__ import annotations
 
 from kinesis_core.options import (
-    BYTES_PER_SHARD_AND_SECOND,
     Option,
     Scope,
     awslabs,
@@ -12,20 +11,20 @@ from kinesis_core.options import (
     databricks,
     duration,
     integer,
-    number,
     qubole,
 )
+from kinesis_core.reading import SHARD_RATE_BYTES, ReadSettings
 from spark_kinesis_source.options.batches import HOW_MUCH
+from spark_kinesis_source.options.rates import rate, show_rate
 
-_MEBIBYTE = 1024 * 1024
+_READ = ReadSettings()
 _LONGEST_PERIOD_S = 60
 
 MAX_RECORDS_PER_FETCH = Option[int](
     name="maxRecordsPerFetch",
-    meaning="How many records one GetRecords call asks for.",
+    meaning="How many records one GetRecords call returns at most.",
     parser=integer(1, 10_000, "records"),
-    default=10_000,
-    default_text="10000",
+    default=_READ.max_records_per_fetch,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(
@@ -36,10 +35,12 @@ MAX_RECORDS_PER_FETCH = Option[int](
 )
 MIN_FETCH_PERIOD = Option[float](
     name="minFetchPeriod",
-    meaning="The least time between two GetRecords calls on a shard, which allows 5 a second to all its consumers.",
+    meaning=(
+        "The minimum time between two GetRecords calls on a shard. Kinesis allows 5 calls a second on a shard, for all its "
+        "consumers together."
+    ),
     parser=duration(0, _LONGEST_PERIOD_S, "ms"),
-    default=0.2,
-    default_text="200 ms",
+    default=_READ.min_fetch_period_s,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(
@@ -49,40 +50,45 @@ MIN_FETCH_PERIOD = Option[float](
 )
 ADD_IDLE_TIME = Option[bool](
     name="addIdleTimeBetweenReads",
-    meaning="Whether `idleTimeBetweenReadsInMs` counts; `minFetchPeriod` says the same in one.",
+    meaning=(
+        "Whether `idleTimeBetweenReadsInMs` replaces `minFetchPeriod`. It exists for configurations of qubole's connector; "
+        "otherwise set `minFetchPeriod`."
+    ),
     parser=boolean(),
     default=False,
-    default_text="`false`",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(qubole("kinesis.executor.addIdleTimeBetweenReads"),),
 )
 IDLE_TIME = Option[float](
     name="idleTimeBetweenReadsInMs",
-    meaning="The `minFetchPeriod` when `addIdleTimeBetweenReads` is true.",
+    meaning="The minimum time between two GetRecords calls on a shard if `addIdleTimeBetweenReads` is `true`.",
     parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=1.0,
-    default_text="1000 ms",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(qubole("kinesis.executor.idleTimeBetweenReadsInMs"),),
 )
 MAX_FETCH_RATE = Option[float](
     name="maxFetchRate",
-    meaning="How many MiB a second are fetched from a shard, which delivers 2 to all its polling consumers together.",
-    parser=number(0.01, 1000, "MiB/s", factor=_MEBIBYTE),
-    default=float(BYTES_PER_SHARD_AND_SECOND),
-    default_text="2.0",
+    meaning=(
+        "How many MiB a second a task reads from a shard at most. A shard delivers "
+        f"{show_rate(SHARD_RATE_BYTES)} to all its polling consumers together."
+    ),
+    parser=rate(),
+    default=_READ.max_fetch_rate_bytes,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
     aliases=(databricks("maxFetchRate"),),
 )
 DEAGGREGATE = Option[bool](
     name="deaggregate",
-    meaning="Whether records that the KPL aggregated become the user records in them.",
+    meaning=(
+        "Whether an aggregate of the Kinesis Producer Library (KPL) becomes one row per user record. With `false` it becomes "
+        "one row."
+    ),
     parser=boolean(),
     default=True,
-    default_text="`true`",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
 )

@@ -1,8 +1,9 @@
-"""Names of other connectors that need no more than a word."""
+"""Names of other connectors' options, and of the sink's, that have no effect on a source."""
 
 from __future__ import annotations
 
 from kinesis_core.options import IgnoredOption
+from spark_kinesis_source.options.sink_names import SINK_NAMES
 
 IGNORED_BY_SOURCE = (
     IgnoredOption(
@@ -18,30 +19,15 @@ IGNORED_BY_SOURCE = (
     ),
     IgnoredOption(
         names=("avoidEmptyBatches", "kinesis.client.avoidEmptyBatches", "kinesis.internal.avoidEmptyBatches"),
-        reason="a stream without new records makes no batches",
+        reason="a stream without new records runs no batches",
     ),
     IgnoredOption(
         names=("kinesis.internal.*", "maxShardsPerDescribe", "coalesceThresholdBlockSize", "coalesceBinSize"),
-        reason="there is nothing to tune in that place",
+        reason="this connector has no such setting",
     ),
     IgnoredOption(
         names=("deregisterConsumerTimeoutInterval", "consumerRefreshInterval", "kinesis.subscribeToShard.*"),
-        reason="there is nothing to tune in that place",
+        reason="this connector has no such setting",
     ),
-    IgnoredOption(
-        names=(
-            "kinesis.sink.*",
-            "aggregationEnabled",
-            "aggregationMaxSize",
-            "recordMaxBufferedTimeMs",
-            "maxConnections",
-            "flushWaitTimeMs",
-            "recordTtlMs",
-            "kinesis.executor.aggregationEnabled",
-            "kinesis.executor.recordMaxBufferedTime",
-            "kinesis.executor.maxConnections",
-            "kniesis.executor.flushwaittimemillis",
-        ),
-        reason="it is an option of the sink",
-    ),
+    IgnoredOption(names=("kinesis.sink.*", *SINK_NAMES), reason="it is an option of the sink"),
 )

@@ -1,8 +1,8 @@
-"""Where reading begins and ends, and what happens when records in between are gone."""
+"""The options of starting and ending positions, and of data loss."""
 
 from __future__ import annotations
 
-from kinesis_core.model import EndingPosition, Latest, StartingPosition
+from kinesis_core.model import EndingPosition, Latest, StartingPosition, TrimHorizon
 from kinesis_core.options import (
     WHERE,
     Option,
@@ -15,20 +15,28 @@ from kinesis_core.options import (
     qubole,
     starting_position,
 )
+from kinesis_core.planning import PlanSettings
 
-STARTING_POSITION = Option[StartingPosition](
+STREAMING_START = Latest()
+"""Where a streaming query starts unless the user sets a position."""
+BATCH_START = TrimHorizon()
+"""The same for a batch read, which would always be empty from LATEST."""
+_PLAN = PlanSettings()
+_START = starting_position()
+
+STARTING_POSITION = Option[StartingPosition | None](
     name="startingPosition",
     meaning=(
-        "Where a new query begins; one with a checkpoint goes on from there. A time has Z or an offset: "
-        "`AT_TIMESTAMP 2026-01-31T09:00:00Z`. As JSON: a position for each shard, "
-        '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`, or '
-        '`{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`, or '
-        'for each of several streams, `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`, or what the connectors of awslabs '
-        "and qubole left in their checkpoints."
+        "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
+        "`AT_TIMESTAMP 2026-01-31T09:00:00Z`. JSON gives a position for each shard: "
+        '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
+        'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
+        'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. The checkpoint files of the awslabs and '
+        "qubole connectors are also accepted."
     ),
-    parser=starting_position(),
-    default=Latest(),
-    default_text="`LATEST`; for a batch read `TRIM_HORIZON`",
+    parser=_START,
+    default=None,
+    default_text=f"{_START.show(STREAMING_START)} for a streaming query, {_START.show(BATCH_START)} for a batch read",
     group=WHERE,
     scope=Scope.SOURCE,
     aliases=(
@@ -39,22 +47,24 @@ STARTING_POSITION = Option[StartingPosition](
 )
 ENDING_POSITION = Option[EndingPosition](
     name="endingPosition",
-    meaning="Where a batch read ends, in the same forms. A streaming query does not use it.",
+    meaning=(
+        "Where a batch read ends, in the forms of `startingPosition`. `LATEST` is the newest record at the time when Spark plans "
+        "the read. A streaming query ignores this option."
+    ),
     parser=ending_position(),
     default=Latest(),
-    default_text="`LATEST`: the newest record when the read is planned",
     group=WHERE,
     scope=Scope.SOURCE,
 )
 FAIL_ON_DATA_LOSS = Option[bool](
     name="failOnDataLoss",
     meaning=(
-        "Whether a query stops when records left the stream unread, or may have. Else it logs `data.lost` and goes on with "
-        "what is left. A batch that can no longer be read as a whole needs `false`, once."
+        "Whether a query fails if records left the stream before it read them, or may have left it. With `false` it logs "
+        "`data.lost` and continues with the remaining records. To restart a query whose last micro-batch is no longer "
+        "complete in the stream, set `false` once."
     ),
     parser=boolean(),
-    default=True,
-    default_text="`true`",
+    default=_PLAN.fail_on_data_loss,
     group=WHERE,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.failOnDataLoss"), qubole("failOnDataLoss")),
@@ -62,13 +72,12 @@ FAIL_ON_DATA_LOSS = Option[bool](
 TRIM_HORIZON_MARGIN = Option[float](
     name="trimHorizonMargin",
     meaning=(
-        "How long a query that begins at `TRIM_HORIZON`, or at an older time than the stream holds, has to read its first "
-        "records: it passes over those that leave the stream sooner. With 0 it begins at the very oldest record, and its first "
-        "batch fails if that record has left when the batch is read."
+        "For a query that starts at `TRIM_HORIZON`, or at a time before the oldest record: the query skips records that leave "
+        "the stream within this time, so that it can read its first records before they expire. With 0 it starts at the "
+        "oldest record, and its first micro-batch fails if that record expires before it is read."
     ),
     parser=duration(0, 12 * 3600, "s"),
-    default=300.0,
-    default_text="5 minutes",
+    default=_PLAN.trim_horizon_margin_s,
     group=WHERE,
     scope=Scope.SOURCE,
 )

@@ -1,52 +1,57 @@
-"""Whether progress is published, and where to."""
+"""The options of publishing progress to a table."""
 
 from __future__ import annotations
 
-import re
+from enum import Enum
 
-from kinesis_core.options import BadValueError, Option, Parser, Scope, awslabs, one_of, url
+from kinesis_core.options import Option, Scope, awslabs, matching, one_of, url
 
 PUBLISHING = "Publishing progress"
 
 
-def _table_name() -> Parser[str]:
-    def parse(text: str) -> str:
-        if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", text):
-            raise BadValueError()
-        return text
+class ProgressStore(Enum):
+    """Where progress is published, in addition to Spark's checkpoint."""
 
-    return Parser("the name of a DynamoDB table, 3 to 255 letters, digits, '_', '.' and '-'", parse)
+    SPARK = "HDFS"
+    """Nowhere else. The option value is awslabs' name for the checkpoint directory."""
+    DYNAMODB = "DYNAMODB"
 
 
-METADATA_COMMITTER_TYPE = Option[bool](
+METADATA_COMMITTER_TYPE = Option[ProgressStore](
     name="metadataCommitterType",
     meaning=(
-        "Spark's checkpoint holds all progress, in either case. `DYNAMODB` publishes it as well, after each micro-batch, "
-        "to a table in the layout that the KCL keeps leases in: to look at, and for another consumer to go on from."
+        "Where progress is published. Spark's checkpoint has all progress in both cases. `HDFS` publishes nothing else. "
+        "`DYNAMODB` also writes the progress after each micro-batch to a table in the layout of the KCL's lease table, for "
+        "monitoring and for other consumers that continue from there."
     ),
-    parser=one_of({"HDFS": False, "DYNAMODB": True}),
-    default=False,
-    default_text="`HDFS`: nothing is published",
+    parser=one_of({store.value: store for store in ProgressStore}),
+    default=ProgressStore.SPARK,
     group=PUBLISHING,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.metadataCommitterType"),),
 )
 DYNAMODB_TABLE_NAME = Option[str | None](
     name="dynamodbTableName",
-    meaning="The table to publish to; it is made when it is not there. Give each query a table of its own.",
-    parser=_table_name(),
+    meaning="The table for `DYNAMODB`. It is created if it does not exist. Use a separate table for each query.",
+    parser=matching(
+        r"[a-zA-Z0-9_.-]{3,255}",
+        "the name of a DynamoDB table, 3 to 255 letters, digits, '_', '.' and '-'",
+    ),
     default=None,
-    default_text="`kdsc_<region>_<stream>`, or `kdsc_<region>_<stream>_<consumerName>`; required where there are several streams",
+    default_text=(
+        "`kdsc_<region>_<stream>`, or `kdsc_<region>_<stream>_<consumerName>` with enhanced fan-out and a `consumerName`; "
+        "required for several streams"
+    ),
     group=PUBLISHING,
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.dynamodb.tableName"),),
 )
 DYNAMODB_ENDPOINT_URL = Option[str | None](
     name="dynamodbEndpointUrl",
-    meaning="Where DynamoDB answers: a VPC endpoint, or a local server.",
+    meaning="The URL of DynamoDB, for example of a VPC endpoint or a local server.",
     parser=url(),
     default=None,
-    default_text="botocore's, for the region",
+    default_text="botocore's endpoint of the region",
     group=PUBLISHING,
     scope=Scope.SOURCE,
 )

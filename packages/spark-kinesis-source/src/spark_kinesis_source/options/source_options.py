@@ -1,4 +1,4 @@
-"""What `spark.readStream.format("kinesis")` and `spark.read.format("kinesis")` are told, as checked values."""
+"""The options of `spark.readStream.format("kinesis")` and `spark.read.format("kinesis")`, as checked values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from kinesis_core.errors import OptionError
 from kinesis_core.model import (
     EndingPosition,
     StartingPosition,
-    TrimHorizon,
     begins_inside_aggregates,
     position_in,
 )
@@ -39,7 +38,7 @@ from spark_kinesis_source.options.batches import (
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
 )
-from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS
+from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS, ReadMode
 from spark_kinesis_source.options.fan_out_options import FanOutOptions, ignored_fan_out_options
 from spark_kinesis_source.options.fetching import (
     ADD_IDLE_TIME,
@@ -52,10 +51,12 @@ from spark_kinesis_source.options.fetching import (
 )
 from spark_kinesis_source.options.foreign import IGNORED_BY_SOURCE
 from spark_kinesis_source.options.positions import (
+    BATCH_START,
     ENDING_POSITION,
     FAIL_ON_DATA_LOSS,
     POSITION_OPTIONS,
     STARTING_POSITION,
+    STREAMING_START,
     TRIM_HORIZON_MARGIN,
 )
 from spark_kinesis_source.options.publishing import (
@@ -63,6 +64,7 @@ from spark_kinesis_source.options.publishing import (
     DYNAMODB_TABLE_NAME,
     METADATA_COMMITTER_TYPE,
     PUBLISHING_OPTIONS,
+    ProgressStore,
 )
 
 SOURCE_OPTIONS = OptionTable(
@@ -82,7 +84,7 @@ _LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
 
 @frozen
 class LeaseTableOptions:
-    """Where progress is published to."""
+    """The DynamoDB table that progress is published to."""
 
     name: str
     endpoint_url: str | None = None
@@ -90,14 +92,13 @@ class LeaseTableOptions:
 
 @frozen
 class SourceOptions:
-    """Everything that a source is told. It pickles, and its repr shows no secret."""
+    """All options of a source. It pickles, and its repr shows no secret."""
 
     connection: Connection
     starting_position: StartingPosition
-    """Where a streaming query begins."""
+    """Where a streaming query starts."""
     batch_starting_position: StartingPosition
-    """The same for a batch read, which begins with the oldest record when the user does not say: from LATEST it
-    would always be empty."""
+    """Where a batch read starts."""
     ending_position: EndingPosition
     fail_on_data_loss: bool
     trim_horizon_margin_s: float
@@ -105,30 +106,31 @@ class SourceOptions:
     max_bytes_per_shard: int | None
     max_bytes_per_batch: int | None
     has_explicit_limit: bool
-    """Whether the user set one of the three bounds above."""
+    """Whether the user set one of the three limits above."""
     min_records_per_trigger: int
     max_trigger_delay_s: float
     max_records_per_fetch: int
     min_fetch_period_s: float
     max_fetch_rate_bytes: float
-    """Bytes a second and shard."""
-    shards_per_task: int | None
+    """Bytes a second, per shard."""
+    shards_per_task: int
+    """Has no effect if *max_partitions* is given."""
     max_partitions: int | None
     shard_discovery_interval_s: float
     planning_threads: int
     deaggregate: bool
     freeze_worker_heap: bool
     fan_out: FanOutOptions | None
-    """None when the streams are polled."""
+    """None if the streams are polled."""
     lease_table: LeaseTableOptions | None
-    """None when nothing is published."""
+    """None if progress is not published."""
     ignored: tuple[str, ...] = field(default=(), eq=False)
-    """A line for the log for each option that was accepted and is not needed, or counts as something else."""
+    """A line for the log for each option that is accepted and not needed, or whose value counts as another."""
 
     @staticmethod
     def parse(given: Mapping[str, object]) -> SourceOptions:
         """
-        Return what *given*, the options as Spark hands them over, say; calls nothing over the network.
+        Return the values of *given*, the options as Spark passes them on. It makes no network call.
 
         Raises:
             OptionError: A name is unknown or not supported, a value is outside its domain, options contradict each
@@ -136,14 +138,15 @@ class SourceOptions:
         """
         values = SOURCE_OPTIONS.read(given)
         connection = read_connection(values, endpoint_goes_first=True)
-        _check_together(values, connection)
         start = values[STARTING_POSITION]
+        streaming_start = STREAMING_START if start is None else start
+        _check_together(values, streaming_start, connection)
         min_fetch_period_s, idle_notes = _read_fetch_period(values)
         lease_table, lease_notes = _read_lease_table(values, connection)
         return SourceOptions(
             connection=connection,
-            starting_position=start,
-            batch_starting_position=start if values.is_given(STARTING_POSITION) else TrimHorizon(),
+            starting_position=streaming_start,
+            batch_starting_position=BATCH_START if start is None else start,
             ending_position=values[ENDING_POSITION],
             fail_on_data_loss=values[FAIL_ON_DATA_LOSS],
             trim_horizon_margin_s=values[TRIM_HORIZON_MARGIN],
@@ -172,39 +175,39 @@ class SourceOptions:
         )
 
     def for_batch_read(self) -> SourceOptions:
-        """Return the options of spark.read, which polls: subscriptions are for those who come back for more."""
+        """Return the options of spark.read, which always polls: one read does not justify a registered consumer."""
         if self.fan_out is None:
             return self
-        note = f"Option '{CONSUMER_TYPE.name}' does not count: a batch read is polled."
+        note = f"Option '{CONSUMER_TYPE.name}' has no effect: a batch read polls."
         return evolve(self, fan_out=None, ignored=(*self.ignored, note))
 
     def bound_bytes(self, shards: int) -> int | None:
-        """Return how many bytes a micro-batch over *shards* shards may take from each; None for no bound."""
+        """Return how many bytes of each shard a micro-batch over *shards* shards may contain. None means no limit."""
         bounds = [] if self.max_bytes_per_shard is None else [self.max_bytes_per_shard]
         if self.max_bytes_per_batch is not None:
             bounds.append(max(1, self.max_bytes_per_batch // max(1, shards)))
         return min(bounds, default=None)
 
 
-def _check_together(values: Values, connection: Connection) -> None:
-    """Refuse options that are each good and contradict each other."""
+def _check_together(values: Values, start: StartingPosition, connection: Connection) -> None:
+    """Check that options do not contradict each other, and that positions match the streams."""
     if values.is_given(SHARDS_PER_TASK) and values.is_given(MAX_PARTITIONS):
         raise OptionError(
-            f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} exclude each other. Keep one of them."
+            f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} cannot be combined. Keep one of them."
         )
     streams = [ref.label for ref in connection.streams]
-    for option in (STARTING_POSITION, ENDING_POSITION):
+    for option, position in ((STARTING_POSITION, start), (ENDING_POSITION, values[ENDING_POSITION])):
         for stream in streams:
-            position_in(stream, streams, values[option], values.label(option))
-    if not values[DEAGGREGATE] and begins_inside_aggregates(values[STARTING_POSITION]):
+            position_in(stream, streams, position, values.label(option))
+    if not values[DEAGGREGATE] and begins_inside_aggregates(start):
         raise OptionError(
-            f"{values.label(STARTING_POSITION)} begins inside an aggregate, some of whose user records were read before; "
-            f"{values.label(DEAGGREGATE)} must be true for the rest of them."
+            f"{values.label(STARTING_POSITION)} starts inside an aggregate, after user records that were already read. "
+            f"{values.label(DEAGGREGATE)} must be true to read the rest of the aggregate."
         )
 
 
 def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
-    """Return the least time between two fetches, which qubole's users say with a switch and an idle time."""
+    """Return the minimum time between two fetches, and a line for the log for each option without effect."""
     if not values[ADD_IDLE_TIME]:
         unused = values.is_given(IDLE_TIME)
         reason = f"is accepted and not needed: '{ADD_IDLE_TIME.name}' is not true."
@@ -221,8 +224,8 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
 def _read_lease_table(
     values: Values, connection: Connection
 ) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
-    """Return where to publish to, if anywhere, and a line for each option that does not count."""
-    if values[METADATA_COMMITTER_TYPE]:
+    """Return the table for progress, if progress is published, and a line for the log for each option without effect."""
+    if values[METADATA_COMMITTER_TYPE] is ProgressStore.DYNAMODB:
         name = values[DYNAMODB_TABLE_NAME] or _default_table(values, connection)
         return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
     given: list[Option[Any]] = [
@@ -235,11 +238,11 @@ def _read_lease_table(
 
 
 def _default_table(values: Values, connection: Connection) -> str:
-    """Return what the awslabs connector calls the table."""
+    """Return the name that the awslabs connector gives to the table."""
     if len(connection.streams) > 1:
         raise OptionError(
-            f"{values.label(METADATA_COMMITTER_TYPE)} set to 'DYNAMODB' needs '{DYNAMODB_TABLE_NAME.name}' beside it "
-            "when there are several streams."
+            f"{values.label(METADATA_COMMITTER_TYPE)} set to '{ProgressStore.DYNAMODB.value}' also requires "
+            f"'{DYNAMODB_TABLE_NAME.name}' for several streams."
         )
-    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] else None
+    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] is ReadMode.FAN_OUT else None
     return f"kdsc_{connection.region}_{connection.streams[0].name}" + (f"_{consumer}" if consumer else "")

@@ -1,4 +1,4 @@
-"""Which connections requests go over, and what becomes of them afterwards."""
+"""The direct transport: which connections requests use, and which connections it closes afterwards."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from attrs import define, field
 from botocore.awsrequest import AWSHTTPConnectionPool, AWSPreparedRequest
-from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, HTTPClientError, ReadTimeoutError
 from urllib3 import PoolManager
 
-from kinesis_core.aws.http_exchange import OpenConnections, first_lines
+from kinesis_core.aws.direct_transport import DirectTransport, first_lines
 
 URL = "http://kinesis.example.com/"
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -25,7 +25,7 @@ REQUEST = AWSPreparedRequest("POST", URL, HEADERS, b"body", stream_output=False)
 
 @define
 class Session:
-    """What is used of botocore's HTTP session; a test is at the far end of its connections."""
+    """The parts of botocore's HTTP session that the transport uses. The test holds the far end of its connection."""
 
     proxy_url: str | None = None
     received: list[bytes] = field(factory=list)
@@ -44,7 +44,7 @@ class Session:
         return self._manager.connection_from_url(URL)
 
     def open(self) -> None:
-        """Have an open connection in the pool."""
+        """Put an open connection into the pool."""
         connection = self.pool._get_conn()
         connection.sock, self.far_end = socket.socketpair()
         connection.sock.settimeout(30)
@@ -57,7 +57,7 @@ class Session:
         return connection.sock is not None
 
     def wrap(self, kind: type[socket.socket]) -> None:
-        """Have the open connection's socket be of another *kind*."""
+        """Make the socket of the open connection one of another *kind*."""
         connection = self.pool._get_conn()
         connection.sock = kind(fileno=connection.sock.detach())
         self.pool._put_conn(connection)
@@ -78,17 +78,17 @@ def session() -> Iterator[Session]:
 
 
 def exchange(session: Session, response: bytes, then: Callable[[socket.socket], object] = id) -> Any:
-    """Return what comes of a request that somebody takes, gives *answer* to, and *then* does something else."""
+    """Return the result of a request that a server receives, responds to with *response*, and after which it does *then*."""
     server = threading.Thread(target=session.serve, args=(response, then))
     server.start()
     try:
-        return OpenConnections(session).exchange(REQUEST)
+        return DirectTransport(session).exchange(REQUEST)
     finally:
         server.join()
 
 
 def test_a_request_goes_over_the_wire_as_http(session: Session) -> None:
-    """Line, headers and body leave together, and the connection is good for the next one."""
+    """Request line, headers and body are sent in one piece, and the connection is kept for the next request."""
     for _ in range(2):
         response = exchange(session, GOOD)
         assert (response.status, response.headers, response.body) == (200, {"content-length": "2"}, b"{}")
@@ -108,15 +108,15 @@ def test_a_request_goes_over_the_wire_as_http(session: Session) -> None:
     ],
 )
 def test_first_lines(url: str, line: str) -> None:
-    """The host goes without a default port, and without what was to stay secret."""
+    """The Host header has no default port and no credentials."""
     assert first_lines("POST", url).decode().startswith(line)
 
 
 @pytest.mark.parametrize(
     "response", [GOOD.replace(b"Content", b"Connection: Upgrade, Close\r\nContent"), GOOD + b"HTTP/1"]
 )
-def test_a_connection_is_closed_behind_its_last_response(session: Session, response: bytes) -> None:
-    """The server says that it is the last one, or something came that is no part of it."""
+def test_a_connection_is_closed_after_its_last_response(session: Session, response: bytes) -> None:
+    """The connection is closed if the server announces that, or if bytes follow the response."""
     assert exchange(session, response).body == b"{}"
     assert not session.is_open
 
@@ -132,15 +132,15 @@ def test_a_connection_is_closed_behind_its_last_response(session: Session, respo
         b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000,
     ],
 )
-def test_what_is_no_response_closes_the_connection(session: Session, response: bytes) -> None:
-    """It is cut short, larger than any, or no HTTP; nobody reads what may follow."""
+def test_an_invalid_response_closes_the_connection(session: Session, response: bytes) -> None:
+    """A response that is cut short, too large or not HTTP closes the connection, because later bytes are ambiguous."""
     with pytest.raises(ConnectionClosedError):
         exchange(session, response, socket.socket.close)
     assert not session.is_open
 
 
 def test_silence_closes_the_connection(session: Session) -> None:
-    """What comes after all would be taken for the next one's answer."""
+    """After a read timeout the connection is closed: a late response would be read as the next one."""
     connection = session.pool._get_conn()
     connection.sock.settimeout(0.05)
     session.pool._put_conn(connection)
@@ -150,7 +150,7 @@ def test_silence_closes_the_connection(session: Session) -> None:
 
 
 class Decrypted(SSLSocket):
-    """A socket of TLS, as far as a test needs one: so many bytes behind the answer are decrypted by now."""
+    """A TLS socket with *left* bytes after the response that are decrypted already."""
 
     left = 0
     _sslobj = None
@@ -168,17 +168,17 @@ class DecryptedMore(Decrypted):
 
 
 @pytest.mark.parametrize(("kind", "is_open"), [(Decrypted, True), (DecryptedMore, False)])
-def test_what_tls_holds_back_closes_the_connection(
+def test_bytes_that_tls_has_decrypted_close_the_connection(
     session: Session, kind: type[Decrypted], is_open: bool
 ) -> None:
-    """Nobody would see it before it is taken for the next one's answer: it has left the network."""
+    """Decrypted bytes after a response close the connection. The socket no longer shows them, and they would be read as the next response."""
     session.wrap(kind)
     assert exchange(session, GOOD).body == b"{}"
     assert session.is_open == is_open
 
 
-def test_two_lengths_are_none(session: Session) -> None:
-    """Where headers contradict each other nobody knows which bytes are the answer's; said twice they are one length."""
+def test_contradicting_lengths_are_refused(session: Session) -> None:
+    """Two equal lengths are one. With two different lengths the end of the response is ambiguous."""
     twice = GOOD.replace(b"Content", b"Content-Length: 2\r\nContent")
     assert exchange(session, twice).body == b"{}"
     with pytest.raises(ConnectionClosedError) as caught:
@@ -189,7 +189,7 @@ def test_two_lengths_are_none(session: Session) -> None:
 
 @pytest.mark.parametrize("error", [BrokenPipeError, ConnectionResetError])
 def test_an_early_refusal_is_read(session: Session, error: type[OSError]) -> None:
-    """A server that refuses a request before it has been sent says why, and its connection breaks."""
+    """A server may refuse a request before all of it is sent. Its response is read although the connection breaks."""
 
     class Broken(socket.socket):
         def sendall(self, *_: Any) -> None:
@@ -197,7 +197,7 @@ def test_an_early_refusal_is_read(session: Session, error: type[OSError]) -> Non
             raise error
 
     session.wrap(Broken)
-    response = OpenConnections(session).exchange(REQUEST)
+    response = DirectTransport(session).exchange(REQUEST)
     assert response is not None
     assert response.status == 413
 
@@ -211,7 +211,7 @@ def close_the_connection(session: Session) -> None:
 
 
 def be_another_class(session: Session) -> None:
-    """Be what is put in the place of botocore's connections to record calls, or to play them."""
+    """Replace the connection by an object of another class, as libraries do that record and replay calls."""
     connection = session.pool._get_conn()
     members = {"sock": connection.sock, "close": connection.close, "is_connected": True}
     session.pool._put_conn(type("Recorder", (), members)())
@@ -223,15 +223,15 @@ def set_a_proxy(session: Session) -> None:
 
 @pytest.mark.parametrize("do", [close_the_pool, close_the_connection, be_another_class, set_a_proxy])
 def test_without_a_connection_nothing_is_sent(session: Session, do: Callable[[Session], None]) -> None:
-    """Whoever asks goes by the session then, which opens one, and knows proxies."""
+    """Without a usable connection the transport sends nothing. The caller then uses the session, which connects and handles proxies."""
     do(session)
-    assert OpenConnections(session).exchange(REQUEST) is None
+    assert DirectTransport(session).exchange(REQUEST) is None
     assert session.received == []
 
 
-def test_a_pool_that_the_session_dropped_is_not_asked_again(session: Session) -> None:
-    """It drops those that it has too many of; what it opens then is found."""
-    connections = OpenConnections(session)
+def test_a_new_pool_of_the_session_is_used(session: Session) -> None:
+    """The session drops pools when it has too many. The transport then uses the pool that the session opens next."""
+    connections = DirectTransport(session)
     session.far_end.close()
     assert connections.exchange(REQUEST) is None
     session._manager.clear()
@@ -243,17 +243,17 @@ def test_a_pool_that_the_session_dropped_is_not_asked_again(session: Session) ->
 
 
 def test_the_session_makes_the_connections(session: Session) -> None:
-    """Only it knows which certificates they trust, so that none of ours is left for it."""
+    """Only the session opens connections, because it knows the trusted certificates. The transport leaves no connection of its own in the pool."""
     session.far_end.close()
     pool = session.pool
     for _ in range(2):
-        assert OpenConnections(session).exchange(REQUEST) is None
+        assert DirectTransport(session).exchange(REQUEST) is None
     assert set(pool.pool.queue) == {None}
 
 
 def test_the_session_closes_its_connections(session: Session) -> None:
-    """A client that is closed has none left, however many calls went over them."""
-    connections = OpenConnections(session)
+    """A closed client leaves no connection open, however many calls used it."""
+    connections = DirectTransport(session)
     server = threading.Thread(target=session.serve, args=(GOOD, id))
     server.start()
     assert connections.exchange(REQUEST) is not None
@@ -263,6 +263,79 @@ def test_the_session_closes_its_connections(session: Session) -> None:
     assert session.far_end.recv(1) == b""
 
 
-def test_a_session_of_another_botocore_has_none() -> None:
-    """Where the names that are used are missing, every request goes by the session."""
-    assert OpenConnections(SimpleNamespace()).exchange(REQUEST) is None
+def test_a_session_of_another_botocore_is_not_used() -> None:
+    """If botocore lacks the attributes that the transport uses, every request goes through the session."""
+    assert DirectTransport(SimpleNamespace()).exchange(REQUEST) is None
+
+
+SPLIT = "a\r\nContent-Length: 0\r\n\r\nPOST /other HTTP/1.1\r\nX-Rest: "
+
+
+def exchange_changed(session: Session, url: str, headers: dict[str, Any]) -> object:
+    """Return the response to a request that a hook has changed, or None if it is left to botocore. No server responds."""
+    request = AWSPreparedRequest("POST", url, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
+    try:
+        return DirectTransport(session).exchange(request, is_changed=True)
+    except HTTPClientError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-Trace", SPLIT),
+        ("X-Trace", SPLIT.encode()),
+        ("X-Trace", "a\nX-Other: b"),
+        ("X-Trace", "a\rX-Other: b"),
+        ("X-Trace", "a\0b"),
+        ("X-Trace", "a\r\n b"),
+        ("X-Trace: a\r\nX-Other", "b"),
+        ("X-Trace", "\u2192"),
+        ("Host", "other.example.com"),
+        ("accept-encoding", "gzip"),
+        ("Transfer-Encoding", "chunked"),
+        ("content-length", "3"),
+    ],
+)
+def test_a_header_that_would_split_a_request_goes_to_botocore(
+    session: Session, name: str, value: str | bytes
+) -> None:
+    """A header set by a before-send hook that would split the request is not sent directly. botocore refuses, replaces or quotes it."""
+    session.far_end.settimeout(0)
+    headers = {"X-Amz-Target": b"Kinesis_20131202.GetRecords", "Content-Length": "4", name: value}
+    assert exchange_changed(session, URL, headers) is None
+    with pytest.raises(BlockingIOError):
+        session.far_end.recv(1)
+
+
+@pytest.mark.parametrize("path", ["a b", "a HTTP/1.1\vX", "\u00e9", "\x7f", "a\x0b"])
+def test_a_target_that_would_split_a_request_goes_to_botocore(session: Session, path: str) -> None:
+    """A URL changed by a hook is left to botocore, which quotes it."""
+    assert exchange_changed(session, URL + path, {"Content-Length": "4"}) is None
+
+
+def test_a_request_that_a_hook_left_well_formed_is_sent(session: Session) -> None:
+    """A valid header from a hook, such as a trace header, is sent directly."""
+    headers = {**HEADERS, "X-Trace": "abc def"}
+    request = AWSPreparedRequest("POST", URL, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
+    server = threading.Thread(target=session.serve, args=(GOOD, id))
+    server.start()
+    response = DirectTransport(session).exchange(request, is_changed=True)
+    server.join()
+    assert response is not None
+    assert b"X-Trace: abc def\r\n" in session.received[0]
+
+
+def test_a_half_sent_request_closes_the_connection(session: Session) -> None:
+    """The server would read the next request as the rest of this one: RFC 9112, 9.3 and 9.5."""
+
+    class Broken(socket.socket):
+        def sendall(self, *_: Any) -> None:
+            session.far_end.sendall(b"HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n")
+            raise BrokenPipeError
+
+    session.wrap(Broken)
+    response = DirectTransport(session).exchange(REQUEST)
+    assert response is not None
+    assert response.status == 413
+    assert not session.is_open

@@ -1,10 +1,10 @@
 """
-The one list of checks. It needs Python and, for everything with Spark in it, Java 17; the rest it fetches itself:
+The list of all checks. It needs Python, and Java 17 for everything with Spark. It installs the rest itself:
 
     python3 noxfile.py -s demo
     python3 noxfile.py -s tests
 
-`python3 noxfile.py --list` names the other sessions; where nox is installed, `nox -s tests` is the same.
+`python3 noxfile.py --list` shows the other sessions. With nox installed, `nox -s tests` does the same.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def _stop(message: str) -> NoReturn:
 
 
 def _run_in_bootstrap() -> NoReturn:
-    """Run this file again in a virtual environment of its own that has nox and uv, made on first use."""
+    """Run this file again in a virtual environment with nox and uv, which is created on first use."""
     if find_spec("venv") is None or find_spec("ensurepip") is None:
         _stop(
-            f"{sys.executable} cannot make virtual environments: venv or ensurepip is missing. Install it, then run "
+            f"{sys.executable} cannot create virtual environments: venv or ensurepip is missing. Install it, then run "
             "this again:\n  Debian, Ubuntu   sudo apt-get install python3-venv"
         )
     python = BOOTSTRAP / "bin" / "python"
@@ -49,19 +49,19 @@ def _run_in_bootstrap() -> NoReturn:
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 10):  # noqa: UP036 # whoever has an older one shall read why it does not work
+    if sys.version_info < (3, 10):  # noqa: UP036 # an older Python gets a message instead of a syntax error
         _stop(f"This needs Python 3.10 or later; {sys.executable} is {sys.version.split()[0]}.")
     if find_spec("nox") is None or not (find_spec("uv") or shutil.which("uv")):
         _run_in_bootstrap()
 
-import nox  # noqa: E402 # there from here on
+import nox  # noqa: E402 # installed at this point
 
 nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests"]
 
-# Spark starts a Python process for nearly everything; none of them shall compile again all that it imports.
+# Spark starts many Python processes. Without this each of them would compile all its imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 PACKAGES = {
@@ -71,23 +71,23 @@ PACKAGES = {
     "spark-kinesis-source": ("kinesis-credentials", "kinesis-core"),
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }
-"""What is published, each with those of ours that it stands on."""
+"""The published packages, each with the packages of ours that it needs."""
 NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
-"""Those whose modules import PySpark, which no package brings."""
+"""Packages whose modules import PySpark. No package installs it."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
-"""Other interpreters than the one in use, each with one Spark: together they see what versions can do to us."""
+"""Further interpreters, each with one Spark. Together they cover the differences between versions."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 RESULTS = ROOT / ".nox" / "results"
 WHEELS = ROOT / ".nox" / "wheels"
 WORKERS_PER_CORE = 2
-"""Tests with a Spark wait most of their time: for batches, for processes that start, for answers that are late."""
+"""Tests with Spark wait most of the time: for batches, for processes to start, and for late responses."""
 WORKER_MB = 2500
 """
-What a process takes that runs tests, its Spark, and what that starts. Four that ran tests/spark side by side took 8,200 MB at
-most, what they share counted once; a file can take more than others.
+Memory of a test process with its Spark and all its children. Four processes with tests/spark took up to 8,200 MB together,
+shared memory counted once; some files take more than others.
 """
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
@@ -102,7 +102,7 @@ Spark needs Java 17 or later; {found}. Install it, then run this again:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, format and types of everything."""
+    """Check style, format and types of all code."""
     _install(session, "test", "lint", "demo", "bench")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -116,12 +116,12 @@ def lint(session: nox.Session) -> None:
     ]
     session.run(
         "mypy", *folders, env={"MYPYPATH": "tests"}
-    )  # they say support.x, where benchmarks say tests.support.x
+    )  # they import support.x, while benchmarks import tests.support.x
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests, on the newest Spark; arguments after -- go to pytest."""
+    """Run all tests on the newest Spark; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
     _pytest(session, *(session.posargs or ["tests"]))
@@ -130,7 +130,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS])
 def spark(session: nox.Session, spark: str) -> None:
-    """The scenarios of tests/spark: all of them on the newest Spark, on the others those that versions can break."""
+    """Run tests/spark: all of it on the newest Spark, on the others the tests that depend on the version."""
     _require_java(session)
     _install(session, "test", spark=spark)
     _pytest_spark(session, spark)
@@ -138,7 +138,7 @@ def spark(session: nox.Session, spark: str) -> None:
 
 @nox.session(python=list(SPARK_OF_PYTHON))
 def pythons(session: nox.Session) -> None:
-    """Unit tests and scenarios on the other versions of Python that are installed here."""
+    """Run unit tests and tests/spark on the other versions of Python that are installed."""
     _require_java(session)
     spark = SPARK_OF_PYTHON[str(session.python)]
     _install(session, "test", spark=spark)
@@ -146,13 +146,13 @@ def pythons(session: nox.Session) -> None:
     _pytest_spark(session, spark)
 
 
-@nox.session(reuse_venv=False)  # what an earlier run left behind would hide that something is missing
+@nox.session(reuse_venv=False)  # packages of an earlier run would hide a missing dependency
 @nox.parametrize("package", [nox.param(name, id=name) for name in PACKAGES])
 def alone(session: nox.Session, package: str) -> None:
     """
-    Each package from its wheel, with nothing but what it asks for: what it imports, and one thing that it is for.
+    Test each package alone: installed from its wheel with only its declared dependencies, imported, and used once.
 
-    What its own tests say cannot change with that; `tests` runs them.
+    Its own tests do not depend on that; the session `tests` runs them.
     """
     ours = _wheels(session, *PACKAGES[package], package)
     session.install(*ours)
@@ -168,32 +168,32 @@ def alone(session: nox.Session, package: str) -> None:
 @nox.session
 def lowest(session: nox.Session) -> None:
     """
-    Unit tests with the oldest release of each direct dependency that the packages claim to work with.
+    Run unit tests with the oldest supported release of each direct dependency.
 
-    What a release can break shows in them: property tests play histories of our own code, over and over.
+    These show what a release can break. Property tests only repeat histories of our own code.
     """
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
     session.install(*_group("unit"), *_pyspark(session))
-    # The emulator needs nothing, and its tests a boto3 that knows all it serves.
+    # The emulator has no dependencies, and its tests need a boto3 that has all its operations.
     _pytest(session, "tests/unit", "--ignore=tests/unit/kinesis_emulator")
 
 
 @nox.session
 def audit(session: nox.Session) -> None:
-    """Known vulnerabilities of what the packages install, as the Python Package Index lists them. Not part of CI."""
+    """List known vulnerabilities of all dependencies, as the Python Package Index has them. Not part of CI."""
     folders = {**FOLDERS, "kinesis-core": f"{FOLDERS['kinesis-core']}[arrow,http2]"}
     session.install(*(f"--editable={folder}" for folder in folders.values()))
     installed = Path(session.create_tmp(), "installed.txt")
     with installed.open("w") as file:
         session.run("uv", "pip", "freeze", "--exclude-editable", external=True, stdout=file, stderr=None)
     exactly_these = ("--no-deps", "--disable-pip", f"--requirement={installed}")
-    # Without --strict it passes over what an index, such as a mirror, knows nothing of, and all looks well.
+    # Without --strict it skips packages that an index, such as a mirror, has no data for, and reports success.
     session.run("uv", "tool", "run", "pip-audit", "--strict", *exactly_these, external=True)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The pages of options and permissions are those of the code, and every code block of the documentation runs."""
+    """Check that the pages of options and permissions match the code, and run every code block of the docs."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
     session.run("python", "docs/generate_options.py", "--check")
@@ -201,12 +201,12 @@ def docs(session: nox.Session) -> None:
     _pytest(session, "tests/docs")
 
 
-# Things to look at -------------------------------------------------------------------------------------------
+# Demo and measurements ---------------------------------------------------------------------------------------
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """A stream, a producer and a Spark query on this machine; ends by proving that every record was counted once."""
+    """Run a stream, a producer and two Spark queries here, and prove that every record was counted once."""
     _require_java(session)
     _install(session, "demo")
     session.run("python", "-m", "demo", *session.posargs)
@@ -214,7 +214,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, all or the benchmarks named after --, and write their sections of docs/benchmarks.md and plots."""
+    """Run all benchmarks, or those named after --, and write their sections of docs/benchmarks.md and plots."""
     _require_java(session)
     _install(session, "test", "bench")
     session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
@@ -222,7 +222,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def soak(session: nox.Session) -> None:
-    """A query at constant load for half an hour, or for `-- --minutes N`: what grows; writes docs/reliability.md's section."""
+    """Run a query at constant load for half an hour, or `-- --minutes N`, and write its section of docs/reliability.md."""
     _require_java(session)
     _install(session, "test")
     session.run(
@@ -234,14 +234,14 @@ def soak(session: nox.Session) -> None:
 
 @nox.session
 def chaos(session: nox.Session) -> None:
-    """Kill parts of a Spark cluster and of a Kinesis a hundred times each: what is lost; writes docs/reliability.md's section."""
+    """Kill parts of a Spark cluster and of a Kinesis a hundred times each, and write its section of docs/reliability.md."""
     _require_java(session)
     _install(session, "test")
     paths = os.pathsep.join((str(ROOT / "tests"), str(ROOT)))
     session.run("python", "-m", "support.chaos", *session.posargs, env={"PYTHONPATH": paths})
 
 
-# How ---------------------------------------------------------------------------------------------------------
+# Helpers -----------------------------------------------------------------------------------------------------
 
 
 def _group(*names: str) -> list[str]:
@@ -253,7 +253,7 @@ def _editable() -> list[str]:
 
 
 def _wheels(session: nox.Session, *packages: str) -> list[str]:
-    """Build packages of ours, and return the paths of their wheels."""
+    """Build wheels of our packages, and return their paths."""
     built = Path(session.create_tmp()) / "wheels"
     found = []
     for package in packages:
@@ -266,15 +266,15 @@ def _wheels(session: nox.Session, *packages: str) -> list[str]:
 
 
 def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
-    """Install our packages as they lie here, the groups of pyproject.toml, and a Spark: the newest, if not told."""
+    """Install our packages from this folder, the groups of pyproject.toml, and a Spark, by default the newest."""
     session.install(*_pyspark(session, spark), *_editable(), *_group(*groups))
 
 
 def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
     """
-    Return what to install for the newest patch of *version*, or of the newest that this Python can have.
+    Return what to install for the newest patch of *version*, by default of the newest version for this Python.
 
-    PySpark comes as source only, and not every index lets uv keep what it made of that: it is built here, once.
+    PySpark is published as source only, and with some indexes uv does not cache the wheel. So it is built here once.
     """
     version = version or (NEWEST_SPARK if sys.version_info >= (3, 11) else "4.2")
     if not list(WHEELS.glob(f"pyspark-{version}.*.whl")):
@@ -286,9 +286,9 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
 
 def _pytest(session: nox.Session, *arguments: str) -> None:
     """
-    Run pytest and leave its results where .ci/run adds them up.
+    Run pytest, and write its results to the folder that .ci/run reads.
 
-    Files run side by side; with `-n0` among the arguments one after the other.
+    Test files run in parallel; with `-n0` among the arguments one after the other.
     """
     session.run("python", "tests/support/compiled_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
@@ -298,9 +298,9 @@ def _pytest(session: nox.Session, *arguments: str) -> None:
 
 def _workers() -> int:
     """
-    Return how many processes run tests at the same time; a quarter of the memory is left to others.
+    Return the number of test processes. A quarter of the memory stays free for other programs.
 
-    TEST_WORKERS says another number, as .ci/run does where two runs share the machine.
+    TEST_WORKERS overrides it. .ci/run sets it when two runs share the machine.
     """
     if "TEST_WORKERS" in os.environ:
         return int(os.environ["TEST_WORKERS"])
@@ -315,7 +315,7 @@ def _pytest_spark(session: nox.Session, spark: str) -> None:
 
 
 def _require_java(session: nox.Session) -> None:
-    """Stop with what to do, rather than with Spark's own words, when there is no suitable Java."""
+    """Stop with instructions when there is no suitable Java; Spark's own error is hard to read."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else "java"
     try:
@@ -324,7 +324,7 @@ def _require_java(session: nox.Session) -> None:
         response = ""
     version = re.search(r'version "(?:1\.)?(\d+)', response)
     if version is None:
-        session.error(JAVA.format(found=f"JAVA_HOME={home} has none" if home else "there is none here"))
+        session.error(JAVA.format(found=f"JAVA_HOME={home} has no Java" if home else "no Java was found"))
     if int(version[1]) < 17:
         session.error(JAVA.format(found=f"{java} is version {version[1]}"))
 

@@ -1,1 +1,1 @@
-"""The demo: a stream, a producer and a Spark query on one machine, and the proof that they agree."""
+"""The demo: a stream, a producer and two Spark queries on one machine, and a check that no record is lost."""

@@ -1,10 +1,10 @@
 """
-Stream to Spark to stream, while shards split and merge and the queries are restarted; then prove that nothing is lost.
+Run stream to Spark to stream, while shards split and merge and queries restart, and prove that no record is lost.
 
     python3 noxfile.py -s demo
     python3 noxfile.py -s demo -- --short
 
-Exits with 1 when a record was counted twice or not at all, or is not in the second stream as it was put.
+The exit status is 1 if a record was counted twice or not at all, or is not in the second stream as it was put.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attrs import frozen
 from botocore.config import Config
 from rich.console import Console
 
-from demo.ledger import Copy, Ledger
+from demo.counts import Copy, Counts
 from demo.producer import Producer
 from demo.proof import judge_copies, judge_counts, show_copies, show_counts, show_next
 from demo.query import ACCESS_KEY_ID, REGION, SECRET_KEY, Queries
@@ -35,11 +35,12 @@ STREAM, JOURNAL = "sightings", "journal"
 
 @frozen
 class Outcome:
-    """What there is to compare when the story is told."""
+    """The results of a run."""
 
     changes: int
-    """How often shards were split or merged."""
+    """The number of splits and merges."""
     journal: Counter[Copy]
+    """The records of the second stream, with the number of times that each is there."""
 
 
 def main() -> int:
@@ -47,39 +48,42 @@ def main() -> int:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="kinesis-demo-") as made:
         log = Path(made) / "spark.log"
-        ledger = Ledger()
+        counts = Counts()
         try:
-            outcome = _run(console, Path(made), log, ledger, options)
+            outcome = _run(console, Path(made), log, counts, options)
         except BaseException:
             if log.exists():
                 console.out(
-                    "Spark said:", log.read_text(errors="replace")[-4000:], style="dim", highlight=False
+                    "The log of Spark ends with:",
+                    log.read_text(errors="replace")[-4000:],
+                    style="dim",
+                    highlight=False,
                 )
             raise
-    return _prove(console, ledger, outcome)
+    return _prove(console, counts, outcome)
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[1] if __doc__ else "")
-    parser.add_argument("--short", action="store_true", help="2 s for each phase, not 8")
-    parser.add_argument("--seed", type=int, default=1, help="of what the producer makes up; default: 1")
+    parser.add_argument("--short", action="store_true", help="2 s per phase instead of 8 s")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the producer's records; default: 1")
     return parser.parse_args()
 
 
-def _run(console: Console, folder: Path, log: Path, ledger: Ledger, options: argparse.Namespace) -> Outcome:
-    """Go through all phases."""
+def _run(console: Console, folder: Path, log: Path, counts: Counts, options: argparse.Namespace) -> Outcome:
+    """Run all phases."""
     with console.status("Starting a local Kinesis (two streams, AWS's limits) and Spark ..."):
         emulator = EmulatorProcess({STREAM: 2, JOURNAL: 2}, unlimited=False)
         emulator.start()
         spark = start_spark(log)
     try:
         client = _client(emulator.endpoint_url)
-        producer = Producer(client, STREAM, ledger, options.seed)
+        producer = Producer(client, STREAM, counts, options.seed)
         shards, journal_shards = Shards(client, STREAM), Shards(client, JOURNAL)
-        queries = Queries(spark, emulator.endpoint_url, (STREAM, JOURNAL), folder, ledger)
-        with Screen(console, PHASES, ledger, producer, queries, shards) as screen:
-            story = Story(screen, ledger, queries, shards, journal_shards, 2 if options.short else 8)
-            story.tell(producer)
+        queries = Queries(spark, emulator.endpoint_url, (STREAM, JOURNAL), folder, counts)
+        with Screen(console, PHASES, counts, producer, queries, shards) as screen:
+            story = Story(screen, counts, queries, shards, journal_shards, 2 if options.short else 8)
+            story.run(producer)
             screen.next_phase()
             journal = queries.read_journal()
         return Outcome(shards.changes + journal_shards.changes, journal)
@@ -89,7 +93,7 @@ def _run(console: Console, folder: Path, log: Path, ledger: Ledger, options: arg
 
 
 def _client(endpoint_url: str) -> object:
-    # A second attempt could put a record twice, in AWS as well as here.
+    # A retry of boto3 could put a record twice, in AWS as well.
     return boto3.client(
         "kinesis",
         endpoint_url=endpoint_url,
@@ -100,13 +104,13 @@ def _client(endpoint_url: str) -> object:
     )
 
 
-def _prove(console: Console, ledger: Ledger, outcome: Outcome) -> int:
-    """Compare both halves with what was put; returns the exit status."""
-    found = ledger.compare(outcome.journal)
-    show_counts(console, ledger)
-    show_copies(console, ledger.total_put, found, next(iter(outcome.journal), None))
-    is_counted = judge_counts(console, ledger, outcome.changes)
-    is_copied = judge_copies(console, ledger.total_put, found)
+def _prove(console: Console, counts: Counts, outcome: Outcome) -> int:
+    """Compare both queries' results with the records that were put. Return the exit status."""
+    found = counts.compare(outcome.journal)
+    show_counts(console, counts)
+    show_copies(console, counts.total_put, found, next(iter(outcome.journal), None))
+    is_counted = judge_counts(console, counts, outcome.changes)
+    is_copied = judge_copies(console, counts.total_put, found)
     show_next(console)
     return 0 if is_counted and is_copied else 1
 

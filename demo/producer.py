@@ -13,7 +13,7 @@ from attrs import frozen
 from aws_kinesis_agg.aggregator import RecordAggregator
 from botocore.exceptions import BotoCoreError, ClientError
 
-from demo.ledger import Ledger, Sighting
+from demo.counts import Counts, Sighting
 
 CITIES = (
     *("Accra", "Bergen", "Cusco", "Dakar", "Essen", "Fukuoka"),
@@ -21,9 +21,9 @@ CITIES = (
 )
 TICK_S = 0.1
 SINGLES, AGGREGATES, AGGREGATED = 60, 4, 20
-"""Of each tick: records put one by one; aggregates, and the user records in each."""
+"""Per tick: plain records, aggregates, and the user records in each aggregate."""
 LATE_MS = 3000
-"""How long before they are put sightings in an aggregate may have happened."""
+"""The maximum age of a sighting in an aggregate."""
 
 
 @frozen
@@ -38,13 +38,13 @@ class Entry:
 
 
 class Producer(threading.Thread):
-    """Puts until it is told to stop; a record counts as put when Kinesis has acknowledged it."""
+    """Puts records until `finish`. A record counts as put when Kinesis has acknowledged it."""
 
-    def __init__(self, client: Any, stream: str, ledger: Ledger, seed: int) -> None:
+    def __init__(self, client: Any, stream: str, counts: Counts, seed: int) -> None:
         super().__init__(name="producer", daemon=True)
         self._client = client
         self._stream = stream
-        self._ledger = ledger
+        self._counts = counts
         self._chance = random.Random(seed)
         self._numbers = count(1)
         self._finished = threading.Event()
@@ -61,13 +61,13 @@ class Producer(threading.Thread):
             self.error = error
 
     def finish(self) -> None:
-        """Return when the last record is acknowledged."""
+        """Stop, and return when the last record is acknowledged."""
         self._finished.set()
         self.join()
 
     def _make_entries(self, now_ms: int) -> list[Entry]:
         entries = [self._single(self._chance.choice(CITIES), now_ms) for _ in range(SINGLES)]
-        # An aggregate of one key only: all of it belongs into one shard, whatever shards there are.
+        # An aggregate has one key, so that all of it belongs to one shard, whichever shards there are.
         entries += [self._aggregate(self._chance.choice(CITIES), now_ms) for _ in range(AGGREGATES)]
         return entries
 
@@ -85,7 +85,7 @@ class Producer(threading.Thread):
         return Entry(data, sightings)
 
     def _put(self, entries: list[Entry]) -> None:
-        """Put *entries*, and those again that Kinesis refused for now."""
+        """Put *entries*, and retry those that Kinesis refuses for now."""
         while entries:
             records = [entry.request() for entry in entries]
             responses = self._client.put_records(StreamName=self._stream, Records=records)["Records"]
@@ -100,7 +100,7 @@ class Producer(threading.Thread):
                 self._finished.wait(TICK_S)
 
     def _note(self, sightings: list[Sighting], response: dict[str, str]) -> None:
-        self._ledger.add_put(sightings, response["SequenceNumber"])
+        self._counts.add_put(sightings, response["SequenceNumber"])
         self.by_shard[response["ShardId"]] += len(sightings)
         if len(sightings) > 1:
             self.aggregated += len(sightings)

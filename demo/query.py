@@ -1,4 +1,4 @@
-"""The Spark side: what a user of the connector writes."""
+"""The Spark queries, as a user of the connector writes them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from demo.ledger import WINDOW_S, Copy, Ledger
+from demo.counts import WINDOW_S, Copy, Counts
 
 REGION, ACCESS_KEY_ID, SECRET_KEY = "us-east-1", "local", "local"
-"""The emulator takes any."""
+"""The emulator accepts any values."""
 COLUMNS = "data binary, partitionKey string, sequenceNumber string, subSequenceNumber long"
 SIGHTING = "number long, city string, at long"
 TRIGGER = "500 milliseconds"
@@ -22,14 +22,14 @@ TRIGGER = "500 milliseconds"
 
 class Queries:
     """
-    Two streaming queries over one stream: one counts its records, one copies them to the journal, a second stream.
+    Two streaming queries on one stream: one counts its records, one copies them to the journal, a second stream.
 
     Args:
-        folder: Where their checkpoints are.
+        folder: The folder for their checkpoints.
     """
 
     def __init__(
-        self, spark: SparkSession, endpoint_url: str, streams: tuple[str, str], folder: Path, ledger: Ledger
+        self, spark: SparkSession, endpoint_url: str, streams: tuple[str, str], folder: Path, counts: Counts
     ) -> None:
         self._spark = spark
         self._where = {
@@ -40,33 +40,33 @@ class Queries:
         }
         self._stream, self._journal = streams
         self._folder = folder
-        self._ledger = ledger
+        self._counts = counts
         self._copied: dict[int, int] = {}
         self.count: StreamingQuery | None = None
         self.copy: StreamingQuery | None = None
 
     @property
     def both(self) -> list[StreamingQuery]:
-        """The queries as they were started last; none before the first start."""
+        """The queries as they were started last; empty before the first start."""
         return [query for query in (self.count, self.copy) if query is not None]
 
     def start(self) -> None:
-        """Start both, each where its checkpoint says that it stopped."""
-        self.count = self._start("count", self._counts().foreachBatch(self._note_counted))
-        self.copy = self._start("copy", self._copies())
+        """Start both queries from their checkpoints."""
+        self.count = self._start("count", self._count_query().foreachBatch(self._set_counted))
+        self.copy = self._start("copy", self._copy_query())
 
     def stop(self) -> None:
         for query in self.both:
             query.stop()
 
     def copied(self) -> tuple[int, int]:
-        """Return how many records have been copied, and in how many batches, as Spark reports it."""
+        """Return the number of copied records and of their batches, as Spark reports them."""
         for progress in self.copy.recentProgress if self.copy else []:
             self._copied[progress.batchId] = progress.numInputRows
         return sum(self._copied.values()), sum(rows > 0 for rows in self._copied.values())
 
     def read_journal(self) -> Counter[Copy]:
-        """Return every record of the journal, and how often it is there."""
+        """Return every record of the journal with the number of times that it is there."""
         reader = self._spark.read.format("kinesis").options(**self._where)
         records = reader.option("streamName", self._journal).option("startingPosition", "TRIM_HORIZON").load()
         rows = records.select("partitionKey", f.col("data").cast("string")).collect()
@@ -83,21 +83,21 @@ class Queries:
         )
         return records.withColumn("s", f.from_json(f.col("data").cast("string"), SIGHTING))
 
-    def _counts(self) -> DataStreamWriter:
+    def _count_query(self) -> DataStreamWriter:
         """Count sightings per city and window of event time."""
         window = f.window(f.timestamp_millis("s.at"), f"{WINDOW_S} seconds").alias("window")
         counts = self._sightings().groupBy(f.col("s.city").alias("city"), window).count()
         cells = counts.select("city", f.unix_seconds("window.start").alias("start_s"), "count")
         return cells.writeStream.outputMode("update")
 
-    def _note_counted(self, batch: DataFrame, _: int) -> None:
+    def _set_counted(self, batch: DataFrame, _: int) -> None:
         rows = batch.collect()
-        self._ledger.note_counted(((row["city"], row["start_s"]), row["count"]) for row in rows)
+        self._counts.set_counted(((row["city"], row["start_s"]), row["count"]) for row in rows)
 
-    def _copies(self) -> DataStreamWriter:
-        """Write each sighting to the journal, together with its record's sequence number and its place in the record."""
-        sequence, place = f.col("sequenceNumber"), f.col("subSequenceNumber")
-        data = f.to_json(f.struct("s.*", sequence.alias("sequence"), place.alias("place")))
+    def _copy_query(self) -> DataStreamWriter:
+        """Write each sighting to the journal, with its record's sequence number and its index in the record."""
+        sequence, index = f.col("sequenceNumber"), f.col("subSequenceNumber")
+        data = f.to_json(f.struct("s.*", sequence.alias("sequence"), index.alias("index")))
         copies = self._sightings().select("partitionKey", data.alias("data"))
         writer = copies.writeStream.format("kinesis").options(**self._where)
         return writer.option("streamName", self._journal)

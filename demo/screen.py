@@ -1,4 +1,4 @@
-"""What the demo shows while it runs: live on a terminal, line by line elsewhere."""
+"""The screen of the demo: live on a terminal, line by line elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from demo.ledger import Ledger
+from demo.counts import Counts
 from demo.producer import Producer
 from demo.query import Queries
 from demo.shards import HASH_KEYS, Shards, ShownShard
@@ -24,15 +24,15 @@ REFRESH_S = 0.25
 LINE_EVERY_S = 3.0
 BAR = 24
 FRAMES = 11
-"""Lines beside phases and shards: three frames, three lines of numbers, a heading, and the cursor's."""
+"""Lines other than phases and shards: three frames, three lines of numbers, a heading, and the cursor's line."""
 
 
 class Screen:
     """
-    Shows phases one after the other, with what producer, stream and query are doing.
+    Shows the phases and the state of producer, streams and queries.
 
     Args:
-        console: Where to.
+        console: The console to show them on.
         phases: The headings of all phases, in order.
     """
 
@@ -40,7 +40,7 @@ class Screen:
         self,
         console: Console,
         phases: Sequence[str],
-        ledger: Ledger,
+        counts: Counts,
         producer: Producer,
         queries: Queries,
         shards: Shards,
@@ -48,7 +48,7 @@ class Screen:
         self._console = console
         self._phases = phases
         self._phase = -1
-        self._ledger = ledger
+        self._counts = counts
         self._producer = producer
         self._queries = queries
         self._shards = shards
@@ -79,9 +79,10 @@ class Screen:
 
     def watch(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
         """
-        Show what happens for so many seconds, or until something is true; returns whether it is.
+        Refresh the screen for *seconds*, or until *until* is true. Return whether it is.
 
-        Raises what made the producer or a query fail.
+        Raises:
+            Exception: The producer or a query failed with it.
         """
         deadline_s = time.monotonic() + seconds
         while not until() and time.monotonic() < deadline_s:
@@ -108,7 +109,7 @@ class Screen:
             self._console.print(f"   {self._numbers()}, {still_open} shards open", highlight=False)
 
     def _numbers(self) -> str:
-        put, counted, (copied, _) = self._ledger.total_put, self._ledger.total_counted, self._queries.copied()
+        put, counted, (copied, _) = self._counts.total_put, self._counts.total_counted, self._queries.copied()
         state = _state(self._queries.count)
         return f"put {put:,}, counted {counted:,}, copied {copied:,}, {state}"
 
@@ -132,8 +133,8 @@ class Screen:
 
     def _render_counts(self) -> Table:
         put, counted, (copied, batches) = (
-            self._ledger.total_put,
-            self._ledger.total_counted,
+            self._counts.total_put,
+            self._counts.total_counted,
             self._queries.copied(),
         )
         table = Table.grid(padding=(0, 2))
@@ -142,7 +143,7 @@ class Screen:
             "put", f"[bold]{put:>9,}[/]", f"[dim]{singles:,} one by one, {aggregated:,} in KPL aggregates[/]"
         )
         for name, done, its_batches, query in (
-            ("counted", counted, self._ledger.batches, self._queries.count),
+            ("counted", counted, self._counts.batches, self._queries.count),
             ("copied", copied, batches, self._queries.copy),
         ):
             bar = Table.grid(padding=(0, 2))
@@ -166,7 +167,7 @@ class Screen:
         return table
 
     def _fitting(self, shards: list[ShownShard]) -> list[ShownShard]:
-        """Return those of *shards* that there is room for: the open ones, and the last that were closed."""
+        """Return the *shards* that fit on the screen: all open ones, and the newest of the closed ones."""
         room = self._console.height - len(self._phases) - FRAMES - sum(shard.is_open for shard in shards)
         closed = [shard for shard in shards if not shard.is_open]
         shown = closed[len(closed) - max(0, min(room, len(closed))) :]
@@ -187,4 +188,4 @@ def _number(shard_id: str) -> str:
 
 def _bar(shard: ShownShard) -> str:
     first, last = shard.hash_start * BAR // HASH_KEYS, shard.hash_end * BAR // HASH_KEYS
-    return "".join("█" if first <= place <= last else "·" for place in range(BAR))
+    return "".join("█" if first <= index <= last else "·" for index in range(BAR))

@@ -1,4 +1,4 @@
-"""A Spark session on this machine that keeps its log to itself."""
+"""A local Spark session that logs to a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CONFIG = {
 
 
 def start_spark(log: Path) -> SparkSession:
-    """Return a local session whose Python workers run this very Python, and which writes its log to *log*."""
+    """Return a local session that writes its log to *log*. Its workers run this Python interpreter."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[4]").appName("kinesis demo")
     for key, value in {**CONFIG, "spark.sql.warehouse.dir": str(log.parent / "warehouse")}.items():
         builder = builder.config(key, value)
-    with _stderr_to(log):  # the JVM inherits it and keeps it
+    with _stderr_to(log):  # the JVM inherits this stderr
         return builder.getOrCreate()
 
 

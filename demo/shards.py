@@ -1,4 +1,4 @@
-"""The stream's shards: who came from whom, and how to split and merge them."""
+"""Lists, splits and merges the shards of a stream."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Shards:
         self.changes = 0
 
     def show(self) -> list[ShownShard]:
-        """Return all shards, oldest first."""
+        """Return all shards in the order of their ids."""
         response = self._client.list_shards(StreamName=self._stream)
         return sorted((_shown(facts) for facts in response["Shards"]), key=lambda shard: shard.shard_id)
 
     def split_widest(self) -> None:
-        """Split the open shard that takes the most hash keys into halves."""
+        """Split the open shard with the most hash keys into halves."""
         shard = max(self._open(), key=lambda shard: shard.width)
         middle = shard.hash_start + shard.width // 2
         self._client.split_shard(
@@ -48,7 +48,7 @@ class Shards:
         self.changes += 1
 
     def merge_narrowest(self) -> None:
-        """Merge the two open neighbours that take the fewest hash keys together."""
+        """Merge the two adjacent open shards with the fewest hash keys together."""
         by_hash_key = sorted(self._open(), key=lambda shard: shard.hash_start)
         left, right = min(pairwise(by_hash_key), key=lambda pair: pair[0].width + pair[1].width)
         self._client.merge_shards(

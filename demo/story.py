@@ -1,8 +1,8 @@
-"""What happens, phase by phase."""
+"""The phases of the demo."""
 
 from __future__ import annotations
 
-from demo.ledger import Ledger
+from demo.counts import Counts
 from demo.producer import Producer
 from demo.query import Queries
 from demo.screen import Screen
@@ -14,32 +14,33 @@ PHASES = (
     "Both queries stop; records keep coming, shards split and merge",
     "Both start again from their checkpoints",
     "Shards merge while the queries run",
-    "The producer stops; the queries read what is left",
+    "The producer stops; the queries read the remaining records",
     "The second stream is read back",
 )
 CATCH_UP_S = 60
 
 
 class Story:
-    """Goes through the phases, of which each lasts at least *seconds*."""
+    """Runs the phases. Each one lasts at least *seconds*."""
 
     def __init__(
         self,
         screen: Screen,
-        ledger: Ledger,
+        counts: Counts,
         queries: Queries,
         shards: Shards,
         journal: Shards,
         seconds: float,
     ) -> None:
         self._screen = screen
-        self._ledger = ledger
+        self._counts = counts
         self._queries = queries
         self._shards = shards
         self._journal = journal
         self._seconds = seconds
 
-    def tell(self, producer: Producer) -> None:
+    def run(self, producer: Producer) -> None:
+        """Run all phases but the last one."""
         self._screen.next_phase()
         producer.start()
         self._queries.start()
@@ -72,12 +73,12 @@ class Story:
         producer.finish()
         self._screen.watch(CATCH_UP_S, until=self._is_all_read)
         for query in self._queries.both:
-            query.processAllAvailable()  # whatever would come twice has come by now
+            query.processAllAvailable()  # a record that is read twice shows by now
         self._screen.watch(1)
         self._queries.stop()
 
     def _watch_batches(self) -> None:
-        """Go on when the phase has lasted long enough and each query has run a batch in it."""
+        """Wait until the phase has lasted long enough and each query has run a batch in it."""
         counts, copies = self._batches()
         self._screen.watch(self._seconds)
         self._screen.watch(
@@ -85,7 +86,7 @@ class Story:
         )
 
     def _batches(self) -> tuple[int, int]:
-        return self._ledger.batches, self._queries.copied()[1]
+        return self._counts.batches, self._queries.copied()[1]
 
     def _is_all_read(self) -> bool:
-        return min(self._ledger.total_counted, self._queries.copied()[0]) >= self._ledger.total_put
+        return min(self._counts.total_counted, self._queries.copied()[0]) >= self._counts.total_put

@@ -1,4 +1,4 @@
-"""A short run of what `nox -s chaos` does for long."""
+"""A short run of `nox -s chaos`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SEED = 1
 @pytest.mark.timeout(3600)
 def test_everything_is_killed(tmp_path: Path) -> None:
     """
-    Whatever is killed in the middle of a micro-batch, executors, Python workers, the driver, Kinesis: the files hold each
-    record once and in order, and the second stream holds each at least once.
+    Executors, Python workers, the driver and Kinesis are killed in the middle of micro-batches. The files hold each record once
+    and in order, and the second stream holds each record at least once.
     """
     outcome = run(SEED, 1, tmp_path, print)
     assert outcome.problems == ()

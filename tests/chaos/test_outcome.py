@@ -1,4 +1,4 @@
-"""What is said of runs."""
+"""The outcomes of runs and their table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN = Outcome(
 
 
 def test_table() -> None:
-    """The table has a line for each run, with its seed and what was wrong, and the sums."""
+    """The table has a line for each run, with its seed and its problems, and the sums."""
     bad = evolve(RUN, seed=8, problems=("1 not in the files",))
     lines = table([RUN, bad]).splitlines()
     assert lines[2] == "| 7 | 2 | 4 | 4 | 4 | 4 | 2 | 1,234 | 1 | 20 | 5,000 | 1.5 | all kept |"
@@ -32,12 +32,12 @@ def test_table() -> None:
 
 
 def test_survived() -> None:
-    """Only those kills were survived after which every promise was kept."""
+    """A kill counts as survived only if its run kept every promise."""
     assert kills_of([RUN, evolve(RUN, problems=("1 not in the files",))]) == RUN.kills
 
 
 def test_table_is_read_back() -> None:
-    """A page says which runs it has, so that others can be added to them."""
+    """A page holds its runs, so that others can be added."""
     bad = evolve(RUN, seed=8, problems=("1 not in the files", "2 out of order"))
     assert read_table(f"# Chaos\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n{table([RUN, bad])}\n") == [
         RUN,

@@ -1,4 +1,4 @@
-"""What is read of a run."""
+"""How the results of a run are read."""
 
 from __future__ import annotations
 

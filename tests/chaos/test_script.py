@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32)
 
 @given(seeds)
 def test_seed_replays(seed: int) -> None:
-    """The same seed plays the same rounds, however far they are played."""
+    """The same seed plays the same rounds, however many are played."""
     assert list(islice(rounds(seed), 5)) == list(islice(rounds(seed), 9))[:5]
 
 
@@ -37,7 +37,7 @@ def test_seeds_differ() -> None:
 
 @given(seeds)
 def test_round(seed: int) -> None:
-    """Each round kills as many of every kind, reshards once, and changes the faults."""
+    """Each round kills equally many of every kind, reshards once, and changes the faults."""
     for steps in islice(rounds(seed, longest_pause_s=0.5), 20):
         actions = [step.action for step in steps]
         assert sorted(a.kind for a in actions if isinstance(a, Kill)) == sorted(KINDS * KILLS)
@@ -49,7 +49,7 @@ def test_round(seed: int) -> None:
 
 @given(seeds)
 def test_shards_stay_within_bounds(seed: int) -> None:
-    """However long a script is, the open shards stay between a few and not too many."""
+    """The number of open shards stays within bounds, however long a script is."""
     shards = SHARDS
     for steps in islice(rounds(seed), 100):
         splits = any(isinstance(step.action, Split) for step in steps)

@@ -1,4 +1,4 @@
-"""Who is killed, and when."""
+"""The processes that are killed, and when."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_DRIVER = [
 
 
 def test_victims() -> None:
-    """Python workers are those of executors, with the daemons that fork them; the driver has some of its own."""
+    """Python workers are those of executors, with the daemons that fork them. The driver has some of its own."""
     processes = [*OF_DRIVER, EXECUTOR, DAEMON, WORKER]
     assert executors(processes) == [EXECUTOR]
     assert python_workers(processes) == [DAEMON, WORKER]
@@ -32,7 +32,7 @@ def test_victims() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 def test_marked_processes_are_found_and_killed() -> None:
-    """A process is found by the mark in its environment, and only by its own; one that is gone cannot be killed."""
+    """A process is found by its own mark in its environment only. A process that has ended cannot be killed."""
     child = subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={**os.environ, MARK: "a"}
     )
@@ -45,7 +45,7 @@ def test_marked_processes_are_found_and_killed() -> None:
 
 
 def test_busy(tmp_path: Path) -> None:
-    """A query is busy between the plan of a batch and its end, and other files do not count."""
+    """A query is busy between the plan of a batch and its end. Other files do not count."""
     folders = [tmp_path / name / log for name in (TO_FILES, TO_STREAM) for log in ("offsets", "commits")]
     for folder in folders:
         folder.mkdir(parents=True)

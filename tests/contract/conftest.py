@@ -1,8 +1,8 @@
 """
-One suite of behaviours over three servers: our emulator, kinesis-local and moto.
+The same tests run against three servers: our emulator, kinesis-local and moto.
 
-Where a witness is known to be wrong, the test says so with `@pytest.mark.deviates(server, reason)`. It is still run
-there and has to fail: a witness that was repaired is noticed.
+Where a witness is known to be wrong, the test says so with `@pytest.mark.deviates(server, reason)`. It still runs there
+and must fail, so that a repaired witness is noticed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _server_of(item: pytest.Item) -> str | None:
 
 @pytest.fixture(scope="session", params=SERVERS)
 def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield the endpoint of each server in turn; kinesis-local is skipped, with the reason, where node is missing."""
+    """Yield the endpoint of each server in turn. Without node kinesis-local is skipped with the reason."""
     match request.param:
         case "emulator":
             with EmulatorProcess() as emulator:
@@ -59,7 +59,7 @@ def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def client(endpoint_url: str) -> Iterator[Any]:
-    """Yield a plain boto3 client that shows every refusal as it is."""
+    """Yield a plain boto3 client without retries, so that every refusal is visible."""
     config = Config(retries={"total_max_attempts": 1}, read_timeout=30, max_pool_connections=10)
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
     made = session.client("kinesis", endpoint_url=endpoint_url, region_name="us-east-1", config=config)
@@ -69,7 +69,7 @@ def client(endpoint_url: str) -> Iterator[Any]:
 
 @dataclass
 class StreamOf:
-    """A stream of its own for one test."""
+    """A stream for one test."""
 
     client: Any
     name: str
@@ -80,7 +80,7 @@ class StreamOf:
         self.arn = summary["StreamDescriptionSummary"]["StreamARN"]
 
     def put(self, data: bytes | str, hash_key: int = 0) -> dict[str, Any]:
-        """Put a record by explicit hash key; returns PutRecord's answer."""
+        """Put a record by explicit hash key, and return PutRecord's response."""
         response: dict[str, Any] = self.client.put_record(
             StreamName=self.name, Data=data, PartitionKey="key", ExplicitHashKey=str(hash_key)
         )
@@ -133,7 +133,7 @@ class StreamOf:
 
 @pytest.fixture
 def new_stream(client: Any) -> Callable[..., StreamOf]:
-    """Return a function that creates a stream with so many shards."""
+    """Return a function that creates a stream with a number of shards."""
 
     def create(shards: int = 1) -> StreamOf:
         name = f"stream-{next(_names):04}"
@@ -152,7 +152,7 @@ def stream(new_stream: Callable[..., StreamOf]) -> StreamOf:
 
 @pytest.fixture
 def refusal() -> Callable[..., str]:
-    """Return a function that calls and returns the code of the refusal."""
+    """Return a function that makes a call and returns the code of its error."""
 
     def call(function: Callable[..., Any], **params: Any) -> str:
         with pytest.raises(ClientError) as caught:

@@ -1,4 +1,4 @@
-"""Aggregates of ours, read by others: the packages aws-kinesis-agg from npm and aws_kinesis_agg from PyPI."""
+"""Our aggregates, read by independent packages: aws-kinesis-agg from npm and aws_kinesis_agg from PyPI."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def aggregate(rows: list[Row]) -> bytes:
 @cases
 def test_is_read_by_the_package_from_npm(rows: list[Row]) -> None:
     """
-    Amazon's de-aggregator for Node finds the same payloads, partition keys and explicit hash keys, in order. Where only
-    some have explicit hash keys, it gives the first one to those that have none, so they are not looked at.
+    Amazon's de-aggregator for Node finds the same payloads, partition keys and explicit hash keys, in order. When only some
+    user records have explicit hash keys, it gives the first one to the others, so these are not compared.
     """
     try:
         modules = install(NPM_PACKAGE)
@@ -85,7 +85,7 @@ def test_is_read_by_the_package_from_npm(rows: list[Row]) -> None:
 
 @cases
 def test_is_read_by_the_package_from_pypi(rows: list[Row]) -> None:
-    """Amazon's de-aggregator for Python finds the same payloads and keys; it mixes explicit hash keys up, so not those."""
+    """Amazon's de-aggregator for Python finds the same payloads and keys. It mixes up explicit hash keys, so these are not compared."""
     record = {
         "Data": aggregate(rows),
         "PartitionKey": "a",
@@ -99,7 +99,7 @@ def test_is_read_by_the_package_from_pypi(rows: list[Row]) -> None:
 
 
 def _deaggregator() -> Any:
-    """Import the library without what it does to sys.path."""
+    """Import the library without its change to sys.path."""
     path = list(sys.path)
     from aws_kinesis_agg import deaggregator
 

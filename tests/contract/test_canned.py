@@ -1,4 +1,4 @@
-"""The server of prepared answers is good enough for the planner and the reader as they are."""
+"""The canned server works with the unmodified planner and reader."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 
 @pytest.mark.parametrize("user_records", [0, 20])
-def test_a_stream_is_read_to_its_tip_and_then_has_nothing_more(user_records: int) -> None:
-    """Plan and reader find every record of every shard once, and the next plan finds the end."""
-    prepared = CannedStream(shards=3, pages=4, records=250, record_bytes=60, user_records=user_records)
-    with CannedKinesis(prepared) as kinesis:
+def test_a_canned_stream_is_read_to_its_tip(user_records: int) -> None:
+    """Planner and reader find every record of every shard once, and the next plan is at the end."""
+    canned = CannedStream(shards=3, pages=4, records=250, record_bytes=60, user_records=user_records)
+    with CannedKinesis(canned) as kinesis:
         stream = Stream.open(
-            prepared.name,
-            region=prepared.region,
+            canned.name,
+            region=canned.region,
             endpoint_url=kinesis.endpoint_url,
             credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
         )
         batch = stream.read("TRIM_HORIZON")
-        places = [(r.shard_id, r.sequence_number, r.sub_sequence_number) for r in batch.records()]
-        assert len(places) == len(set(places)) == prepared.total_rows
+        found = [(r.shard_id, r.sequence_number, r.sub_sequence_number) for r in batch.records()]
+        assert len(found) == len(set(found)) == canned.total_rows
         assert list(stream.read(batch.offset).records()) == []

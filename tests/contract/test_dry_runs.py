@@ -1,4 +1,4 @@
-"""The check of permissions does no harm, whether a server knows dry runs or not."""
+"""The permission check has no effect, on servers with and without dry runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def api(endpoint_url: str, stream: Any) -> BotoDryRuns:
 
 
 def test_nothing_happens(stream: Any, api: BotoDryRuns) -> None:
-    """Where everything is allowed the checks raise nothing, and write nothing."""
+    """When all permissions exist, the checks raise no error and write nothing."""
     check_reading(api)
     check_writing(api)
     assert stream.data() == []
 
 
 def test_record_of_the_dry_run(stream: Any, api: BotoDryRuns) -> None:
-    """Every server refuses the record of the dry run, also one that knows none and would write it, if the stream goes by keys."""
+    """Every server refuses the record of the dry run if the stream goes by keys, also a server without dry runs."""
     with pytest.raises(ServiceError):
         api.dry_run_put_records()
     assert stream.data() == []
@@ -38,7 +38,7 @@ def test_record_of_the_dry_run(stream: Any, api: BotoDryRuns) -> None:
 @pytest.mark.deviates("kinesis-local", "does not know DryRun")
 @pytest.mark.deviates("moto", "does not know DryRun")
 def test_dry_run(api: BotoDryRuns) -> None:
-    """A dry run that would succeed is answered as one."""
+    """A dry run that would succeed gets the response for that."""
     shard_id = api.find_shard()
     assert shard_id is not None
     with pytest.raises(DryRunSucceededError):

@@ -1,7 +1,7 @@
 """
 Consumers and subscriptions. The emulator's are read by an unpatched boto3, kinesis-local's frame by frame.
 
-moto has consumers but no SubscribeToShard.
+moto has consumers, but no SubscribeToShard.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConsumerOf:
 
 @pytest.fixture
 def register(client: Any, stream: Any) -> Callable[[str], ConsumerOf]:
-    """Return a function that registers a consumer and returns it when it is active."""
+    """Return a function that registers a consumer and returns it once it is active."""
 
     def call(name: str) -> ConsumerOf:
         made = client.register_stream_consumer(StreamARN=stream.arn, ConsumerName=name)["Consumer"]
@@ -78,7 +78,7 @@ def status_of(consumer: ConsumerOf) -> str:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Ask every now and then: kinesis-local never gets round to anything while it is asked all the time."""
+    """Check from time to time, because kinesis-local makes no progress while it is called all the time."""
     while not is_so():
         time.sleep(0.02)
 
@@ -93,7 +93,7 @@ def take(events: Iterator[Event], count: int) -> list[bytes]:
 
 @pytest.mark.deviates("moto", "has them active at once")
 def test_a_consumer_is_being_created_first(client: Any, stream: Any) -> None:
-    """RegisterStreamConsumer answers before the consumer is active."""
+    """RegisterStreamConsumer responds before the consumer is active."""
     made = client.register_stream_consumer(StreamARN=stream.arn, ConsumerName="one")["Consumer"]
     assert made["ConsumerStatus"] == "CREATING"
 
@@ -101,7 +101,7 @@ def test_a_consumer_is_being_created_first(client: Any, stream: Any) -> None:
 def test_a_consumer_is_known_by_its_arn_and_by_its_name(
     client: Any, stream: Any, consumer: ConsumerOf
 ) -> None:
-    """DescribeStreamConsumer takes the ARN that registering returned, or the stream's ARN and the name."""
+    """DescribeStreamConsumer accepts the consumer's ARN, or the stream's ARN and the consumer's name."""
     by_name = client.describe_stream_consumer(StreamARN=stream.arn, ConsumerName="one")["ConsumerDescription"]
     assert by_name == consumer.describe()
     assert by_name["ConsumerARN"] == consumer.arn
@@ -137,7 +137,7 @@ def test_consumers_are_listed_in_pages(client: Any, stream: Any, register: Any) 
 
 @pytest.mark.deviates("moto", "keeps it when it is named by stream and name")
 def test_a_deregistered_consumer_goes(client: Any, stream: Any, consumer: ConsumerOf) -> None:
-    """A consumer that was deregistered is DELETING, or not found any more."""
+    """A deregistered consumer is DELETING, or not found any more."""
     client.deregister_stream_consumer(StreamARN=stream.arn, ConsumerName="one")
     assert status_of(consumer) in ("DELETING", "gone")
 
@@ -146,7 +146,7 @@ def test_a_deregistered_consumer_goes(client: Any, stream: Any, consumer: Consum
 @pytest.mark.deviates("moto", "deletes it")
 @pytest.mark.usefixtures("consumer")
 def test_a_stream_with_consumers_is_not_deleted_by_mistake(client: Any, stream: Any, refusal: Any) -> None:
-    """DeleteStream wants EnforceConsumerDeletion when there are consumers."""
+    """DeleteStream requires EnforceConsumerDeletion for a stream with consumers."""
     assert refusal(client.delete_stream, StreamName=stream.name) == "ResourceInUseException"
     client.delete_stream(StreamName=stream.name, EnforceConsumerDeletion=True)
 
@@ -164,7 +164,7 @@ def test_a_stream_with_consumers_is_not_deleted_by_mistake(client: Any, stream: 
 def test_a_subscription_begins_where_it_says(
     stream: Any, subscribe: Subscribe, kind: str, expected: list[bytes]
 ) -> None:
-    """A StartingPosition means what the iterator type of that name means."""
+    """A StartingPosition means the same as the iterator type of that name."""
     numbers = [stream.put(str(i))["SequenceNumber"] for i in range(3)]
     start: dict[str, Any] = {"SequenceNumber": numbers[1]} if "SEQUENCE" in kind else {}
     if kind == "AT_TIMESTAMP":
@@ -175,7 +175,7 @@ def test_a_subscription_begins_where_it_says(
 
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
 def test_records_come_while_subscribed(stream: Any, subscribe: Subscribe) -> None:
-    """LATEST begins behind what is there; what is put later comes by itself, and is what continuation names."""
+    """LATEST begins after the existing records. Later records come by themselves, and the continuation names them."""
     stream.put(b"before")
     with subscribe("LATEST") as events:
         next(events)
@@ -189,7 +189,7 @@ def test_records_come_while_subscribed(stream: Any, subscribe: Subscribe) -> Non
 
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
 def test_an_empty_event_comes_when_there_are_no_records(stream: Any, subscribe: Subscribe) -> None:
-    """An event without records says where to go on and that nothing is behind it."""
+    """An event without records has a continuation, and shows that there are no more records."""
     number = stream.put(b"last")["SequenceNumber"]
     with subscribe("AFTER_SEQUENCE_NUMBER", SequenceNumber=number) as events:
         event = next(events)
@@ -201,16 +201,18 @@ def test_an_empty_event_comes_when_there_are_no_records(stream: Any, subscribe: 
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
 @pytest.mark.deviates("kinesis-local", "sends empty events for it")
 def test_an_unknown_shard_is_refused(subscribe: Subscribe) -> None:
-    """Subscribing to a shard that the stream does not have is a ResourceNotFoundException."""
+    """Subscribing to a shard that does not exist is a ResourceNotFoundException."""
     with pytest.raises(ClientError) as caught, subscribe("LATEST", "shardId-000000000009"):
         pass
     assert caught.value.response["Error"]["Code"] == "ResourceNotFoundException"
 
 
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
-@pytest.mark.deviates("kinesis-local", "answers 200 and has the ResourceInUseException as its first frame")
+@pytest.mark.deviates(
+    "kinesis-local", "responds with 200 and has the ResourceInUseException as its first frame"
+)
 def test_a_second_subscription_within_5_seconds_is_refused(subscribe: Subscribe) -> None:
-    """The same consumer and shard again is a ResourceInUseException at first."""
+    """A second subscription of the same consumer and shard is a ResourceInUseException at first."""
     with subscribe("LATEST") as events:
         next(events)
         with pytest.raises(ClientError) as caught, subscribe("LATEST"):
@@ -221,7 +223,7 @@ def test_a_second_subscription_within_5_seconds_is_refused(subscribe: Subscribe)
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
 @pytest.mark.deviates("kinesis-local", "never ends a shard: empty events follow for ever")
 def test_a_shards_end_names_the_children(stream: Any, subscribe: Subscribe) -> None:
-    """The last event of a closed shard has its children and no continuation, and the events end."""
+    """The last event of a closed shard has its children and no continuation. Then the events end."""
     stream.put(b"last")
     stream.split()
     with subscribe("TRIM_HORIZON") as events:
@@ -237,7 +239,7 @@ def test_a_shards_end_names_the_children(stream: Any, subscribe: Subscribe) -> N
     "kinesis-local", "sends no initial-response, so that boto3 raises NoInitialResponseError"
 )
 def test_the_first_frame_is_an_initial_response(client: Any, consumer: ConsumerOf) -> None:
-    """boto3 wants the frame `initial-response` before all others; the KCL's protocol has it too."""
+    """boto3 requires the frame `initial-response` before all others. The KCL's protocol has it too."""
     start = {"Type": "LATEST"}
     with frames_of(client, ConsumerARN=consumer.arn, ShardId=SHARD, StartingPosition=start) as frames:
         assert next(frames).headers[":event-type"] == "initial-response"
@@ -245,7 +247,7 @@ def test_the_first_frame_is_an_initial_response(client: Any, consumer: ConsumerO
 
 @pytest.mark.deviates(*NO_SUBSCRIPTIONS)
 def test_events_are_framed_alike(client: Any, stream: Any, consumer: ConsumerOf) -> None:
-    """A frame with records has these headers, and a payload with these members, on every server."""
+    """On every server a frame with records has these headers, and a payload with these members."""
     stream.put(b"x")
     start = {"Type": "TRIM_HORIZON"}
     with frames_of(client, ConsumerARN=consumer.arn, ShardId=SHARD, StartingPosition=start) as frames:

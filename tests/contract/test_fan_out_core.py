@@ -1,7 +1,7 @@
 """
-The core's own reading of subscriptions, over HTTP, from our emulator and from kinesis-local.
+The core's subscriptions over HTTP, read from our emulator and from kinesis-local.
 
-Other than boto3 it does without an `initial-response`, so that kinesis-local's events are read as they come. moto has no
+Unlike boto3 the core needs no `initial-response`, so it can read kinesis-local's events. moto has no
 SubscribeToShard.
 """
 
@@ -21,49 +21,49 @@ from kinesis_core.model import ShardRange
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import find_consumer
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
-from support.fan_out_core import SHARD, Doors, connect
+from support.fan_out_core import SHARD, Apis, connect
 
 pytestmark = pytest.mark.deviates("moto", "has no SubscribeToShard")
 PAYLOADS = [b"%d" % i * 100 for i in range(40)]
 
 
 @pytest.fixture
-def doors(endpoint_url: str, stream: Any) -> Iterator[Doors]:
+def apis(endpoint_url: str, stream: Any) -> Iterator[Apis]:
     client = connect(endpoint_url)
-    yield Doors(client, stream.name, stream.arn)
+    yield Apis(client, stream.name, stream.arn)
     client.close()
 
 
 @pytest.fixture
-def consumer(doors: Doors) -> str:
-    return find_consumer(doors.consumers(), "one", 60, SystemClock()).arn
+def consumer(apis: Apis) -> str:
+    return find_consumer(apis.consumers(), "one", 60, SystemClock()).arn
 
 
-def read(doors: Doors, consumer: str, shard_range: ShardRange) -> list[Any]:
+def read(apis: Apis, consumer: str, shard_range: ShardRange) -> list[Any]:
     settings, rng, clock = (
         FanOutSettings(fallback_to_polling=False, retries=1),
         random.Random(0),
         SystemClock(),
     )
-    check = PollingRangeReader(lambda _: doors.reading(), ReadSettings(), rng).check(shard_range, clock)
-    reader = SubscriptionReader(doors.subscribing(consumer), shard_range, settings, True, clock, rng, check)
+    check = PollingRangeReader(lambda _: apis.reading(), ReadSettings(), rng).check(shard_range, clock)
+    reader = SubscriptionReader(apis.subscribing(consumer), shard_range, settings, True, clock, rng, check)
     return [record for page in reader.pages() for record in page.records]
 
 
-def test_a_range_is_what_polling_brings(doors: Doors, consumer: str, stream: Any) -> None:
+def test_a_range_is_what_polling_brings(apis: Apis, consumer: str, stream: Any) -> None:
     """Every field of every record of a range is the same by subscription as by GetRecords."""
     for payload in PAYLOADS:
         stream.put(payload)
-    polled = doors.records()
+    polled = apis.records()
     first, last = polled[3].number, polled[-3].number
-    assert read(doors, consumer, ShardRange(stream.name, SHARD, At(first), After(last))) == polled[3:-2]
+    assert read(apis, consumer, ShardRange(stream.name, SHARD, At(first), After(last))) == polled[3:-2]
     assert [record.data for record in polled] == PAYLOADS
 
 
-def test_what_comes_later_comes(doors: Doors, consumer: str, stream: Any) -> None:
-    """A subscription behind the last record brings what is put while it lasts, behind events without records."""
+def test_what_comes_later_comes(apis: Apis, consumer: str, stream: Any) -> None:
+    """A subscription after the last record brings later records, after events without records."""
     number = int(stream.put(b"before")["SequenceNumber"])
-    with closing(doors.subscribing(consumer).subscribe(SHARD, After(number))) as events:
+    with closing(apis.subscribing(consumer).subscribe(SHARD, After(number))) as events:
         assert next(events).records == []
         stream.put(b"behind")
         later = next(page for page in events if page.records)
@@ -71,11 +71,11 @@ def test_what_comes_later_comes(doors: Doors, consumer: str, stream: Any) -> Non
     assert later.continues_after == later.records[-1].number
 
 
-def test_data_is_left_out_where_nobody_wants_it(doors: Doors, consumer: str, stream: Any) -> None:
-    """Without data the records of an event are the same but for that."""
+def test_data_is_left_out_on_request(apis: Apis, consumer: str, stream: Any) -> None:
+    """Without data the other fields of an event's records are the same."""
     stream.put(b"x" * 1000)
-    with closing(doors.subscribing(consumer).subscribe(SHARD, TrimHorizon(), False)) as events:
+    with closing(apis.subscribing(consumer).subscribe(SHARD, TrimHorizon(), False)) as events:
         page = next(page for page in islice(events, 3) if page.records)
-    polled = doors.records()
+    polled = apis.records()
     assert [record.sequence_number for record in page.records] == [polled[0].sequence_number]
     assert page.records[0].data == b""

@@ -13,7 +13,7 @@ def shard_ids(shards: list[dict[str, Any]]) -> list[int]:
 
 @pytest.fixture
 def resharded(stream: Any) -> Any:
-    """Return a stream whose shard 0 was split into 1 and 2, and those merged into 3."""
+    """Return a stream whose shard 0 was split into 1 and 2, which were merged into 3."""
     stream.split()
     stream.merge(1, 2)
     return stream
@@ -21,7 +21,7 @@ def resharded(stream: Any) -> Any:
 
 @pytest.mark.deviates("moto", "wants StreamName beside NextToken")
 def test_a_token_goes_on_alone(client: Any, new_stream: Any) -> None:
-    """The next page is asked for with NextToken alone."""
+    """The next page needs NextToken as the only parameter."""
     stream = new_stream(3)
     first = client.list_shards(StreamName=stream.name, MaxResults=2)
     second = client.list_shards(NextToken=first["NextToken"], MaxResults=2)
@@ -40,13 +40,13 @@ def test_a_token_beside_a_name_is_refused(client: Any, new_stream: Any, refusal:
 
 @pytest.mark.deviates("moto", "looks for a stream first")
 def test_a_made_up_token_is_refused(client: Any, refusal: Any) -> None:
-    """Text that is no token is an InvalidArgumentException."""
+    """A text that is not a token is an InvalidArgumentException."""
     assert refusal(client.list_shards, NextToken="nonsense") == "InvalidArgumentException"
 
 
 @pytest.mark.deviates("moto", "ignores filters, and refuses the token alone")
 def test_a_token_carries_its_filter(client: Any, resharded: Any) -> None:
-    """Pages behind the first are filtered as the first was."""
+    """Later pages have the filter of the first one."""
     resharded.split(3)
     page = client.list_shards(StreamName=resharded.name, MaxResults=1, ShardFilter={"Type": "AT_LATEST"})
     rest = client.list_shards(NextToken=page["NextToken"])
@@ -65,20 +65,20 @@ def test_only_open_shards_at_latest(resharded: Any) -> None:
 
 
 def test_everything_from_the_horizon(resharded: Any) -> None:
-    """FROM_TRIM_HORIZON lists everything within retention."""
+    """FROM_TRIM_HORIZON lists all shards within retention."""
     assert shard_ids(resharded.shards(ShardFilter={"Type": "FROM_TRIM_HORIZON"})) == [0, 1, 2, 3]
 
 
 @pytest.mark.deviates("kinesis-local", "lists every shard")
 @pytest.mark.deviates("moto", "ignores filters")
 def test_the_first_shards_at_the_horizon(resharded: Any) -> None:
-    """AT_TRIM_HORIZON lists the shards that were open then: a young stream's first ones."""
+    """AT_TRIM_HORIZON lists the shards that were open then: a new stream's first ones."""
     assert shard_ids(resharded.shards(ShardFilter={"Type": "AT_TRIM_HORIZON"})) == [0]
 
 
 @pytest.mark.deviates("moto", "ignores filters")
-def test_shards_behind_an_id(resharded: Any) -> None:
-    """AFTER_SHARD_ID and ExclusiveStartShardId list the shards behind the given one."""
+def test_shards_after_an_id(resharded: Any) -> None:
+    """AFTER_SHARD_ID and ExclusiveStartShardId list the shards after the given one."""
     behind = {"Type": "AFTER_SHARD_ID", "ShardId": "shardId-000000000001"}
     assert shard_ids(resharded.shards(ShardFilter=behind)) == [2, 3]
     assert shard_ids(resharded.shards(ExclusiveStartShardId="shardId-000000000001")) == [2, 3]

@@ -1,4 +1,4 @@
-"""Plain Python by enhanced fan-out, against the emulator: the same batches, through a consumer that comes and goes."""
+"""Plain Python with enhanced fan-out against the emulator: the same batches, through a consumer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def everything(stream: Stream) -> dict[str, UserRecord]:
 
 
 def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
-    """With a consumer each shard's range comes through a subscription, record by record what polling brings."""
+    """With a consumer each shard's range is read by subscription, and has the same records as by polling."""
     polled = everything(stream_client(emulator))
     with stream_client(emulator, consumer="audit") as stream:
         emulator.calls.clear()
@@ -64,7 +64,7 @@ def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
 
 
 def test_following_across_a_split(emulator: Emulator) -> None:
-    """`follow` goes through subscriptions batch by batch, and to a shard's children behind its end."""
+    """`follow` reads each batch by subscription, and goes on with a shard's children after its end."""
     emulator.split(STREAM, emulator.shard_ids(STREAM)[0])
     for i in range(100, 200):
         emulator.put(STREAM, b"%d" % i, f"key-{i}")
@@ -77,7 +77,7 @@ def test_following_across_a_split(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_a_name_is_removed_unless_it_is_kept(emulator: Emulator, is_kept: bool) -> None:
-    """A consumer by name is registered, and removed when the stream is closed; twice is as once."""
+    """A consumer given by name is registered, and removed when the stream is closed. `close` is idempotent."""
     with stream_client(emulator, consumer="audit", keep_consumer=is_kept) as stream:
         everything(stream)
     stream.close()
@@ -88,7 +88,7 @@ def test_a_name_is_removed_unless_it_is_kept(emulator: Emulator, is_kept: bool) 
 
 
 def test_an_arn_is_never_removed(emulator: Emulator) -> None:
-    """A consumer by its ARN must be there, must be the stream's, and stays."""
+    """A consumer given by ARN must exist and belong to the stream. It is kept."""
     arn = emulator.register_consumer(STREAM, "audit")
     emulator.create_stream("others")
     with stream_client(emulator, consumer=arn) as stream:
@@ -100,8 +100,8 @@ def test_an_arn_is_never_removed(emulator: Emulator) -> None:
         stream_client(emulator, consumer=f"{arn}9")
 
 
-def test_a_missing_permission_is_told_at_once(emulator: Emulator) -> None:
-    """Who may not subscribe learns it when the stream is opened, and leaves no consumer to be paid for."""
+def test_a_missing_permission_is_an_error_at_once(emulator: Emulator) -> None:
+    """Without the permission to subscribe, opening the stream fails and leaves no consumer that costs money."""
     emulator.settings.deny.add("SubscribeToShard")
     with pytest.raises(AccessDeniedError, match="kinesis:SubscribeToShard"):
         stream_client(emulator, consumer="audit")
@@ -110,7 +110,7 @@ def test_a_missing_permission_is_told_at_once(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept: bool) -> None:
-    """A consumer that was registered for a stream that cannot be opened is removed again, unless it is to be kept."""
+    """A consumer that was registered for a stream that cannot be opened is removed, unless it is to be kept."""
     emulator.settings.consumer_creating_s = 3600
     soon = FanOutSettings(timeout_s=0.1)
     with pytest.raises(ResourceInUseError, match="'audit' is CREATING and not ACTIVE"):
@@ -119,8 +119,8 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
     assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
 
 
-def test_what_is_left_over_is_polled_or_waited_for(emulator: Emulator) -> None:
-    """A shard that was subscribed to a moment ago is polled; told not to, its reader waits until it is free."""
+def test_a_busy_shard_is_polled_or_waited_for(emulator: Emulator) -> None:
+    """A shard with a recent subscription is polled. Without the fallback the reader waits until it is free."""
     emulator.settings.subscription_seat_s = 2
     with stream_client(emulator, consumer="audit") as stream:
         first = everything(stream)
@@ -132,7 +132,7 @@ def test_what_is_left_over_is_polled_or_waited_for(emulator: Emulator) -> None:
 
 
 def test_after_closing_it_polls(emulator: Emulator) -> None:
-    """A stream that was closed can still be read, without its consumer."""
+    """A closed stream can still be read, without its consumer."""
     with stream_client(emulator, consumer="audit") as stream:
         batch = stream.read("TRIM_HORIZON")
     emulator.calls.clear()
@@ -140,8 +140,8 @@ def test_after_closing_it_polls(emulator: Emulator) -> None:
     assert emulator.calls.count("SubscribeToShard") == 0
 
 
-def test_nobody_else_pays_for_it() -> None:
-    """Without a consumer nothing of fan-out is imported, and no HTTP/2 in any case."""
+def test_fan_out_is_imported_on_demand() -> None:
+    """Without a consumer no module of fan-out is imported, and HTTP/2 never is by default."""
     program = (
         "import sys, kinesis_core\n"
         "print([m for m in sys.modules if m.startswith(('kinesis_core.reading.fan_out', 'kinesis_core.aws.subscriptions'))])\n"

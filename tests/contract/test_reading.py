@@ -11,7 +11,7 @@ NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
 def test_horizon_and_numbers_begin_where_they_say(stream: Any) -> None:
-    """TRIM_HORIZON begins at the oldest record, AT at the given one, AFTER behind it."""
+    """TRIM_HORIZON begins at the oldest record, AT at the given one, AFTER after it."""
     numbers = [stream.put(str(i))["SequenceNumber"] for i in range(4)]
     assert stream.data() == [b"0", b"1", b"2", b"3"]
     at, after = NUMBERED
@@ -19,8 +19,8 @@ def test_horizon_and_numbers_begin_where_they_say(stream: Any) -> None:
     assert stream.data(kind=after, StartingSequenceNumber=numbers[1]) == [b"2", b"3"]
 
 
-def test_behind_the_last_record_comes_what_is_put_later(client: Any, stream: Any) -> None:
-    """AFTER the last record is an empty page at the tip, and its iterator sees the next record."""
+def test_later_records_come_after_the_last_one(client: Any, stream: Any) -> None:
+    """AFTER the last record is an empty page at the tip. Its iterator reads the next record."""
     number = stream.put(b"last")["SequenceNumber"]
     iterator = stream.iterator(kind="AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=number)
     page = client.get_records(ShardIterator=iterator)
@@ -30,8 +30,8 @@ def test_behind_the_last_record_comes_what_is_put_later(client: Any, stream: Any
     assert [record["Data"] for record in page["Records"]] == [b"next"]
 
 
-def test_latest_begins_behind_what_is_there(client: Any, stream: Any) -> None:
-    """A LATEST iterator sees only what is put after it was made."""
+def test_latest_begins_after_the_existing_records(client: Any, stream: Any) -> None:
+    """A LATEST iterator reads only records that are put after it was created."""
     stream.put(b"before")
     iterator = stream.iterator(kind="LATEST")
     stream.put(b"after")
@@ -39,7 +39,7 @@ def test_latest_begins_behind_what_is_there(client: Any, stream: Any) -> None:
 
 
 def test_a_timestamp_begins_at_the_first_record_not_before_it(stream: Any) -> None:
-    """AT_TIMESTAMP returns the records that arrived then or later, all of them for an old one."""
+    """AT_TIMESTAMP returns the records that arrived at that time or later; an old time returns all records."""
     stream.put(b"0")
     (record,) = stream.read()
     arrived = record["ApproximateArrivalTimestamp"]
@@ -48,7 +48,7 @@ def test_a_timestamp_begins_at_the_first_record_not_before_it(stream: Any) -> No
 
 
 def test_a_timestamp_with_a_limit_of_one_is_a_real_record(client: Any, stream: Any) -> None:
-    """AT_TIMESTAMP with Limit=1 returns one record that exists, which is how a cut near the tip is found."""
+    """AT_TIMESTAMP with Limit=1 returns one existing record. The planner finds cuts near the tip this way."""
     stream.put(b"0")
     (record,) = stream.read()
     iterator = stream.iterator(kind="AT_TIMESTAMP", Timestamp=record["ApproximateArrivalTimestamp"])
@@ -71,11 +71,11 @@ def test_a_timestamp_in_the_future_is_refused(client: Any, stream: Any, refusal:
     assert code == "InvalidArgumentException"
 
 
-@pytest.mark.deviates("kinesis-local", "looks for the record and answers ResourceNotFoundException")
+@pytest.mark.deviates("kinesis-local", "looks up the record and responds with ResourceNotFoundException")
 @pytest.mark.deviates("moto", "takes numbers of any shard")
 @pytest.mark.parametrize("kind", NUMBERED)
 def test_a_number_of_another_shard_is_refused(client: Any, new_stream: Any, refusal: Any, kind: str) -> None:
-    """A sequence number is good for its own shard only."""
+    """A sequence number is valid for its own shard only."""
     stream = new_stream(2)
     number = stream.put(b"x", hash_key=0)["SequenceNumber"]
     stream.put(b"x", hash_key=2**127)
@@ -89,7 +89,7 @@ def test_a_number_of_another_shard_is_refused(client: Any, new_stream: Any, refu
     "params", [{"ShardIteratorType": "AT_SEQUENCE_NUMBER"}, {"ShardIteratorType": "AT_TIMESTAMP"}]
 )
 def test_a_start_without_its_value_is_refused(client: Any, stream: Any, refusal: Any, params: Any) -> None:
-    """A numbered start wants a number, a timed one a time."""
+    """A start by number requires a number, a start by time requires a time."""
     code = refusal(
         client.get_shard_iterator, StreamName=stream.name, ShardId="shardId-000000000000", **params
     )
@@ -106,7 +106,7 @@ def test_an_unknown_shard_is_not_found(client: Any, stream: Any, refusal: Any) -
 @pytest.mark.deviates("kinesis-local", "fails with a 500")
 @pytest.mark.deviates("moto", "fails with a 500")
 def test_a_made_up_iterator_is_refused(client: Any, refusal: Any) -> None:
-    """Text that is no iterator is an InvalidArgumentException."""
+    """A text that is not an iterator is an InvalidArgumentException."""
     assert refusal(client.get_records, ShardIterator="nonsense") == "InvalidArgumentException"
 
 
@@ -123,7 +123,7 @@ def test_limits_cut_pages_that_follow_each_other(client: Any, stream: Any) -> No
 
 
 def test_lag_says_that_records_are_left(client: Any, stream: Any) -> None:
-    """MillisBehindLatest is above 0 on a page that leaves records behind, and 0 at the tip."""
+    """MillisBehindLatest is above 0 on a page with records left after it, and 0 at the tip."""
     for i in range(4):
         stream.put(str(i))
     page = client.get_records(ShardIterator=stream.iterator(), Limit=1)
@@ -133,7 +133,7 @@ def test_lag_says_that_records_are_left(client: Any, stream: Any) -> None:
 
 
 def test_an_iterator_reads_the_same_twice(client: Any, stream: Any) -> None:
-    """An iterator is not used up: the same call returns the same records."""
+    """An iterator can be used again: the same call returns the same records."""
     for i in range(3):
         stream.put(str(i))
     iterator = stream.iterator()
@@ -150,7 +150,7 @@ def test_more_than_10000_records_cannot_be_asked_for(client: Any, stream: Any, r
 
 
 def test_arrival_times_have_milliseconds(stream: Any) -> None:
-    """ApproximateArrivalTimestamp has a precision of milliseconds, no more."""
+    """ApproximateArrivalTimestamp has a precision of milliseconds, not more."""
     for i in range(3):
         stream.put(str(i))
     arrivals = [record["ApproximateArrivalTimestamp"] for record in stream.read()]
@@ -161,7 +161,7 @@ def test_arrival_times_have_milliseconds(stream: Any) -> None:
 @pytest.mark.deviates("kinesis-local", "takes numbers of an earlier stream")
 @pytest.mark.deviates("moto", "takes numbers of an earlier stream")
 def test_numbers_of_a_recreated_stream_are_refused(client: Any, stream: Any, refusal: Any) -> None:
-    """A stream recreated under its name does not take its predecessor's numbers."""
+    """A stream that was deleted and created again refuses the numbers of the deleted one."""
     number = stream.put(b"x")["SequenceNumber"]
     client.delete_stream(StreamName=stream.name)
     client.get_waiter("stream_not_exists").wait(

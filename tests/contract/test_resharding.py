@@ -12,7 +12,7 @@ def shard_ids(shards: list[dict[str, Any]]) -> list[int]:
 
 
 def test_a_split_closes_the_parent_and_opens_two_children(stream: Any) -> None:
-    """The children name their parent and cut its range; the parent has an ending number."""
+    """The children name their parent and divide its range. The parent has an ending number."""
     stream.split(at=1000)
     parent, left, right = stream.shards()
     assert "EndingSequenceNumber" in parent["SequenceNumberRange"]
@@ -36,7 +36,7 @@ def test_a_merge_closes_both_parents_and_opens_one_child(new_stream: Any) -> Non
 
 @pytest.mark.deviates("moto", "keeps writing to the parent")
 def test_records_stay_in_the_parent_and_new_ones_go_to_the_child(stream: Any) -> None:
-    """A record belongs to the shard that was open when it was put; a child's numbers are above its parent's."""
+    """A record belongs to the shard that was open at the put. A child's numbers are above its parent's."""
     before = stream.put(b"before")
     stream.split()
     after = stream.put(b"after")
@@ -58,7 +58,7 @@ def test_a_merge_copies_nothing(new_stream: Any) -> None:
 
 @pytest.mark.deviates("moto", "never ends a shard")
 def test_a_closed_shard_ends_with_a_null_iterator_and_its_children(client: Any, stream: Any) -> None:
-    """Reading on in a closed shard comes to a page without iterator that names the children, after all records."""
+    """Reading a closed shard ends, after all records, with a page without iterator that names the children."""
     stream.put(b"last")
     stream.split()
     iterator, records, page = stream.iterator(), [], {}
@@ -75,7 +75,7 @@ def test_a_closed_shard_ends_with_a_null_iterator_and_its_children(client: Any, 
 
 
 def test_an_open_shard_never_ends(client: Any, stream: Any) -> None:
-    """An empty open shard always gives another iterator, and no children."""
+    """An empty open shard always returns another iterator, and no children."""
     page = client.get_records(ShardIterator=stream.iterator())
     assert page["NextShardIterator"]
     assert not page.get("ChildShards")
@@ -104,7 +104,7 @@ def test_a_cut_outside_the_range_is_refused(client: Any, new_stream: Any, refusa
 
 
 def test_only_neighbours_can_be_merged(client: Any, new_stream: Any, refusal: Any) -> None:
-    """Two shards whose ranges do not touch cannot be merged."""
+    """Two shards without adjacent ranges cannot be merged."""
     stream = new_stream(3)
     code = refusal(
         client.merge_shards,
@@ -116,7 +116,7 @@ def test_only_neighbours_can_be_merged(client: Any, new_stream: Any, refusal: An
 
 
 def test_an_unknown_shard_cannot_be_split(client: Any, stream: Any, refusal: Any) -> None:
-    """A shard that is not there is a ResourceNotFoundException."""
+    """A shard that does not exist is a ResourceNotFoundException."""
     code = refusal(
         client.split_shard,
         StreamName=stream.name,
@@ -145,7 +145,7 @@ _MERGES_ONLY = "merges neighbours and leaves the shards uneven"
     ],
 )
 def test_the_shard_count_is_updated_evenly(client: Any, new_stream: Any, before: int, after: int) -> None:
-    """UpdateShardCount ends with so many open shards, which cover all hash keys evenly."""
+    """UpdateShardCount ends with the requested number of open shards, which cover all hash keys evenly."""
     stream = new_stream(before)
     response = client.update_shard_count(
         StreamName=stream.name, TargetShardCount=after, ScalingType="UNIFORM_SCALING"
@@ -158,6 +158,6 @@ def test_the_shard_count_is_updated_evenly(client: Any, new_stream: Any, before:
         for s in still_open
     )
     width = 2**128 // after
-    # Servers round the cuts differently; nobody depends on that.
+    # Servers round the cuts differently, and no code depends on that.
     assert all(abs(start - i * width) < 5 for i, (start, _) in enumerate(ranges))
     assert [end for _, end in ranges] == [*(start - 1 for start, _ in ranges[1:]), 2**128 - 1]

@@ -24,7 +24,7 @@ def test_a_summary_shows_what_was_created(client: Any, new_stream: Any) -> None:
 
 
 @pytest.mark.deviates("kinesis-local", "rounds the middle of the hash keys down")
-def test_fresh_shards_share_the_hash_keys(new_stream: Any) -> None:
+def test_new_shards_share_the_hash_keys(new_stream: Any) -> None:
     """A new stream's shards cover all hash keys evenly; they have no parents and are open."""
     shards = new_stream(2).shards()
     middle = 2**127
@@ -50,7 +50,7 @@ def test_a_name_is_given_once(client: Any, stream: Any, refusal: Any) -> None:
 
 
 def test_streams_are_found_by_arn(client: Any, stream: Any) -> None:
-    """StreamARN stands in for StreamName in every call of a reader and a writer."""
+    """StreamARN replaces StreamName in every call of a reader and a writer."""
     put = client.put_record(StreamARN=stream.arn, Data=b"x", PartitionKey="k")
     assert len(client.list_shards(StreamARN=stream.arn)["Shards"]) == 1
     iterator = client.get_shard_iterator(
@@ -74,7 +74,7 @@ def test_names_are_listed_in_order_and_in_pages(client: Any, new_stream: Any) ->
 
 @pytest.mark.deviates("moto", "ignores ExclusiveStartShardId")
 def test_describe_stream_pages_through_the_shards(client: Any, new_stream: Any) -> None:
-    """DescribeStream goes on behind ExclusiveStartShardId."""
+    """DescribeStream goes on after ExclusiveStartShardId."""
     stream = new_stream(3)
     first = client.describe_stream(StreamName=stream.name, Limit=2)["StreamDescription"]
     assert (len(first["Shards"]), first["HasMoreShards"]) == (2, True)
@@ -85,7 +85,7 @@ def test_describe_stream_pages_through_the_shards(client: Any, new_stream: Any) 
 
 
 def test_retention_moves_between_24_hours_and_a_year(client: Any, stream: Any, refusal: Any) -> None:
-    """Each call moves retention in its own direction; below 24 hours is refused."""
+    """Each call changes the retention in its own direction only. Less than 24 hours are refused."""
     client.increase_stream_retention_period(StreamName=stream.name, RetentionPeriodHours=48)
     summary = client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"]
     assert summary["RetentionPeriodHours"] == 48

@@ -1,4 +1,4 @@
-"""What programs see whose tests let moto answer in their own process."""
+"""Programs whose tests use moto in their own process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.fake_stream import FakeClock
 
 @mock_aws
 def test_every_call_has_an_response() -> None:
-    """Calls past botocore's client, from the second of an action on, are answered as those through it."""
+    """Calls that bypass botocore's client (the second and later ones of an action) get moto's responses too."""
     keys = Credentials("AKIAEXAMPLE", "do-not-tell")
     client: Any = Session().create_client("kinesis", "eu-west-1")
     install_raw_bodies(client)

@@ -32,7 +32,7 @@ def test_explicit_hash_keys_choose_the_shard(new_stream: Any) -> None:
 @pytest.mark.deviates("kinesis-local", "rounds the middle of the hash keys down")
 @pytest.mark.deviates("moto", "fails at the last hash key")
 def test_ranges_include_both_ends(new_stream: Any) -> None:
-    """The last hash key of a range belongs to it, the very last one too."""
+    """The last hash key of a range belongs to it, also the last one of all."""
     stream = new_stream(2)
     hash_keys = (MIDDLE - 1, MIDDLE, 2**128 - 1)
     assert [stream.put(b"x", hash_key)["ShardId"] for hash_key in hash_keys] == [LEFT, RIGHT, RIGHT]
@@ -45,21 +45,21 @@ def test_an_explicit_hash_key_above_the_range_is_refused(client: Any, stream: An
 
 
 def test_numbers_rise_in_the_order_of_puts(stream: Any) -> None:
-    """Each record has a higher sequence number than the one put before it into the shard."""
+    """Each record has a higher sequence number than the record put before it into the shard."""
     found = [int(stream.put(b"x")["SequenceNumber"]) for _ in range(5)]
     assert found == sorted(set(found))
 
 
 @pytest.mark.deviates("moto", "numbers records 1, 2, 3, ...")
 def test_numbers_look_as_on_aws(stream: Any) -> None:
-    """Sequence numbers have 56 digits, and neighbours lie at least 2**80 apart."""
+    """Sequence numbers have 56 digits, and neighbours differ by 2**80 or more."""
     first, second = (stream.put(b"x")["SequenceNumber"] for _ in range(2))
     assert (len(first), len(second)) == (56, 56)
     assert int(second) - int(first) >= 2**80
 
 
 def test_what_is_put_comes_back(client: Any, stream: Any) -> None:
-    """Bytes, key and number of a record are those that were acknowledged; data may be empty."""
+    """Data, key and number of a record are those of its acknowledgement. Data may be empty."""
     puts = [(b"", "a"), (bytes(range(256)), "b"), ("ü".encode(), "ключ")]
     entries = [{"Data": data, "PartitionKey": key} for data, key in puts]
     results = client.put_records(StreamName=stream.name, Records=entries)["Records"]
@@ -72,7 +72,7 @@ def test_what_is_put_comes_back(client: Any, stream: Any) -> None:
 
 @pytest.mark.deviates("kinesis-local", "takes any number of records")
 def test_more_than_500_records_are_refused(client: Any, stream: Any, refusal: Any) -> None:
-    """PutRecords takes 500 records at most."""
+    """PutRecords accepts at most 500 records."""
     entries = [{"Data": b"x", "PartitionKey": "k"}] * 501
     code = refusal(client.put_records, StreamName=stream.name, Records=entries)
     assert code in ("InvalidArgumentException", "ValidationException")
@@ -80,7 +80,7 @@ def test_more_than_500_records_are_refused(client: Any, stream: Any, refusal: An
 
 @pytest.mark.deviates("kinesis-local", "takes records of any size in PutRecords")
 def test_a_record_above_the_largest_size_is_refused(client: Any, stream: Any, refusal: Any) -> None:
-    """A record above 10 MiB is refused whatever the stream."""
+    """A record above 10 MiB is refused by every stream."""
     entry = {"Data": b"x" * (10 * 1024 * 1024 + 1), "PartitionKey": "k"}
     code = refusal(client.put_records, StreamName=stream.name, Records=[entry])
     assert code in ("InvalidArgumentException", "ValidationException")
@@ -94,7 +94,7 @@ def test_unknown_streams_take_no_records(client: Any, refusal: Any) -> None:
 
 
 def test_concurrent_writers_lose_nothing(client: Any, stream: Any) -> None:
-    """Every acknowledged record of writers at the same time is there once, and in order."""
+    """All acknowledged records of concurrent writers are there once, and in order."""
 
     def write(writer: int) -> list[str]:
         numbers = []

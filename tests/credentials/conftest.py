@@ -1,4 +1,4 @@
-"""What gives temporary keys, by others and by ourselves; no test here sees the machine's AWS configuration."""
+"""Services that give temporary keys, moto's and our own. The tests do not see the machine's AWS configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["aws_home"]
 
 @pytest.fixture
 def services() -> Iterator[KeyServices]:
-    """An STS and a container's endpoint that say who asked for what."""
+    """An STS and a container endpoint that record their callers."""
     with KeyServices() as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""What IAM refuses, by a policy that moto applies. (Of Kinesis moto words it in XML; tests/spark/test_permissions.py has that.)"""
+"""Refusals by IAM policies, which moto applies. (For Kinesis moto responds in XML; tests/spark/test_permissions.py has that.)"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
 
 @pytest.fixture(scope="module")
 def users(moto: str) -> Iterator[dict[str, StaticKeys]]:
-    """Yield the keys of a user who may assume roles and of one who may not, while moto checks what users may."""
+    """Yield the keys of a user who may assume roles and of one who may not. moto checks permissions meanwhile."""
     root = {"aws_access_key_id": "root", "aws_secret_access_key": "root"}
     iam = boto3.client("iam", endpoint_url=moto, region_name="us-east-1", **root)
     keys = {}
@@ -37,7 +37,7 @@ def _allow(action: str) -> str:
 
 
 def _check_after(moto: str, calls: str) -> str:
-    """Let moto check who calls after so many *calls*, and return after how many it did."""
+    """Make moto check permissions after so many *calls*, and return the old number."""
     request = Request(f"{moto}/moto-api/reset-auth", calls.encode(), {"Content-Type": "text/plain"})  # noqa: S310 # on 127.0.0.1
     with urlopen(request) as response:  # noqa: S310
         return str(json.load(response)["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"])
@@ -48,12 +48,12 @@ def assume(keys: StaticKeys, moto: str) -> None:
 
 
 def test_allowed(moto: str, users: dict[str, StaticKeys]) -> None:
-    """Who may assume the role does; the signature is right by moto's own reckoning."""
+    """A user with the permission assumes the role. moto verifies the signature."""
     assume(users["reader"], moto)
 
 
 def test_denied(moto: str, users: dict[str, StaticKeys]) -> None:
-    """Who may not is told which IAM action on which role is missing, and AWS's own words."""
+    """The error of a user without the permission has the missing IAM action, the role, and AWS's text."""
     with pytest.raises(RoleRefusedError) as caught:
         assume(users["stranger"], moto)
     message = str(caught.value)
@@ -63,7 +63,7 @@ def test_denied(moto: str, users: dict[str, StaticKeys]) -> None:
 
 
 def test_wrong_secret(moto: str, users: dict[str, StaticKeys]) -> None:
-    """A signature that does not fit is refused without showing the keys."""
+    """A wrong signature is refused without showing the keys."""
     with pytest.raises(RoleRefusedError, match="SignatureDoesNotMatch") as caught:
         assume(StaticKeys(users["reader"].access_key_id, "another-secret"), moto)
     assert "another-secret" not in str(caught.value)

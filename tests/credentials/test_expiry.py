@@ -1,4 +1,4 @@
-"""When AWS no longer takes the keys in the middle of it all: other ones, where the source has any."""
+"""AWS refuses keys in the middle of a run: they are renewed if the source has others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_other_keys(
     role: AssumeRole,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The role is assumed again and the call made again, without one of the retries that the user allows; the log says so."""
+    """The role is assumed again and the call is repeated, which uses none of the user's retries. The log has it."""
     caplog.set_level("INFO", "kinesis_core")
     api = open_orders(emulator, role)
     api.describe()
@@ -76,7 +76,7 @@ def test_other_keys(
 def test_other_keys_of_repeated_calls(
     emulator: Emulator, callers: Callers, over: set[str], role: AssumeRole
 ) -> None:
-    """Calls that go past the client get other keys as well: it is asked when AWS no longer takes those in use."""
+    """Calls that bypass the client renew refused keys too, through the client."""
     api = open_orders(emulator, role)
     for ended in (set[str](), {"ASIA1"}):
         over |= ended
@@ -86,7 +86,7 @@ def test_other_keys_of_repeated_calls(
 
 
 def test_threads(emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole) -> None:
-    """Threads whose calls are refused together share the keys that one of them asks for."""
+    """Threads whose calls are refused at the same time share one renewal."""
     api = open_orders(emulator, role)
     api.describe()
     over.add("ASIA1")
@@ -101,7 +101,7 @@ def test_threads(emulator: Emulator, services: KeyServices, over: set[str], role
 
 
 def test_keys_that_were_given(emulator: Emulator, callers: Callers, over: set[str]) -> None:
-    """Keys that were given are all there is: the call is made once, and the error says what refreshes itself."""
+    """Explicit keys cannot be renewed: the call is made once, and the error names the specs that refresh."""
     over.add(BASE.access_key_id)
     with pytest.raises(AccessDeniedError, match="Keys that are given are never refreshed"):
         open_orders(emulator, BASE).describe()
@@ -111,7 +111,7 @@ def test_keys_that_were_given(emulator: Emulator, callers: Callers, over: set[st
 def test_source_that_has_no_more(
     emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole
 ) -> None:
-    """Where the role is no longer given, that is the error, in the terms of the call that needed it."""
+    """When the role is no longer allowed, the error has that, and the call that needed it."""
     api = open_orders(emulator, role)
     over.add("ASIA1")
     said = "Kinesis DescribeStreamSummary failed for want of credentials. STS AssumeRole failed"
@@ -125,7 +125,7 @@ def test_source_that_has_no_more(
 def test_source_that_is_down(
     emulator: Emulator, services: KeyServices, over: set[str], role: AssumeRole
 ) -> None:
-    """Where STS is out of order for the moment, the error is one that the planner and readers try again."""
+    """When STS is down for a moment, the error is one that planner and readers retry."""
     api = open_orders(emulator, role)
     over.add("ASIA1")
     services.refusal = "InternalFailure"

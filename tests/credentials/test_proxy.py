@@ -1,4 +1,4 @@
-"""Calls through a proxy: which of them, as whom, and that nobody learns the password."""
+"""Calls through a proxy: which ones, with which user, and without showing the password."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def connect(proxy_port: int, **given: str) -> Connection:
 
 
 def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: KeyServices) -> None:
-    """Calls to Kinesis and STS go through the proxy, with the user and password that it asks for."""
+    """Calls to Kinesis and STS go through the proxy, with its user and password."""
     services.name_key = lambda _: "ASIASESSION"
     role = {"stsRoleArn": "arn:aws:iam::210987654321:role/reader", "stsSessionName": "tests"}
     connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **role, stsEndpointUrl=services.url)
@@ -55,7 +55,7 @@ def test_kinesis_and_sts(proxy: RecordingProxy, emulator: Emulator, services: Ke
 
 
 def test_repeated_calls(proxy: RecordingProxy, emulator: Emulator) -> None:
-    """Calls that go past botocore's client go through the proxy all the same, with user and password."""
+    """Calls that bypass botocore's client go through the proxy too, with user and password."""
     connection = connect(proxy.port, endpointUrl=emulator.endpoint_url)
     api = stream_client(connection, connection.streams[0])
     for _ in range(3):
@@ -65,7 +65,7 @@ def test_repeated_calls(proxy: RecordingProxy, emulator: Emulator) -> None:
 
 
 def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:
-    """A proxy that is given in its parts, as the awslabs connector has them, is the same proxy."""
+    """A proxy that is given in parts, as the awslabs connector has them, is the same proxy."""
     parts = {
         "kinesis.sink.proxyAddress": "127.0.0.1",
         "kinesis.sink.proxyPort": str(proxy.port),
@@ -78,7 +78,7 @@ def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:
 
 
 def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
-    """For AWS itself the proxy is asked for a tunnel; that it refuses is an error without the password."""
+    """Calls to AWS open a tunnel through the proxy. A refused tunnel is an error without the password."""
     connection = connect(proxy.port)
     with caplog.at_level(logging.DEBUG), pytest.raises(UnavailableError) as caught:
         stream_client(connection, connection.streams[0]).describe()
@@ -91,7 +91,7 @@ def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_no_proxy_there(proxy: RecordingProxy) -> None:
-    """A proxy that does not answer is an error that says proxy, and not the password."""
+    """When the proxy does not respond, the error names the proxy, and not the password."""
     connection = connect(9, endpointUrl="http://127.0.0.1:8")
     with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
         stream_client(connection, connection.streams[0]).describe()

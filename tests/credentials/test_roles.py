@@ -1,4 +1,4 @@
-"""Roles: what STS is asked, when it is asked again, and what is said when it refuses."""
+"""Roles: the requests to STS, the renewals, and the errors when STS refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROLE = AssumeRole(BASE, READER, "tests")
 
 @define
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
 
     time: datetime = datetime(2026, 1, 31, tzinfo=timezone.utc)
 
@@ -51,12 +51,12 @@ def key_of(session: Session) -> str:
 
 
 def at(url: str, **more: Any) -> AssumeRole:
-    """Return the role as STS at *url* gives it."""
+    """Return a role that STS at *url* gives."""
     return evolve(ROLE, sts_endpoint_url=url, **more)
 
 
 def test_role(moto: str) -> None:
-    """The session acts as the role, in the role's account: moto's STS says so."""
+    """The session acts as the role, in the role's account: moto's STS confirms it."""
     session = open_session(at(moto), "eu-west-1")
     sts: Any = session.create_client("sts", endpoint_url=moto)
     identity = sts.get_caller_identity()
@@ -65,7 +65,7 @@ def test_role(moto: str) -> None:
 
 
 def test_request(services: KeyServices) -> None:
-    """STS is asked by the base credentials in the session's region, for role, session name and external id."""
+    """The base credentials call STS in the session's region, with role, session name and external id."""
     services.external_id = "agreed:on"
     ensure_credentials(open_session(at(services.url, external_id="agreed:on"), "eu-west-1"))
     [asked] = services.asked
@@ -87,7 +87,7 @@ def test_role_on_a_role(services: KeyServices) -> None:
 
 
 def test_refreshed_before_the_end(services: KeyServices) -> None:
-    """A session of an hour is kept for 45 minutes, and replaced in the 15 that are left."""
+    """Keys of an hour are kept for 45 minutes, and renewed in the last 15."""
     clock = Clock()
     services.now, services.name_key = clock, number
     session = open_session(at(services.url), "eu-west-1", now=clock)
@@ -99,7 +99,7 @@ def test_refreshed_before_the_end(services: KeyServices) -> None:
 
 
 def test_days(services: KeyServices) -> None:
-    """A query that runs for days never signs with keys that are over, and asks for no more of them than it needs."""
+    """A query that runs for days never signs with expired keys, and renews them no more often than needed."""
     clock = Clock()
     services.now, services.name_key = clock, number
     session = open_session(at(services.url), "eu-west-1", now=clock)
@@ -113,7 +113,7 @@ def test_days(services: KeyServices) -> None:
 
 
 def test_sts_is_down_for_a_while(services: KeyServices, caplog: pytest.LogCaptureFixture) -> None:
-    """Keys that are still good are used on while STS refuses, with a warning; it is asked once a minute."""
+    """Valid keys stay in use while STS refuses, with a warning. STS is called once a minute."""
     clock = Clock()
     services.now, services.name_key = clock, number
     session = open_session(at(services.url), "eu-west-1", now=clock)
@@ -130,7 +130,7 @@ def test_sts_is_down_for_a_while(services: KeyServices, caplog: pytest.LogCaptur
 
 
 def test_sts_is_down_for_too_long(services: KeyServices) -> None:
-    """Keys are not used in the last minute of their life: then the refusal is the error."""
+    """Keys are not used in their last minute: then the refusal is the error."""
     clock = Clock()
     services.now = clock
     session = open_session(at(services.url), "eu-west-1", now=clock)
@@ -142,14 +142,14 @@ def test_sts_is_down_for_too_long(services: KeyServices) -> None:
 
 
 def test_clock_that_is_wrong(services: KeyServices) -> None:
-    """Keys that are over when they come point at this machine's clock."""
+    """Keys that have expired when they arrive mean that this machine's clock is wrong."""
     services.life_s = -60
     with pytest.raises(SourceFailedError, match="Set this machine's clock"):
         ensure_credentials(open_session(at(services.url), "eu-west-1"))
 
 
 def test_other_keys_on_demand(services: KeyServices) -> None:
-    """When AWS takes keys back, others are asked for, once for all who used the same ones."""
+    """When AWS revokes keys, they are renewed once for all their users."""
     services.name_key = number
     session = open_session(at(services.url), "eu-west-1")
     credentials = get_credentials(session)
@@ -166,7 +166,7 @@ def test_other_keys_on_demand(services: KeyServices) -> None:
     [(None, "let the role's trust policy name them."), ("wr0ng:id", "name them with this external id.")],
 )
 def test_refused(services: KeyServices, external_id: str | None, advice: str) -> None:
-    """A refusal names role, IAM action, AWS's code and request id and the base credentials, never the external id."""
+    """A refusal names role, IAM action, AWS's code, request id and base credentials, and never the external id."""
     services.external_id = "right"
     with pytest.raises(RoleRefusedError) as caught:
         ensure_credentials(open_session(at(services.url, external_id=external_id), "eu-west-1"))
@@ -180,7 +180,7 @@ def test_refused(services: KeyServices, external_id: str | None, advice: str) ->
 
 
 def test_nothing_to_assume_it_with() -> None:
-    """Where the base has no credentials, the error says for which role they were, and what was tried."""
+    """When the base has no credentials, the error names the role and the sources tried."""
     with pytest.raises(NoCredentialsError) as caught:
         ensure_credentials(open_session(evolve(ROLE, base=DefaultChain()), "eu-west-1"))
     assert str(caught.value).startswith(f"No AWS credentials were found to assume {READER} with.")
@@ -188,6 +188,6 @@ def test_nothing_to_assume_it_with() -> None:
 
 
 def test_no_sts_there() -> None:
-    """An STS that does not answer is passing trouble, which a running query tries again."""
+    """When STS does not respond, the error is temporary: a running query retries."""
     with pytest.raises(SourceUnavailableError, match=f"STS could not be asked to let {READER} be assumed"):
         ensure_credentials(open_session(at("http://127.0.0.1:9"), "eu-west-1"))

@@ -1,4 +1,4 @@
-"""The sources that a machine has: its instance's metadata, a container's endpoint, a web identity; and a class of the user's."""
+"""The sources of a machine: instance metadata, container endpoint, web identity; and the user's provider class."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def on_an_instance(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("on_an_instance")
 @pytest.mark.parametrize("spec", [InstanceProfile(), DefaultChain()])
 def test_instance_profile(spec: CredentialSpec) -> None:
-    """The instance's role serves when it is asked for, and at the end of botocore's chain."""
+    """The instance's role is used when the spec names it, and at the end of botocore's chain."""
     assert keys_of(spec) == ("test-key", "test-secret-key", "test-session-token")
 
 
 @pytest.mark.usefixtures("on_an_instance")
 def test_instance_profile_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for by itself, the instance's role wins over the environment's keys."""
+    """Named by itself, the instance's role has precedence over the keys of the environment."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
     assert keys_of(InstanceProfile())[0] == "test-key"
@@ -64,7 +64,7 @@ def test_instance_profile_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_instance() -> None:
-    """Where no metadata service answers, nothing else is asked, and the error says what to see to."""
+    """Without a metadata service no other source is tried. The error says what to check."""
     error = failure_of(InstanceProfile())
     assert isinstance(error, SourceUnavailableError)
     assert "a hop limit of 2" in str(error)
@@ -75,7 +75,7 @@ def test_no_instance() -> None:
 
 
 def test_container(services: KeyServices, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container's endpoint is asked with the token that the container was given."""
+    """A container's endpoint is called with the container's token."""
     services.name_key = lambda _: "ASIACONTAINER"
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{services.url}/role")
     monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "of-the-container")
@@ -98,7 +98,7 @@ def in_a_pod(services: KeyServices, monkeypatch: pytest.MonkeyPatch, aws_home: P
 
 @pytest.mark.usefixtures("in_a_pod")
 def test_web_identity(services: KeyServices) -> None:
-    """A pod's token gets it its role, without any keys of its own."""
+    """A pod gets its role for its token, without keys of its own."""
     assert keys_of(DefaultChain()) == ("210987654321", SECRET, f"{TOKEN}1")
     [asked] = services.asked
     assert (asked.action, asked.access_key) == ("AssumeRoleWithWebIdentity", "")
@@ -107,7 +107,7 @@ def test_web_identity(services: KeyServices) -> None:
 
 @pytest.mark.usefixtures("in_a_pod")
 def test_role_on_a_web_identity(services: KeyServices) -> None:
-    """A pod's role may assume another one."""
+    """A pod's role may assume another role."""
     writer = "arn:aws:iam::111111111111:role/writer"
     assert keys_of(AssumeRole(DefaultChain(), writer, "tests"))[0] == "111111111111"
     assert [asked.access_key for asked in services.asked] == ["", "210987654321"]
@@ -115,7 +115,7 @@ def test_role_on_a_web_identity(services: KeyServices) -> None:
 
 @pytest.mark.usefixtures("in_a_pod")
 def test_web_identity_refused(services: KeyServices) -> None:
-    """A refusal is the error, with the action that the trust policy is to allow; no other source is asked."""
+    """A refusal is the error, with the action that the trust policy must allow. No other source is tried."""
     services.refusal = "AccessDenied"
     error = failure_of(DefaultChain())
     assert type(error) is SourceFailedError
@@ -127,7 +127,7 @@ def test_web_identity_refused(services: KeyServices) -> None:
 
 
 def test_role_of_a_profile(services: KeyServices, monkeypatch: pytest.MonkeyPatch, aws_home: Path) -> None:
-    """A profile may name a role and the profile to assume it with, as the AWS command line has it."""
+    """A profile may name a role and the profile to assume it with, as for the AWS command line."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", services.url)
     (aws_home / "config").write_text(
         f"[profile team]\nrole_arn={ROLE_ARN}\nsource_profile=base\n"
@@ -137,7 +137,7 @@ def test_role_of_a_profile(services: KeyServices, monkeypatch: pytest.MonkeyPatc
     assert services.asked[0].access_key == "AKIABASE"
 
 
-# A class of the user's
+# Provider class
 
 
 HERE = "support.scripted_provider"
@@ -152,23 +152,23 @@ HERE = "support.scripted_provider"
     ],
 )
 def test_class(how: str | None, keys: tuple[str, str, str | None]) -> None:
-    """A class gives keys as a mapping or as credentials of botocore; it is made with its parameter, if there is one."""
+    """A class returns a mapping or credentials of botocore. It is created with its parameter, if there is one."""
     assert keys_of(ProviderClass(f"{HERE}.Scripted", how)) == keys
 
 
 @pytest.mark.parametrize(
     ("name", "how", "said"),
     [
-        ("Scripted", "half", "returned a mapping in which 'SecretAccessKey' is missing. It is to be a class"),
+        ("Scripted", "half", "returned a mapping in which 'SecretAccessKey' is missing. It must be a class"),
         ("Scripted", "no-zone", "'Expiration' is not a time with Z or an offset"),
         ("Scripted", "p4ssw0rd", "failed: RuntimeError: cannot open [*]{4}"),
         ("Faceless", None, "has no method get_credentials()"),
-        ("number", None, "is no class"),
+        ("number", None, "is not a class"),
         ("Missing", None, "cannot be imported: AttributeError"),
     ],
 )
 def test_class_that_breaks_its_contract(name: str, how: str | None, said: str) -> None:
-    """What a class does wrong is said, with what is asked of it, and without its parameter."""
+    """The error has the fault and the contract of the class, without the class's parameter."""
     error = failure_of(ProviderClass(f"{HERE}.{name}", how))
     assert isinstance(error, ProviderClassError)
     assert not error.retryable
@@ -176,10 +176,10 @@ def test_class_that_breaks_its_contract(name: str, how: str | None, said: str) -
 
 
 def test_class_that_cannot_for_now() -> None:
-    """A connection error of a class is passing trouble, which a running query tries again."""
+    """A connection error of a class is temporary: a running query retries."""
     assert failure_of(ProviderClass(f"{HERE}.Scripted", "offline")).retryable
 
 
 def test_class_with_keys_that_are_over() -> None:
-    """Keys of a class that have expired already are an error that says so."""
+    """Expired keys of a class are an error that says so."""
     assert "expired at" in str(failure_of(ProviderClass(f"{HERE}.Scripted", "over")))

@@ -10,7 +10,7 @@ import pytest
 from kinesis_core import TrimHorizon, UnavailableError
 from kinesis_emulator import Emulator, EventFault, Fault
 from support.certificates import make_certificate
-from support.fan_out_core import REGION, SHARD, STREAM, Desk, Doors, connect, desk
+from support.fan_out_core import REGION, SHARD, STREAM, Apis, Desk, connect, desk
 from support.halves import payloads, plan, streaming
 from support.http2_front import Http2Front
 from support.ports import refusing_port
@@ -36,7 +36,7 @@ def at(files: tuple[Path, Path]) -> Iterator[Desk]:
 def test_each_subscription_has_a_connection(at: Desk) -> None:
     """Each subscription has its own HTTP/2 connection, which is closed when the subscription ends or is refused."""
     at.suffer(Fault(events=EventFault(after_events=2, cut=True)), Fault("LimitExceededException"))
-    assert at.read(at.range()) == at.doors.records()
+    assert at.read(at.range()) == at.apis.records()
     assert at.front is not None
     assert at.front.calls == [1, 1, 1]
 
@@ -56,7 +56,7 @@ def test_two_subscriptions_do_not_share(at: Desk) -> None:
 def test_events_larger_than_the_window(at: Desk) -> None:
     """Flow control lets events through that are larger than the window."""
     at.put(20, 1_000_000)  # five in each event, and a window of 16 MiB for all of them
-    assert at.read(at.range()) == at.doors.records()
+    assert at.read(at.range()) == at.apis.records()
 
 
 def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
@@ -64,7 +64,7 @@ def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
     with desk(files=files, speaks="http/1.1") as at:
         at.put(30)
         at.suffer(Fault(events=EventFault(after_events=2, cut=True)))
-        assert at.read(at.range()) == at.doors.records()
+        assert at.read(at.range()) == at.apis.records()
         assert at.front is not None
         assert at.front.calls == []
         at.wait_until_left()
@@ -74,19 +74,19 @@ def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
     """The client sends nothing to a server with an untrusted certificate. The error says so."""
     assert at.front is not None
     other, _ = make_certificate(tmp_path)
-    doors = Doors(connect(at.front.url, 5, other), STREAM, None, at.clock)
+    apis = Apis(connect(at.front.url, 5, other), STREAM, None, at.clock)
     with pytest.raises(UnavailableError, match="certificate"):
-        doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+        apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert at.subscriptions() == 0
 
 
 def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
     """An endpoint that cannot be reached is an error that may pass, with what to check."""
     with refusing_port() as port:
-        doors = Doors(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
+        apis = Apis(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
         refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl"
         with pytest.raises(UnavailableError, match=refused) as caught:
-            doors.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
+            apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert caught.value.retryable
 
 
@@ -98,7 +98,7 @@ def test_a_proxy_is_used(
     assert at.front is not None
     with Tunnels() as tunnels:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:{password}@127.0.0.1:{tunnels.port}")
-        api = Doors(connect(at.front.url, 5, files[0]), STREAM, None, at.clock).subscribing(at.consumer)
+        api = Apis(connect(at.front.url, 5, files[0]), STREAM, None, at.clock).subscribing(at.consumer)
         if password == "wrong":
             with pytest.raises(UnavailableError, match="ProxyError") as caught:
                 api.subscribe(SHARD, TrimHorizon())

@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.errors import ServiceError, UnavailableError
 from support.certificates import make_certificate
-from support.fan_out_core import KEYS, Doors, connect
+from support.fan_out_core import KEYS, Apis, connect
 from support.scripted_http import Response, ScriptedHttp, good, say
 
 SHORT_S, PATIENT_S = 0.3, 30.0
@@ -39,7 +39,7 @@ def server() -> Iterator[ScriptedHttp]:
 
 
 def stream_client(server: ScriptedHttp, read_timeout_s: float = PATIENT_S) -> BotoStreamApi:
-    return Doors(connect(server.url, read_timeout_s)).reading()
+    return Apis(connect(server.url, read_timeout_s)).reading()
 
 
 def ask(api: BotoStreamApi, server: ScriptedHttp, *responses: Response) -> object:

@@ -83,9 +83,7 @@ def test_a_slow_reader_of_a_live_stream_at_its_retention(emulator: Emulator, clo
     fill(emulator, clock, 3000, DAY_S - 360, DAY_S - 390)
     with opened(emulator) as stream:
         read: list[int] = []
-        with pytest.raises(
-            DataLossError, match=r"may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
-        ):
+        with pytest.raises(DataLossError, match=r"shardId-000000000000 .*may be lost.*failOnDataLoss=false"):
             take(stream, read, 500, lambda: clock.advance(375))
     assert gaps(read) == 0
 
@@ -129,9 +127,7 @@ def test_what_leaves_between_two_subscriptions(
     with opened(emulator, by="me") as stream:
         batch = stream.read("TRIM_HORIZON")
         emulator.settings.fault = cut
-        with pytest.raises(
-            DataLossError, match=r"may be lost.*failOnDataLoss=false.*shard=shardId-000000000000"
-        ):
+        with pytest.raises(DataLossError, match=r"shardId-000000000000 .*may be lost.*failOnDataLoss=false"):
             list(batch.records())
     assert subscriptions == 2
 
@@ -150,7 +146,7 @@ def test_trim_horizon_on_a_live_stream(emulator: Emulator, clock: ManualClock) -
     with opened(emulator, margin_s=0) as stream:
         batch = stream.read("TRIM_HORIZON")
         clock.advance(5)
-        with pytest.raises(DataLossError, match="begins the range, is not there"):
+        with pytest.raises(DataLossError, match=r"records from AT .* expired"):
             list(batch.records())
 
 

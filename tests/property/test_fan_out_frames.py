@@ -1,4 +1,4 @@
-"""Frames of an event stream, however the network cuts them, and what is none."""
+"""Frames of an event stream in pieces of any size, and bytes that are not frames."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
 payloads = st.lists(st.binary(max_size=300), max_size=6)
 
 
-def cut(data: bytes, places: list[int]) -> Iterator[bytes]:
-    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+def cut(data: bytes, indexes: list[int]) -> Iterator[bytes]:
+    edges = [0, *sorted(index % (len(data) + 1) for index in indexes), len(data)]
     return (data[start:end] for start, end in pairwise(edges))
 
 
 @given(payloads, st.lists(st.integers(0, 2000), max_size=12))
-def test_frames_come_whole(sent: list[bytes], places: list[int]) -> None:
-    """However a stream of frames is cut into pieces, the same frames come out."""
+def test_frames_come_whole(sent: list[bytes], indexes: list[int]) -> None:
+    """A stream of frames gives the same frames, whatever its pieces are."""
     data = b"".join(encode_frame(HEADERS, payload) for payload in sent)
-    frames = list(read_frames(cut(data, places)))
+    frames = list(read_frames(cut(data, indexes)))
     assert [frame.payload for frame in frames] == sent
     assert all(frame.headers == HEADERS for frame in frames)
 
@@ -40,7 +40,7 @@ def test_byte_by_byte() -> None:
 
 @given(payloads, st.integers(0, 3000))
 def test_a_cut_stream_gives_what_came_whole(sent: list[bytes], length: int) -> None:
-    """Of a stream that ends in the middle of a frame, the whole frames come and the rest is dropped."""
+    """A stream that ends in the middle of a frame gives the complete frames. The rest is dropped."""
     frames = [encode_frame(HEADERS, payload) for payload in sent]
     data = b"".join(frames)[:length]
     found = [frame.payload for frame in read_frames([data])]
@@ -49,24 +49,24 @@ def test_a_cut_stream_gives_what_came_whole(sent: list[bytes], length: int) -> N
 
 
 @given(st.binary(max_size=200), st.integers(0, 2000), st.integers(1, 255))
-def test_no_bit_may_be_wrong(payload: bytes, place: int, change: int) -> None:
-    """A frame that was changed anywhere is refused, or never complete; it is never taken for another one."""
+def test_no_bit_may_be_wrong(payload: bytes, index: int, change: int) -> None:
+    """A frame with a change anywhere is refused or never complete. It is never read as another frame."""
     good = encode_frame(HEADERS, payload)
     bad = bytearray(good)
-    bad[place % len(bad)] ^= change
+    bad[index % len(bad)] ^= change
     with suppress(MalformedResponseError):
         assert list(read_frames([bytes(bad)])) == []
 
 
 @given(st.binary(max_size=400))
 def test_anything_else_is_refused(data: bytes) -> None:
-    """Bytes that are no frames never give one, nor any other error than ours."""
+    """Bytes that are not frames never give a frame, and no error but ours."""
     with suppress(MalformedResponseError):
         assert list(read_frames([data])) == []
 
 
 @pytest.mark.parametrize("length", [0, 15, 32 * 1024 * 1024 + 1, 2**32 - 1])
 def test_a_length_out_of_bounds_is_refused_at_once(length: int) -> None:
-    """No frame is waited for that could not be one, so that memory is bounded."""
+    """An impossible length is refused at once, so that memory is bounded."""
     with pytest.raises(MalformedResponseError, match=f"{length} bytes"):
         list(read_frames([length.to_bytes(4, "big")]))

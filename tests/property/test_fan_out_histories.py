@@ -1,4 +1,4 @@
-"""Fan-out and polling deliver the same rows, and a query by fan-out outlives whatever ends its subscriptions."""
+"""Fan-out and polling deliver the same rows, and a query by fan-out survives every end of a subscription."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_both_deliver_the_same(
     empty_pages: int,
     seed: int,
 ) -> None:
-    """Any range of any shard gives the same records by subscription, with or without polling its rest, as by polling."""
+    """Any range of any shard gives the same records by subscription (with or without a polled rest) as by polling."""
     rng = random.Random(seed)
     stream = FakeStream(FakeClock(), rng, Mood(empty_pages=empty_pages)).create(1)
     shard = next(iter(stream.shards.values()))
@@ -76,7 +76,7 @@ def test_both_deliver_the_same(
 
 
 class Soak:
-    """A query that reads each batch by fan-out alone, while records and reshards go on."""
+    """A query that reads each batch by fan-out only, while records are put and shards reshard."""
 
     def __init__(self, seed: int, fallback_to_polling: bool) -> None:
         self.rng = random.Random(seed)
@@ -124,7 +124,7 @@ class Soak:
 @settings(max_examples=12, deadline=None)
 @given(st.integers(), st.booleans())
 def test_a_soak_of_twenty_minutes(seed: int, fallback_to_polling: bool) -> None:
-    """Cuts every few seconds, silences, in-stream errors, splits and merges: nothing lost, nothing twice, in order."""
+    """With cut connections, silence, in-stream errors, splits and merges no record is lost or repeated, and order holds."""
     soak = Soak(seed, fallback_to_polling)
     soak.run()
     for shard_id, shard in soak.stream.shards.items():

@@ -1,4 +1,4 @@
-"""Offsets through their text, and whatever else may stand where a text should be."""
+"""Offsets as text, and other JSON in place of an offset."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ almost_offsets = st.fixed_dictionaries(
 
 @given(offsets)
 def test_offsets_go_through_text_unharmed(offset: Offset) -> None:
-    """An offset read from its text is the same and gives the same text again."""
+    """An offset that is read from its text is equal and gives the same text again."""
     text = json.dumps(offset.to_json())
     again = Offset.from_json(json.loads(text))
     assert again == offset
@@ -68,7 +68,7 @@ def test_offsets_go_through_text_unharmed(offset: Offset) -> None:
 
 @given(values | almost_offsets)
 def test_any_json_is_an_offset_or_refused(value: Any) -> None:
-    """Any JSON at all is either an offset that round-trips or an OffsetError, never another exception."""
+    """Any JSON is an offset that survives a round trip, or an OffsetError, never another exception."""
     try:
         offset = Offset.from_json(value)
     except OffsetError:

@@ -1,4 +1,4 @@
-"""The service's clock as its answers tell it: behind, never ahead."""
+"""The bound of the service's clock that its responses give: it is never ahead of the service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.fake_stream import FakeClock
 
 
 def seconds(low: int, high: int) -> st.SearchStrategy[float]:
-    """Return times that floats add up without an error, so that none of a test's own is taken for the clock's."""
+    """Return times that floats add exactly, so that the test's rounding errors do not count as the clock's."""
     return st.integers(1024 * low, 1024 * high).map(lambda parts: parts / 1024)
 
 
@@ -27,7 +27,7 @@ pauses = seconds(0, 30)
 def test_it_is_never_ahead_of_the_service(
     skew_s: float, responses: list[tuple[float, float, float]], idle_s: float
 ) -> None:
-    """However wrong our clock is and however slow answers are, the bound stays behind the service, by a call's length at most."""
+    """However wrong our clock and slow the responses are, the bound is behind the service, by at most a call's length."""
     clock = FakeClock()
     service = ServiceClock(clock)
     for pause_s, there_s, back_s in responses:
@@ -50,7 +50,7 @@ def test_it_is_never_ahead_of_the_service(
 def test_a_refusal_tells_it_whatever_came_before(
     skew_s: float, responses: list[tuple[float, float]], step_s: float, back_s: float
 ) -> None:
-    """However far our clock is set forward, the bound is behind the service again as soon as a refusal has come."""
+    """However far our clock is set forward, the bound is behind the service again after a refusal."""
     clock = FakeClock()
     service = ServiceClock(clock)
     for pause_s, late_s in responses:

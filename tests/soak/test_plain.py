@@ -1,4 +1,4 @@
-"""Plain Python keeps nothing of what it has read and written: the same memory, files and threads after a thousand times."""
+"""Plain Python leaks nothing: memory, files and threads are the same after a thousand repetitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_nothing_is_left(scenario: str) -> None:
-    """It runs in a process of its own: in this one, servers of other tests open and close connections."""
+    """It runs in a process of its own, because servers of other tests open and close connections in this one."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-m", "support.soak.plain", scenario]
     ran = subprocess.run(command, env=environment, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""A query at constant load keeps nothing: the short form, of as much work as takes about three minutes."""
+"""A query at constant load leaks nothing: the short form, which takes about three minutes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.timeout(1500)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_nothing_grows() -> None:
-    """Over batches and restarts neither driver, reader, workers nor emulator grow, and every record is read once."""
+    """Over batches and restarts driver, reader, workers and emulator do not grow, and every record is read once."""
     folders = [str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, "-m", "support.soak", "--restarts", "12", "--batches", "120"],

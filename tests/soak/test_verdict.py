@@ -1,4 +1,4 @@
-"""The verdict on a soak finds what grows, and is not taken in by noise."""
+"""The verdict of a soak detects growth in spite of noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def flat(_: int) -> float:
 def looks(
     memory: Series = flat, files: Series = flat, threads: Series = flat, kind: str = TASKS, count: int = 200
 ) -> list[Look]:
-    """Return a look every 5 batches at one process that holds so much more than at first."""
+    """Return a measurement every 5 batches of one process that grows by the series."""
     found = []
     for step in range(0, 5 * count, 5):
         held = Holding(1, 90_000 + round(memory(step)), 20 + round(files(step)), 10, 8 + round(threads(step)))
@@ -33,7 +33,7 @@ def looks(
 
 
 def noisy(seed: int) -> Series:
-    """Return what a process does that keeps nothing: it warms up, and arenas come and go."""
+    """Return the series of a process without a leak: it warms up, and arenas come and go."""
     rng = random.Random(seed)
     return lambda step: min(step, 60) * 100 + rng.choice([0, 0, 0, 0, 0, 0, 256, 512, 4096])
 
@@ -41,7 +41,7 @@ def noisy(seed: int) -> Series:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("count", [24, 200, 800])
 def test_noise_is_no_leak(seed: int, count: int) -> None:
-    """Warming up, arenas that come and go, and a connection now and then do not fail the soak."""
+    """Warm-up, arenas that come and go, and an occasional connection do not fail the soak."""
     rng = random.Random(seed)
     found = looks(noisy(seed), files=lambda _: rng.choice([0, 0, 0, 0, 1, 2, 9]), count=count)
     assert leaks(found) == []
@@ -49,7 +49,7 @@ def test_noise_is_no_leak(seed: int, count: int) -> None:
 
 @pytest.mark.parametrize(("kib_per_batch", "count"), [(8, 200), (3, 800), (120, 24), (240, 24)])
 def test_memory_that_is_kept_of_each_batch_is_a_leak(kib_per_batch: float, count: int) -> None:
-    """8 KiB a batch in 1,000 batches, or the records of a round in 120, fail the soak in spite of noise."""
+    """8 KiB a batch over 1,000 batches, or the records of a round over 120, fail the soak in spite of noise."""
     noise = noisy(7)
     [found] = leaks(looks(lambda step: noise(step) + kib_per_batch * step, count=count))
     assert (found.kind, found.quantity) == (TASKS, "memory_kib")
@@ -59,7 +59,7 @@ def test_memory_that_is_kept_of_each_batch_is_a_leak(kib_per_batch: float, count
 
 @pytest.mark.parametrize("quantity", ["files", "threads"])
 def test_what_is_left_open_now_and_then_is_a_leak(quantity: str) -> None:
-    """One file, or one thread, in 50 batches fails the soak."""
+    """One file or one thread in 50 batches fails the soak."""
 
     def left(step: int) -> float:
         return step // 50
@@ -70,28 +70,28 @@ def test_what_is_left_open_now_and_then_is_a_leak(quantity: str) -> None:
 
 
 def test_a_file_of_each_restart_is_a_leak() -> None:
-    """In 50 restarts one file each fails the soak."""
+    """One file per restart fails the soak after 50 restarts."""
     restarts = [Look(step, {TASKS: Holding(1, 90_000, 20 + step, 10, 8)}) for step in range(50)]
     [found] = leaks(restarts)
     assert found.growth == 17
 
 
 def test_processes_that_pile_up_are_a_leak() -> None:
-    """Readers of stopped queries that live on fail the soak."""
+    """Readers of stopped queries that keep running fail the soak."""
     piled = [Look(step, {TASKS: Holding(1 + step, 90_000, 20, 10, 8)}) for step in range(12)]
     assert [leak.quantity for leak in leaks(piled)] == ["processes"]
 
 
 def test_the_jvm_is_measured_and_not_judged() -> None:
-    """The JVM's heap grows and shrinks as Spark likes."""
+    """The JVM's heap grows and shrinks as Spark decides."""
     found = looks(lambda step: 1000 * step, kind=JVM)
     assert leaks(found) == []
     assert max(trend.growth_per(1000) for trend in trends(found)) == 1_000_000
 
 
 def test_too_few_looks_are_no_verdict() -> None:
-    """Where a third has less than three looks, a median is no protection against noise."""
-    with pytest.raises(ValueError, match="8 looks are too few"):
+    """With less than three measurements per third a median is no protection against noise."""
+    with pytest.raises(ValueError, match="8 measurements are too few"):
         trends(looks(count=8))
 
 
@@ -113,12 +113,12 @@ after = look()[DRIVER]
 assert (between.files - before.files, between.threads - before.threads) == (1, 1)
 assert (after.files, after.threads) == (before.files, before.threads)
 """
-"""Looks at itself: a process of its own, in which nothing else opens and closes anything."""
+"""Measures itself, in a process of its own in which nothing else opens or closes anything."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_looking_counts_what_a_process_opens(tmp_path: Path) -> None:
-    """Files, threads and memory that a process takes are seen, and gone when it gives them back."""
+    """Files, threads and memory that a process takes are measured, and no longer once it returns them."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     ran = subprocess.run(
         [sys.executable, "-c", LOOKS], cwd=tmp_path, env=environment, capture_output=True, check=False
@@ -128,7 +128,7 @@ def test_looking_counts_what_a_process_opens(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_looking_finds_children() -> None:
-    """A child is seen by its command, and no more once it has ended, waited for or not."""
+    """A child is found by its command, and no longer once it has ended, waited for or not."""
     others = emulators()
     command = [sys.executable, "-c", "input()", "kinesis_emulator"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
@@ -141,6 +141,6 @@ def test_looking_finds_children() -> None:
 
 
 def emulators() -> int:
-    """Return how many there are; those of other tests may go on to the end."""
+    """Return the number of emulators. Those of other tests may run until the end."""
     seen = look().get(EMULATOR)
     return 0 if seen is None else seen.processes

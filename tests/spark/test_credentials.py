@@ -249,7 +249,7 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
         ({"credentialProviderClass": "support.vault.Safe"}, "support.vault.Safe' cannot be imported"),
         (
             {"awsUseInstanceProfile": "true"},
-            "The instance profile gave no credentials, and nothing else is asked",
+            "The instance profile gave no credentials, and no other source is tried",
         ),
     ],
 )

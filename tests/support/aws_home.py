@@ -1,4 +1,4 @@
-"""An AWS configuration of the test's own: nothing of the machine's leaks in."""
+"""An AWS configuration for a test alone, isolated from the machine's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinesis_credentials import forget_sessions
 
 @pytest.fixture(autouse=True)
 def aws_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Return an empty folder that holds the only `config` and `credentials` files botocore sees."""
+    """Return an empty folder for the only `config` and `credentials` files that botocore reads."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))

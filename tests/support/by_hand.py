@@ -1,4 +1,4 @@
-"""What a PySpark user writes today to read Kinesis: a batch source in Python with a boto3 loop, and tuples."""
+"""How a PySpark user reads Kinesis without a connector: a Python batch source with a boto3 loop and tuples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ByHandSource(DataSource):
     """
     Reads a stream from its oldest record to its tip.
 
-    Options: `streamName`, `region`, `endpointUrl`, `awsAccessKeyId`, `awsSecretKey`; `shards`, how many to read; and
-    `aggregated`, whether `aws_kinesis_agg` looks at every record.
+    Options: `streamName`, `region`, `endpointUrl`, `awsAccessKeyId`, `awsSecretKey`; `shards`, the number of shards to
+    read; and `aggregated`, whether `aws_kinesis_agg` unpacks every record.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Who called the emulator: what tests of credentials and regions look at."""
+"""Records the calls that an emulator receives, for tests of credentials and regions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinesis_emulator.requests import Request
 
 @frozen
 class Call:
-    """One call as the emulator saw it."""
+    """One call that the emulator received."""
 
     action: str
     stream: str | None
@@ -23,7 +23,7 @@ class Call:
 
 @define
 class Callers:
-    """Every call that was made; to be an emulator's `settings.fault`, which *refuse* may add to."""
+    """All calls of an emulator. Use it as its `settings.fault`; *refuse* may add faults."""
 
     refuse: Callable[[Request], Fault | None] = lambda _: None
     calls: list[Call] = field(factory=list, init=False)
@@ -35,9 +35,9 @@ class Callers:
             return self.refuse(request)
 
     def keys(self, action: str | None = None) -> set[str]:
-        """Return the access keys that signed calls of *action*, or any."""
+        """Return the access keys that signed calls of *action*, or of any action."""
         return {call.access_key for call in self.calls if action in (None, call.action)}
 
     def regions(self, stream: str) -> set[str]:
-        """Return the regions that *stream* was called in."""
+        """Return the regions in which *stream* was called."""
         return {call.region for call in self.calls if call.stream == stream}

@@ -1,4 +1,4 @@
-"""Kinesis as a list of ready answers behind a real botocore client: everything but the network is the real thing."""
+"""Canned responses behind a real botocore client: everything but the network is real."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ REQUEST_ID = "0f1e2d3c-request"
 
 @define
 class Canned:
-    """Responses a client's requests in order, and keeps what was asked."""
+    """Gives a client's requests the next canned response each, and records the requests."""
 
     responses: list[AWSResponse | Exception] = field(factory=list)
     asked: list[tuple[str, dict[str, Any]]] = field(factory=list)
-    """Action and parameters of each request, as they went over the wire."""
+    """The action and parameters of each request, as they were sent."""
     requests: list[AWSPreparedRequest] = field(factory=list)
 
     def serve(self, client: Any, service: str = "kinesis") -> None:
         client.meta.events.register(f"before-send.{service}", self._response)
 
     def response(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
-        """Add an answer; *body* is bytes, or something to be made JSON of."""
+        """Add a response. *body* is bytes, or a value to encode as JSON."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = HTTPHeaders()
         headers.add_header("x-amzn-requestid", REQUEST_ID)
@@ -34,11 +34,11 @@ class Canned:
         self.responses.append(AWSResponse("http://127.0.0.1", status, headers, _Raw(raw)))
 
     def refuse(self, code: str, message: str = "The service says no.", status: int = 400) -> None:
-        """Add an error as Kinesis words it."""
+        """Add an error in Kinesis' wording."""
         self.response({"__type": code, "message": message}, status)
 
     def fail(self, error: Exception) -> None:
-        """Let the way to the service fail with botocore's *error*."""
+        """Make the next request fail with *error*, as if the network did."""
         self.responses.append(error)
 
     def _response(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
@@ -52,14 +52,14 @@ class Canned:
 
 
 def header(request: AWSPreparedRequest, name: str) -> str:
-    """Return what *request* has in the header called *name*."""
+    """Return the value of the header *name* in *request*."""
     value: Any = request.headers[name]
     return value if isinstance(value, str) else str(value.decode())
 
 
 @define
 class _Raw:
-    """A body as urllib3 hands it over."""
+    """A response body with urllib3's methods."""
 
     body: bytes
 

@@ -9,7 +9,7 @@ HOST = "127.0.0.1"
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for 127.0.0.1 that signs itself, and its key; return their paths."""
+    """Write a self-signed certificate for 127.0.0.1 and its key, and return their paths."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     names = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]
     files = ["-keyout", str(key), "-out", str(certificate)]

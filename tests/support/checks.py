@@ -1,4 +1,4 @@
-"""The calls that check permissions before a query starts, and how to leave them out where calls are counted."""
+"""The calls of the permission check before a query starts, and how to leave them out of counts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kinesis_emulator.requests import Request
 
 
 def is_check(request: Request) -> bool:
-    """Return whether a call is of such a check: it is made once, whatever comes of it, and reads and writes nothing."""
+    """Return whether a call belongs to such a check. It is made once and reads and writes nothing."""
     return "DryRun" in request.params or request.params.get("MaxResults") == 1
 
 
 @define
 class CarriedOut:
-    """Counts the calls of a query that are not of its check; to be an emulator's `settings.fault`."""
+    """Counts the calls of a query without its permission check. Use it as an emulator's `settings.fault`."""
 
     calls: Counter[str] = field(factory=Counter)
     _lock: threading.Lock = field(factory=threading.Lock)

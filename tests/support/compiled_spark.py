@@ -1,8 +1,8 @@
 """
-Puts bytecode beside the sources in the archive from which Spark's Python processes import PySpark.
+Adds bytecode to the archive from which Spark's Python processes import PySpark.
 
-Python keeps no bytecode of what it imports from an archive, so that each of these processes, and tests start thousands,
-would spend most of a second on compiling the same files. Run it in the environment whose PySpark is meant.
+Python does not cache bytecode of modules in an archive. So each of these processes (tests start thousands) would spend
+most of a second on compiling the same files. Run it in the environment of that PySpark.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ UNCHECKED = (1).to_bytes(4, "little")
 
 
 def bytecode(source: bytes, name: str) -> bytes:
-    """Return what would stand in the .pyc of *source*."""
+    """Return the content of the .pyc file for *source*."""
     code = compile(source, name, "exec", dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + UNCHECKED + importlib.util.source_hash(source) + marshal.dumps(code)
 
 
 def compile_all(archive: Path) -> None:
-    """Add the bytecode of all modules that have none to *archive*, which nobody else may be reading."""
+    """Add the bytecode of all modules without any to *archive*. No other process may read it meanwhile."""
     made = archive.with_suffix(".new")
-    shutil.copyfile(archive, made)  # the archive may be a link into a cache that others use
+    shutil.copyfile(archive, made)  # the archive may be a link into a shared cache
     with zipfile.ZipFile(made, "a", zipfile.ZIP_DEFLATED) as files:
         names = set(files.namelist())
         for name in sorted(names):
@@ -43,7 +43,7 @@ def main() -> None:
     archive = Path(pyspark.origin).with_name("python") / "lib" / "pyspark.zip"
     if archive.exists():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PySpark's own
+            warnings.simplefilter("ignore")  # PySpark's own warnings
             compile_all(archive)
 
 

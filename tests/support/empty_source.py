@@ -1,4 +1,4 @@
-"""The least that a batch source in Python can do: one partition, one row. The floor for what a task costs."""
+"""The smallest batch source in Python: one row per partition. It is the lower bound of a task's cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 
 class EmptySource(DataSource):
-    """Option `tasks`: how many partitions there are."""
+    """Option `tasks`: the number of partitions."""
 
     @classmethod
     def name(cls) -> str:

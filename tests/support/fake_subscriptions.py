@@ -1,4 +1,4 @@
-"""Subscriptions to a `FakeStream`, ended by whatever ends them at AWS, with time as an argument."""
+"""Subscriptions to a `FakeStream` that end in all the ways they do on AWS. Time is an argument."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.fake_stream import FakeShard, FakeStream
 
 LIFE_S, SEAT_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
 EVENT_S = 0.05
-"""How long an event takes to come."""
+"""The time between two events."""
 CHILD = {"ShardId": "shardId-000000000099", "ParentShards": [], "HashKeyRange": {}}
 
 
@@ -34,37 +34,37 @@ def in_stream(code: str) -> ServiceError:
 
 @frozen
 class Trouble:
-    """What becomes of one subscription, after so many events of it."""
+    """What ends one subscription, after some events."""
 
     after_events: int = 0
     error: ServiceError | None = None
-    """None ends it like its 5 minutes do."""
+    """None ends the subscription like the end of its 5 minutes."""
     empty_events: int = 0
-    """With lag, before that."""
+    """Empty events with lag before the end."""
     continuation: int | None = None
-    """What these say, if not the last record's number."""
+    """The continuation of the empty events, if it is not the last record's number."""
     silence_s: float = 0.0
-    """Before that."""
+    """The silence before the end."""
 
 
 @define
 class Subscriptions:
-    """Those of one consumer; implements `kinesis_core.aws.consumer_api.SubscribeApi`."""
+    """The subscriptions of one consumer. It implements `kinesis_core.aws.consumer_api.SubscribeApi`."""
 
     stream: FakeStream
     records_per_event: int = 5
     ends_on_its_own: bool = False
     """Whether the event that ends a shard has no records."""
     troubles: list[Trouble] = field(factory=list)
-    """One for each of the next subscriptions; the later ones have none."""
+    """One for each of the next subscriptions. Later ones have no trouble."""
     refusals: list[ServiceError] = field(factory=list)
     """Raised by the next calls."""
     rng: random.Random | None = None
-    """With it, each subscription has some trouble, within seconds."""
+    """With it, each subscription has a random trouble within seconds."""
     consumer: str = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/me:1"
     calls: list[tuple[float, str, Cut]] = field(factory=list)
     open: int = 0
-    """Subscriptions that nobody has closed."""
+    """Subscriptions that have not been closed."""
     _taken_s: dict[str, float] = field(factory=dict)
     _holders: dict[str, object] = field(factory=dict)
 
@@ -82,7 +82,7 @@ class Subscriptions:
         return self._events(self.stream.shards[shard_id], cut, self.take(shard_id), with_data)
 
     def take(self, shard_id: str) -> object:
-        """Take a shard as somebody else would; return what the seat is told by."""
+        """Subscribe to a shard as another reader does, and return the marker of that subscription."""
         self._taken_s[shard_id] = self.stream.clock.now_s()
         self._holders[shard_id] = seat = object()
         return seat
@@ -110,32 +110,32 @@ class Subscriptions:
         clock, trouble = self.stream.clock, self._trouble()
         ends_s = clock.now_s() + LIFE_S
         index, sent = max(shard.trimmed, self.stream._index(shard, cut)), 0
-        place = getattr(cut, "number", shard.first_number)
+        reached = getattr(cut, "number", shard.first_number)
         self.open += 1
         try:
             while clock.now_s() < ends_s:
                 if self._holders[shard.shard_id] is not seat:
                     raise in_stream("ResourceInUseException")
                 if trouble is not None and sent >= trouble.after_events:
-                    yield from self._suffer(trouble, place)
+                    yield from self._suffer(trouble, reached)
                     return
                 records = shard.records[index : index + self.records_per_event]
                 index += len(records)
-                place = records[-1].number if records else place
+                reached = records[-1].number if records else reached
                 is_end = shard.is_closed and index == len(shard.records)
                 is_end = is_end and not (records and self.ends_on_its_own)
                 page = self.stream._page(shard, index, records, with_data)
                 clock.sleep(EVENT_S if records or is_end else HEARTBEAT_S)
                 sent += 1
-                yield _event(page.records, page.millis_behind, None if is_end else place)
+                yield _event(page.records, page.millis_behind, None if is_end else reached)
                 if is_end:
                     return
         finally:
             self.open -= 1
 
-    def _suffer(self, trouble: Trouble, place: int) -> Generator[SubscribedPage, None, None]:
+    def _suffer(self, trouble: Trouble, reached: int) -> Generator[SubscribedPage, None, None]:
         for i in range(trouble.empty_events):
-            yield _event([], 1000 * (trouble.empty_events - i), trouble.continuation or place)
+            yield _event([], 1000 * (trouble.empty_events - i), trouble.continuation or reached)
         self.stream.clock.sleep(trouble.silence_s)
         if trouble.error is not None:
             raise trouble.error

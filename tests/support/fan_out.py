@@ -1,8 +1,8 @@
 """
-Subscriptions to a shard as boto3 reads them, and as frames for servers that boto3 does not understand.
+Subscriptions to a shard as boto3 reads them, and as frames for servers that boto3 cannot read.
 
-kinesis-local sends no `initial-response`, without which boto3 gives up: its frames are read by hand, here and
-nowhere else.
+kinesis-local sends no `initial-response`, and boto3 raises an error without it. So its frames are read by hand, only
+here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TIMEOUT_S = 20
 
 @dataclass(frozen=True)
 class Event:
-    """What one event of a subscription says."""
+    """The content of one event of a subscription."""
 
     data: list[bytes]
     numbers: list[str]
@@ -45,7 +45,7 @@ class Frame:
 
 @contextmanager
 def events_by_boto3(client: Any, **params: Any) -> Iterator[Iterator[Event]]:
-    """Yield the events of a subscription that an unpatched boto3 makes and reads."""
+    """Yield the events of a subscription through an unpatched boto3."""
     stream = client.subscribe_to_shard(**params)["EventStream"]
     try:
         yield (_event(event["SubscribeToShardEvent"]) for event in stream)
@@ -55,7 +55,7 @@ def events_by_boto3(client: Any, **params: Any) -> Iterator[Iterator[Event]]:
 
 @contextmanager
 def events_by_frame(client: Any, **params: Any) -> Iterator[Iterator[Event]]:
-    """Yield the events of a subscription, whether or not an `initial-response` comes first."""
+    """Yield the events of a subscription, with or without an `initial-response`."""
     with frames_of(client, **params) as frames:
         yield (
             _event(frame.payload) for frame in frames if frame.headers[":event-type"] != "initial-response"
@@ -64,7 +64,7 @@ def events_by_frame(client: Any, **params: Any) -> Iterator[Iterator[Event]]:
 
 @contextmanager
 def frames_of(client: Any, **params: Any) -> Iterator[Iterator[Frame]]:
-    """Yield the frames of a subscription as they come; a refusal is raised as the client's own error."""
+    """Yield the frames of a subscription as they arrive. A refusal is raised as the client's own error."""
     url = client.meta.endpoint_url
     request = _signed(url, json.dumps(params).encode())
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""The core's subscriptions over HTTP, to an emulator in this process; one clock for both, that waiting moves."""
+"""The core's subscriptions over HTTP to an emulator in this process. Both share a clock that waiting advances."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ STREAM, SHARD, REGION = "orders", "shardId-000000000000", "us-east-1"
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 RECORDS_PER_EVENT = 5
 CLOSED_S = 30.0
-"""How long a socket may take to be closed, before a test gives up."""
+"""The maximum time until a socket is closed; a test fails after it."""
 
 
 @frozen
 class EmulatorClock:
-    """The emulator's clock as the core's: what the core waits for has come when it looks again."""
+    """The emulator's clock for the core: waiting advances it."""
 
     clock: ManualClock
 
@@ -51,7 +51,7 @@ class EmulatorClock:
 
 def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None = None) -> Any:
     """
-    Return a client as `stream_client` makes it, which gives up on a silent subscription after *read_timeout_s*.
+    Return a client as `stream_client` makes it. It gives up on a silent subscription after *read_timeout_s*.
 
     With a *certificate* to trust it subscribes by HTTP/2.
     """
@@ -65,8 +65,8 @@ def connect(url: str, read_timeout_s: float = CLOSED_S, certificate: Path | None
 
 
 @define
-class Doors:
-    """What the core asks of one stream, through one client."""
+class Apis:
+    """The core's APIs for one stream, through one client."""
 
     client: Any
     stream: str = STREAM
@@ -74,7 +74,7 @@ class Doors:
     clock: Clock = field(factory=SystemClock)
 
     def _open(self, kind: Callable[..., Any], *more: object) -> Any:
-        policy = RetryPolicy(max_retries=0)  # whoever reads tries again by himself
+        policy = RetryPolicy(max_retries=0)  # readers retry by themselves
         return kind(self.client, self.stream, self.arn, policy, self.clock, random.Random(0), *more)
 
     def reading(self) -> BotoStreamApi:
@@ -91,7 +91,7 @@ class Doors:
         return made
 
     def records(self, shard_id: str = SHARD) -> list[Record]:
-        """Return the records of a shard as polling brings them."""
+        """Return the records of a shard, read by polling."""
         api = self.reading()
         iterator: str | None = api.get_iterator(shard_id, TrimHorizon())
         records: list[Record] = []
@@ -105,19 +105,19 @@ class Doors:
 @define
 class Desk:
     """
-    An emulator with one stream and one consumer of it, and the core's ways to both.
+    An emulator with one stream and one consumer, and the core's APIs for them.
 
     Attributes:
-        doors: By HTTP/1.1.
-        subscribers: Those that subscriptions are made through.
-        front: What these are in front of, when it is HTTP/2.
+        apis: The APIs over HTTP/1.1.
+        subscribers: The APIs that subscriptions use.
+        front: The server in front of the emulator for HTTP/2.
     """
 
     emulator: Emulator
     ticks: ManualClock
     consumer: str
-    doors: Doors
-    subscribers: Doors
+    apis: Apis
+    subscribers: Apis
     front: Http2Front | None
 
     @property
@@ -129,15 +129,15 @@ class Desk:
             self.emulator.put(STREAM, b"%d" % i + bytes(size_bytes))
 
     def suffer(self, *faults: Fault) -> None:
-        """Let the next subscriptions have these *faults*, one each."""
+        """Give the next subscriptions these *faults*, one each."""
         left = list(faults)
         self.emulator.settings.fault = lambda request: (
             left.pop(0) if left and request.action == "SubscribeToShard" else None
         )
 
     def range(self, first: int = 0, end: EndCut | None = None) -> ShardRange:
-        """Return the range from a record on, by default to the last one that is there now."""
-        records = self.doors.records()
+        """Return the range from a record on, by default up to the last record now."""
+        records = self.apis.records()
         return ShardRange(STREAM, SHARD, At(records[first].number), end or After(records[-1].number))
 
     def subscribing(self) -> BotoSubscribeApi:
@@ -145,28 +145,28 @@ class Desk:
 
     def reader(self, shard_range: ShardRange, settings: FanOutSettings) -> SubscriptionReader:
         rng = random.Random(0)
-        check = PollingRangeReader(lambda _: self.doors.reading(), ReadSettings(), rng).check(
+        check = PollingRangeReader(lambda _: self.apis.reading(), ReadSettings(), rng).check(
             shard_range, self.clock
         )
         return SubscriptionReader(self.subscribing(), shard_range, settings, True, self.clock, rng, check)
 
     def read(self, shard_range: ShardRange, settings: FanOutSettings | None = None) -> list[Record]:
-        """Return the records of a range as subscriptions bring them, and nothing else."""
+        """Return the records of a range, read by subscription only."""
         settings = settings or FanOutSettings(fallback_to_polling=False)
         return [record for page in self.reader(shard_range, settings).pages() for record in page.records]
 
     def read_or_poll(self, shard_range: ShardRange) -> Iterator[Page]:
-        """Yield the pages of a range as subscriptions bring them, and GetRecords the rest."""
-        polling = PollingRangeReader(lambda _: self.doors.reading(), ReadSettings(), random.Random(0))
+        """Yield the pages of a range, read by subscription, and the rest by GetRecords."""
+        polling = PollingRangeReader(lambda _: self.apis.reading(), ReadSettings(), random.Random(0))
         ranges = FanOutRangeReader(lambda _: self.subscribing(), polling, FanOutSettings(), random.Random(0))
         return ranges.read(shard_range, self.clock)
 
     def subscriptions(self) -> int:
-        """Return how often one was asked for."""
+        """Return the number of SubscribeToShard calls."""
         return self.emulator.calls.count("SubscribeToShard")
 
     def wait_until_left(self) -> None:
-        """Return once the emulator has noticed that nobody is subscribed any more."""
+        """Wait until the emulator has no open subscription."""
         gives_up_s = time.monotonic() + CLOSED_S
         while self.emulator.subscriptions(STREAM) or (self.front is not None and self.front.open):
             assert time.monotonic() < gives_up_s, "a subscription was left open"
@@ -181,9 +181,9 @@ def desk(
     speaks: Protocol = "h2",
 ) -> Iterator[Desk]:
     """
-    Yield a new desk; with a certificate and its key in *files* it subscribes by HTTP/2 to a server that *speaks* this.
+    Yield a new desk. With a certificate and key in *files* it subscribes by HTTP/2 to a server that *speaks* this.
 
-    There, what the emulator breaks off ends as *ending* says.
+    Responses that the emulator breaks off end there as *ending* says.
     """
     ticks = ManualClock()
     limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
@@ -194,8 +194,8 @@ def desk(
         if files is not None:
             front = stack.enter_context(Http2Front(emulator.port, *files, ending, speaks))
             clients.append(connect(front.url, read_timeout_s, files[0]))
-        doors = [Doors(client, STREAM, arn, EmulatorClock(ticks)) for client in clients]
+        apis = [Apis(client, STREAM, arn, EmulatorClock(ticks)) for client in clients]
         consumer = emulator.register_consumer(STREAM, "me")
-        yield Desk(emulator, ticks, consumer, doors[0], doors[-1], front)
+        yield Desk(emulator, ticks, consumer, apis[0], apis[-1], front)
         for client in clients:
             client.close()

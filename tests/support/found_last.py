@@ -1,4 +1,4 @@
-"""Both packages' data sources by names of their own: `kinesis` is whichever of the two Spark met last."""
+"""Both packages' data sources under other names, because `kinesis` is the one that Spark finds last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source and sink without a Spark session: what Spark asks of the driver's half, and what of a task's."""
+"""Source and sink without a Spark session: the calls that Spark makes on the driver, and those of a task."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def streaming(options: Options) -> Iterator[StreamReader]:
 
 
 def plan(reader: StreamReader, start: Any = None) -> tuple[list[InputPartition], Any]:
-    """Plan the next batch as Spark does; return its partitions and its end."""
-    planner: Any = reader  # whose latestOffset has arguments since Spark 4.2
+    """Plan the next batch as Spark does. Return its partitions and its end."""
+    planner: Any = reader  # latestOffset has arguments since Spark 4.2
     started = reader.initialOffset() if start is None else start
     end = planner.latestOffset(*([started, planner.getDefaultReadLimit()] if HAS_ADMISSION_CONTROL else []))
     return ([] if end == started else reader.partitions(started, end)), end
@@ -51,7 +51,7 @@ def batch_reader(options: Options) -> KinesisBatchReader:
 
 
 def payloads(reader: StreamReader | KinesisBatchReader, partitions: Iterable[Any]) -> list[bytes]:
-    """Return what a task reads of each of *partitions*."""
+    """Return the payloads that a task reads from each of *partitions*."""
     return [
         data
         for partition in partitions
@@ -61,7 +61,7 @@ def payloads(reader: StreamReader | KinesisBatchReader, partitions: Iterable[Any
 
 
 def open_writer(options: Options) -> Any:
-    """Return the writer of a batch, which the driver makes and tasks use."""
+    """Return the writer of a batch, which the driver creates and tasks use."""
     return KinesisSink(dict(options)).writer(DATA, overwrite=False)
 
 

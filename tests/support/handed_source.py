@@ -1,4 +1,4 @@
-"""A source that is handed its records directly, in a file that a test appends lines to: the floor of latency."""
+"""A source that reads lines from a file to which a test appends: the lower bound of latency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 
 class HandedSource(DataSource):
-    """Option `file`: each line of it is a record."""
+    """Option `file`: each line is a record."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,4 +1,4 @@
-"""What may stand where a document from outside should be: other JSON, what is nearly JSON, and good documents damaged."""
+"""Malformed input in place of JSON documents: other JSON, near-JSON, and damaged documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 _HOLE = "\N{BLACK SQUARE}"
-"""Stands in a document for what is put there as text."""
+"""A marker in a document that is replaced by raw text."""
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -19,7 +19,7 @@ json_values = st.recursive(
     max_leaves=10,
 )
 depths = st.integers(1, 1200) | st.sampled_from([50_000, 100_000])
-"""Around what Python's recursion limit allows, and far beyond."""
+"""Depths around Python's recursion limit, and far beyond."""
 nested = st.one_of(
     depths.map(lambda depth: "[" * depth + "]" * depth),
     depths.map(lambda depth: '{"a":' * depth + "1" + "}" * depth),
@@ -67,27 +67,27 @@ odd_texts = st.one_of(
 
 @st.composite
 def damaged(draw: st.DrawFn, document: Any) -> str:
-    """Return *document* as JSON, with one of its values, or all of it, replaced by anything."""
-    places: list[tuple[Any, Any]] = [(None, None)]
+    """Return *document* as JSON with one of its values, or the whole of it, replaced by anything."""
+    locations: list[tuple[Any, Any]] = [(None, None)]
     document = json.loads(json.dumps(document))
-    _list_places(document, places)
-    parent, key = draw(st.sampled_from(places))
+    _list_locations(document, locations)
+    parent, key = draw(st.sampled_from(locations))
     if parent is None:
         return draw(values)
     parent[key] = _HOLE
     return json.dumps(document, ensure_ascii=False).replace(f'"{_HOLE}"', draw(values))
 
 
-def _list_places(value: Any, places: list[tuple[Any, Any]]) -> None:
+def _list_locations(value: Any, locations: list[tuple[Any, Any]]) -> None:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, below in inner:
-        places.append((value, key))
-        _list_places(below, places)
+        locations.append((value, key))
+        _list_locations(below, locations)
 
 
 @st.composite
 def mutated(draw: st.DrawFn, good: bytes) -> bytes:
-    """Return *good* after some bytes were cut out, flipped, put in or repeated."""
+    """Return *good* with some bytes removed, flipped, inserted or repeated."""
     data = bytearray(good)
     for _ in range(draw(st.integers(1, 4))):
         start, end = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
@@ -106,7 +106,7 @@ def mutated(draw: st.DrawFn, good: bytes) -> bytes:
 
 
 def bodies(*good: Any) -> SearchStrategy[bytes]:
-    """Return a strategy of what may come instead of the JSON documents *good*."""
+    """Return a strategy of bodies that may come instead of the JSON documents *good*."""
     whole = [json.dumps(document).encode() for document in good]
     return st.one_of(
         st.binary(max_size=300),
@@ -122,8 +122,8 @@ def _encode(text: str) -> bytes:
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """Return how much memory *run* takes up at most."""
-    run()  # once before, for what is kept for good
+    """Return the peak of memory that *run* uses."""
+    run()  # a first run fills the caches
     tracemalloc.start()
     try:
         run()

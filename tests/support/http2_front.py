@@ -1,4 +1,4 @@
-"""An HTTP/2 server on 127.0.0.1, over TLS, that passes calls on to an emulator, which speaks HTTP/1.1."""
+"""An HTTP/2 server on 127.0.0.1 with TLS. It passes calls on to an emulator over HTTP/1.1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attrs import define, field
 from support.certificates import HOST
 
 Ending = Literal["reset", "goaway", "cut"]
-"""What comes of an answer that the emulator breaks off: its stream is reset, its connection said to go, or cut."""
+"""How a response ends that the emulator breaks off: the stream is reset, the connection is closed with GOAWAY, or cut."""
 Protocol = Literal["h2", "http/1.1"]
 _BREAKS = (asyncio.IncompleteReadError, ConnectionError)
 
@@ -30,10 +30,10 @@ class Http2Front:
     A context manager.
 
     Attributes:
-        ending: How broken answers end.
-        speaks: What is offered to clients; those of HTTP/1.1 are passed on byte by byte.
-        calls: The requests on each connection by HTTP/2, in order.
-        open: Connections that are open now.
+        ending: How broken responses end.
+        speaks: The protocols offered to clients. HTTP/1.1 is passed on byte by byte.
+        calls: The requests on each HTTP/2 connection, in order.
+        open: The connections that are open now.
     """
 
     port_behind: int
@@ -95,7 +95,7 @@ class Http2Front:
             else:
                 await _first(_pump(reader, behind[1]), _pump(behind[0], writer))
         except _BREAKS:
-            pass  # one side has left
+            pass  # one side has closed the connection
         finally:
             self.open -= 1
             for one in (writer, behind[1]):
@@ -103,7 +103,7 @@ class Http2Front:
 
 
 async def _first(*works: Coroutine[Any, Any, None]) -> None:
-    """Do all *works* until one of them is done."""
+    """Run all *works* until one of them is done."""
     tasks = [asyncio.ensure_future(work) for work in works]
     done, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in others:
@@ -121,7 +121,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @define(eq=False)
 class _Connection:
-    """One client's connection by HTTP/2: one request after the other."""
+    """One client's HTTP/2 connection: one request after the other."""
 
     front: Http2Front
     reader: asyncio.StreamReader
@@ -206,7 +206,7 @@ class _Connection:
             self._state.close_connection()
         await self._send()
         if self.front.ending != "cut":
-            await self.reader.read()  # until the client leaves
+            await self.reader.read()  # until the client closes the connection
 
 
 def _http1(headers: list[Any], body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Where temporary keys come from, on 127.0.0.1: an STS, and the endpoint that a container asks."""
+"""Sources of temporary keys on 127.0.0.1: an STS and a container endpoint."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ SECRET, TOKEN = "SecretOfASession", "TokenOfASession"
 
 @frozen
 class Asked:
-    """One request: what was asked for, and with which keys."""
+    """One request: its action and parameters, and the keys that signed it."""
 
     number: int
     """Counts from 1."""
     action: str
     params: dict[str, str]
     access_key: str
-    """"" for a request that was not signed."""
+    """"" for an unsigned request."""
     region: str
     authorization: str
 
 
 def _account_of(asked: Asked) -> str:
-    """Return the role's account, which our emulator takes for the account of such a key."""
+    """Return the role's account, which the emulator uses for calls with such a key."""
     return asked.params["RoleArn"].split(":")[4]
 
 
 @define(slots=False)
 class KeyServices(LocalHttp):
     """
-    Gives keys that live for *life_s*; a context manager.
+    Gives keys with a lifetime of *life_s*; a context manager.
 
-    *name_key* names the access key that an answer holds; *external_id* is what a role must be asked for with; *refusal*
-    is an error code for every answer.
+    *name_key* chooses the access key of a response. *external_id* is required for a role. *refusal* is an error code for
+    every response.
     """
 
     life_s: float = 3600.0

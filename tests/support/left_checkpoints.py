@@ -1,4 +1,4 @@
-"""What a query of another connector leaves in its checkpoint directory, laid out as on its disk."""
+"""The checkpoint directory of a query of another connector, as it is on disk."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ShardOffset = dict[str, Any]
 
 
 def after(sequence_number: str, **more: object) -> ShardOffset:
-    """Return the position behind a record, or behind one of its user records."""
+    """Return the position after a record, or after one of its user records."""
     return {"iteratorType": "AFTER_SEQUENCE_NUMBER", "iteratorPosition": sequence_number, **more}
 
 
 def leave_checkpoint(
     folder: Path, log: str, stream: str, started: dict[str, ShardOffset], ended: dict[str, ShardOffset]
 ) -> None:
-    """Write where the batch began and ended, in the directory *log* of the query's source, and that it was committed."""
+    """Write start and end of a batch into the directory *log* of the query's source, and that it was committed."""
     offset = {"metadata": {"streamName": stream, "batchId": BATCH}, **started}
     lines = ["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1790000020000,"conf":{}}', json.dumps(offset)]
     texts = {f"offsets/{BATCH}": "\n".join(lines), f"commits/{BATCH}": 'v1\n{"nextBatchWatermarkMs":0}'}

@@ -1,4 +1,4 @@
-"""What servers of a few lines share: an HTTP server on 127.0.0.1, as a context manager."""
+"""Base of small servers for tests: an HTTP server on 127.0.0.1, as a context manager."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ S = TypeVar("S", bound="LocalHttp")
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """A handler that keeps its log to itself."""
+    """A handler without a log."""
 
     def log_message(self, *_: Any) -> None:
         pass
 
 
 class LocalHttp:
-    """A base class: `_handler` returns what answers."""
+    """A base class. `_handler` returns the class that handles requests."""
 
     _server: ThreadingHTTPServer
 

@@ -1,4 +1,4 @@
-"""Everything that can happen to calls of PutRecords on their way, and how many copies it explains."""
+"""Failures of PutRecords calls, and the number of copies that they explain."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ UNDONE = (
     Fault(drop_request=True),
     Fault(drop_request=True, reset=True),
 )
-"""Nothing is written, and whoever called cannot know."""
+"""The request fails before its work. The caller cannot know that."""
 LOST = (
     Fault(drop_response=True),
     Fault(drop_response=True, reset=True),
     Fault(cut_response=True),
     Fault(fail_every=3, drop_response=True),
 )
-"""The answer never comes, or not all of it, but the work is done."""
-IN_PART = (Fault(fail_every=2), Fault(fail_every=3), Fault(fail_every=4))
-"""A part of the records is refused, and the answer says which."""
+"""The work is done, but the response is lost, in whole or in part."""
+PARTIAL = (Fault(fail_every=2), Fault(fail_every=3), Fault(fail_every=4))
+"""A part of the records is refused, and the response says which."""
 
 
 class Mishaps:
     """
-    A `Settings.fault`: of twenty calls of PutRecords, in an order that *seed* decides, eleven go wrong.
+    A `Settings.fault`: eleven of twenty PutRecords calls fail, in an order that *seed* decides.
 
-    Three are of `UNDONE`, four of `LOST`, one is throttled as a whole, and three are done in part.
+    Three are of `UNDONE`, four of `LOST`, one is throttled as a whole, and three are of `PARTIAL`.
 
     Attributes:
-        lost: User records that were written while the answer was lost: so many copies there may be, and must be.
-        unsure: User records of calls without an answer, written or not: so many are sent again in doubt.
+        lost: User records that were written although the response was lost. The stream has exactly as many copies.
+        unsure: User records of calls without a response, written or not. As many are sent again.
     """
 
     def __init__(self, seed: int) -> None:
-        order: list[Fault | None] = [*UNDONE, *LOST, *IN_PART, Fault(THROTTLED), *[None] * 9]
+        order: list[Fault | None] = [*UNDONE, *LOST, *PARTIAL, Fault(THROTTLED), *[None] * 9]
         random.Random(seed).shuffle(order)
         self._order = cycle(order)
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class Mishaps:
 def _written(request: Request, fault: Fault) -> list[dict[str, str]]:
     every = fault.fail_every
     entries = request.params["Records"]
-    return [entry for place, entry in enumerate(entries, 1) if not every or place % every]
+    return [entry for index, entry in enumerate(entries, 1) if not every or index % every]
 
 
 def _user_records(entry: dict[str, str]) -> int:

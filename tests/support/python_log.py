@@ -1,4 +1,4 @@
-"""What `kinesis_core` logs in the Python processes that Spark starts, for tests to read."""
+"""Reads the log of `kinesis_core` in the Python processes that Spark starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SITE = Path(__file__).parent / "log_site"
 
 
 class PythonLog:
-    """The lines since the last `clear`, from all processes of the session."""
+    """The lines since the last `clear`, of all processes of the session."""
 
     def __init__(self) -> None:
         self._file = Path(os.environ[VARIABLE])
@@ -27,10 +27,10 @@ class PythonLog:
         return [line for line in self._read()[self._start :] if line.startswith(f"{event} ")]
 
     def retries(self, *streams: str) -> Counter[str]:
-        """Return how often each call to these streams was made again; every line says why."""
+        """Return the number of retries per call to these streams. Every line must have a reason."""
         facts = [dict(word.split("=", 1) for word in line.split()[1:]) for line in self.lines("call.retried")]
         assert all(fact["reason"] and fact["stream"] and int(fact["attempt"]) > 0 for fact in facts)
-        # Processes of earlier queries, which end in their own time, give their consumers back meanwhile.
+        # Processes of earlier queries may still remove their consumers.
         return Counter(fact["call"] for fact in facts if fact["stream"].rpartition("/")[2] in streams)
 
     def _read(self) -> list[str]:

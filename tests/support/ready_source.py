@@ -1,4 +1,4 @@
-"""A source whose record batches are ready: the floor of what Spark takes for what a source in Python yields."""
+"""A source with ready record batches: the lower bound of Spark's time for a Python source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_kinesis_source.schema import default_schema
 
 
 class ReadySource(DataSource):
-    """Options: `tasks`, `batches` of each, `rows` of a batch, `bytes` of a row's data."""
+    """Options: `tasks`, `batches` per task, `rows` per batch, `bytes` of data per row."""
 
     @classmethod
     def name(cls) -> str:
@@ -43,7 +43,7 @@ class ReadyReader(DataSourceReader):
 
 
 def make_batch(rows: int, size_bytes: int) -> pa.RecordBatch:
-    """Return a batch of random bytes with the columns that our source has."""
+    """Return a batch of random bytes with the columns of our source."""
     payload = os.urandom(size_bytes)
     columns = [
         pa.array([payload] * rows, pa.binary()),

@@ -1,4 +1,4 @@
-"""A forward proxy on 127.0.0.1: passes plain HTTP on and keeps what it was asked, and opens no tunnels."""
+"""A forward proxy on 127.0.0.1. It passes plain HTTP on, records the requests, and refuses tunnels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.local_http import LocalHttp, QuietHandler
 
 @frozen
 class Passed:
-    """One request as the proxy saw it."""
+    """One request that the proxy received."""
 
     method: str
     target: str
@@ -22,7 +22,7 @@ class Passed:
 
 @define(slots=False)
 class RecordingProxy(LocalHttp):
-    """A proxy; a context manager."""
+    """A recording proxy; a context manager."""
 
     asked: list[Passed] = field(factory=list, init=False)
 

@@ -1,4 +1,4 @@
-"""A source of numbers that writes down which of its methods Spark calls, with what, and in which order."""
+"""A source of numbers that records the methods that Spark calls, with their arguments and order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ else:
 
 
 class RecordingSource(DataSource):
-    """Option `directory`: where the file `tip` says how many numbers there are, and `calls` is written."""
+    """Option `directory`: its file `tip` has the count of numbers, and `calls` gets the recorded calls."""
 
     @classmethod
     def name(cls) -> str:
@@ -62,7 +62,7 @@ class _Recorder(DataSourceStreamReader):
 if HAS_ADMISSION_CONTROL:
 
     class RecordingReader(_Recorder, SupportsTriggerAvailableNow):
-        """For Spark 4.2 and later: ten numbers a batch."""
+        """The reader for Spark 4.2 and later: ten numbers per batch."""
 
         _target: int | None = None
 
@@ -86,9 +86,9 @@ if HAS_ADMISSION_CONTROL:
 else:
 
     class RecordingReader(_Recorder):  # type: ignore[no-redef]
-        """For Spark 4.0 and 4.1."""
+        """The reader for Spark 4.0 and 4.1."""
 
-        def latestOffset(self) -> dict[str, int]:  # type: ignore[override] # newer versions hand more over
+        def latestOffset(self) -> dict[str, int]:  # type: ignore[override] # newer versions pass more arguments
             end = self.tip()
             self.record("latestOffset", end)
             return {"n": end}

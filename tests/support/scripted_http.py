@@ -1,4 +1,4 @@
-"""A server on 127.0.0.1 that answers with bytes as they are given, and checks who signed the request."""
+"""A server on 127.0.0.1 that responds with given bytes, and checks the signatures of requests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Received:
     """One request."""
 
     headers: dict[str, str]
-    """By their names in lower case."""
+    """The headers by lower-case name."""
     body: bytes
 
     def is_signed_with(self, keys: Credentials, scheme: str) -> bool:
-        """Return whether the signature is the one that botocore gives to such a request."""
+        """Return whether the signature is the one that botocore makes for such a request."""
         authorization = self.headers["authorization"]
         found = _AUTHORIZATION.search(authorization)
         if found is None:
@@ -42,11 +42,11 @@ class Received:
 
 
 Response = Callable[[socket.socket], bool]
-"""Writes an answer; returns whether the connection stays."""
+"""Writes a response; returns whether the connection stays open."""
 
 
 def say(text: bytes, *, stay: bool = True) -> Response:
-    """Return what answers with *text* as it is."""
+    """Return a response that sends *text* unchanged."""
 
     def write(connection: socket.socket) -> bool:
         connection.sendall(text)
@@ -61,7 +61,7 @@ def good(body: bytes) -> bytes:
 
 @define(slots=False)
 class ScriptedHttp:
-    """Gives each request the next of *answers*; a context manager. *certificate* and its key make it speak TLS."""
+    """Gives each request the next of *responses*; a context manager. With *certificate* and its key it uses TLS."""
 
     certificate: tuple[str, str] | None = None
     responses: list[Response] = field(factory=list)
@@ -84,7 +84,7 @@ class ScriptedHttp:
         return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def wait_until_left(self) -> None:
-        """Wait until one more connection has been closed."""
+        """Wait until one more connection is closed."""
         assert self._left.acquire(timeout=10)
 
     def _accept(self) -> None:

@@ -1,4 +1,4 @@
-"""Providers of credentials that keep to what is asked of a user's class, and some that do not."""
+"""Credential providers as users write them: some keep the contract, some break it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ number = 7
 
 @define
 class Scripted:
-    """A provider whose parameter says how it behaves."""
+    """A provider whose parameter chooses its behaviour."""
 
     how: str = "none"
 

@@ -1,4 +1,4 @@
-"""Who subscribed to what: what tests of enhanced fan-out look at."""
+"""Records SubscribeToShard calls, for tests of enhanced fan-out."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from attrs import define, field
 from kinesis_emulator import Emulator, Fault, Request
 
 NO_SHARD = "shardId-999999999999"
-"""Where the driver sees whether it may subscribe."""
+"""The shard of the driver's permission check."""
 
 
 @define
 class Seats:
-    """Every SubscribeToShard that a task called; it is an emulator's `settings.fault`, which *then* may add to."""
+    """Every SubscribeToShard that a task called. Use it as an emulator's `settings.fault`; *then* may add faults."""
 
     emulator: Emulator
     then: Callable[[Request], Fault | None] = lambda _: None
     asked: list[Request] = field(factory=list, init=False)
     overlaps: list[Request] = field(factory=list, init=False)
-    """Those that came while the same consumer had a subscription to the same shard."""
+    """The calls that came while the same consumer had a subscription to the same shard."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which servers a scenario runs against, and how it reads from them."""
+"""The servers that a scenario runs against, and the ways of reading."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from kinesis_emulator import Emulator
 
 FAN_OUT = {"consumerType": "SubscribeToShard", "fanOutFallback": "false"}
-"""Nothing is polled by tasks: what they cannot subscribe to fails."""
+"""Tasks do not poll: without a subscription they fail."""
 
 both_ways = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out"], indirect=True)
-"""Runs a test polling, and by enhanced fan-out."""
+"""Runs a test by polling and by enhanced fan-out."""
 _WITNESS = pytest.param("kinesis-local", marks=pytest.mark.witness)
 witnessed = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out", _WITNESS], indirect=True)
-"""As `both_ways`, and polling an independent server, so that ours cannot prove itself right."""
+"""Like `both_ways`, and by polling an independent server, so that our emulator cannot prove itself right."""
 
 
 def unsubscribed(emulator: Emulator, stream: str) -> set[str]:

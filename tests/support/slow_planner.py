@@ -1,4 +1,4 @@
-"""A planner that takes its time, and a driver that asks it for one batch after the other."""
+"""A planner that takes a second per plan, and a driver that requests one batch after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def at(number: int) -> Offset:
 
 @define
 class HandTimer:
-    """Fires when the test says so; its function has then run to its end."""
+    """A timer that fires when the test says so. Its function runs to its end first."""
 
     after_s: float
     call: Callable[[], None]
@@ -37,7 +37,7 @@ class HandTimer:
 
 @define
 class SlowPlanner:
-    """Takes a second for a plan; what is new is said by the test."""
+    """Takes a second per plan. The test sets what is new."""
 
     clock: FakeClock
     planning_s: float = 1.0
@@ -58,7 +58,7 @@ class SlowPlanner:
 
 @define
 class Driver:
-    """Asks for one batch after the other, as Spark does, and takes its time with each."""
+    """Requests one batch after the other, as Spark does, and takes time to process each."""
 
     planner: SlowPlanner = field(factory=lambda: SlowPlanner(FakeClock()))
     timers: list[HandTimer] = field(factory=list)
@@ -77,20 +77,20 @@ class Driver:
         return self.planner.clock
 
     def ask(self, *, bounded: bool = True) -> float:
-        """Ask for the next batch; return how many seconds that took."""
+        """Request the next batch. Return the seconds that this took."""
         started_s = self.clock.now_s()
         self.start = self.plans.next_offset(self.start, bounded=bounded)
         return self.clock.now_s() - started_s
 
     def settle(self) -> None:
-        """Process two batches: from then on it is known how long one takes."""
+        """Process two batches. From then on the duration of a batch is known."""
         for tip in (10, 20):
             self.planner.tip = tip
             self.ask()
             self.process() if tip == 10 else None
 
     def process(self) -> None:
-        """Process a batch; a plan that is due meanwhile is made."""
+        """Process a batch. A plan that is due meanwhile is made."""
         due = self.timers[-1] if self.timers and not self.timers[-1].is_cancelled else None
         if due is None:
             self.clock.sleep(BATCH_S)

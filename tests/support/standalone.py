@@ -1,4 +1,4 @@
-"""A Spark cluster of processes on this machine: a master and two workers that Spark takes for two hosts."""
+"""A Spark cluster of processes on this machine: a master and two workers with an address each, like two hosts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import pyspark
 from .ports import free_port
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-"""Spark runs no second attempt of a task on a host that has the first."""
+"""Spark runs no second attempt of a task on the host of the first attempt."""
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 DEADLINE_S = 60
 
 
 def has_two_hosts() -> bool:
-    """Return whether the second address is there, as it is on Linux."""
+    """Return whether the second address exists, as on Linux."""
     try:
         socket.create_server((HOSTS[1], 0)).close()
     except OSError:
@@ -33,7 +33,7 @@ def has_two_hosts() -> bool:
 
 @contextmanager
 def standalone(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Yield the URL of a master with two workers of one core each; they log into *folder*."""
+    """Yield the URL of a master with two workers of one core each. They log into *folder*."""
     port = free_port()
     url = f"spark://{HOSTS[0]}:{port}"
     running = [_start(folder, environment, "master", "Master", "--host", HOSTS[0], "--port", str(port))]
@@ -71,8 +71,8 @@ def _start(
         )
 
 
-def _wait_for(log: Path, said: str) -> None:
+def _wait_for(log: Path, text: str) -> None:
     deadline = time.monotonic() + DEADLINE_S
-    while said not in log.read_text():
-        assert time.monotonic() < deadline, f"not '{said}' within {DEADLINE_S} s, but:\n{log.read_text()}"
+    while text not in log.read_text():
+        assert time.monotonic() < deadline, f"not '{text}' within {DEADLINE_S} s, but:\n{log.read_text()}"
         time.sleep(0.1)

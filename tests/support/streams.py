@@ -1,4 +1,4 @@
-"""A stream on any Kinesis server, as scenarios use it: put, split, merge, and what came of it."""
+"""A stream on any Kinesis server, for scenarios: put records, split and merge shards, and return what was put."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_client(endpoint_url: str, region: str = REGION) -> Any:
 
 @frozen
 class Put:
-    """One record as the server acknowledged it."""
+    """One record that the server acknowledged."""
 
     data: bytes
     partition_key: str
@@ -38,14 +38,14 @@ class Put:
 
 @define
 class StreamUnderTest:
-    """One stream; a context manager that deletes nothing, since every server is thrown away."""
+    """One stream; a context manager. It deletes nothing, because every server is temporary."""
 
     endpoint_url: str
     name: str = "orders"
     shards: int = 1
     region: str = REGION
     reading: Mapping[str, str] = field(factory=dict)
-    """Options that every reader of it has, besides."""
+    """Further options of every reader of the stream."""
     client: Any = field(init=False)
     sent: list[Put] = field(factory=list, init=False)
 
@@ -58,7 +58,7 @@ class StreamUnderTest:
         self._wait_until_active()
 
     def options(self, **more: Any) -> dict[str, Any]:
-        """Return the options of a reader of this stream from its oldest record, quick enough for a test."""
+        """Return the options of a reader of this stream from its oldest record, fast enough for a test."""
         return {
             "streamName": self.name,
             "endpointUrl": self.endpoint_url,
@@ -74,24 +74,24 @@ class StreamUnderTest:
 
     @property
     def payloads(self) -> list[bytes]:
-        """Everything that was put, in the order of putting."""
+        """All payloads that were put, in the order of the puts."""
         return [put.data for put in self.sent]
 
     def put(self, *payloads: str | bytes, key: str | None = None) -> list[Put]:
-        """Put records, in requests of at most 500; each gets *key*, or one of its own."""
+        """Put records in requests of at most 500. Each gets *key*, or a key of its own."""
         first = len(self.sent)
         for chunk in _chunks(payloads, 500):
             self.sent += self._put_chunk(chunk, key)
         return self.sent[first:]
 
     def put_numbers(self, count: int, prefix: str = "") -> list[Put]:
-        """Put *count* records more, numbered on from those that are there."""
+        """Put *count* further records, numbered on from the existing ones."""
         first = len(self.sent)
         return self.put(*(f"{prefix}{number}" for number in range(first, first + count)))
 
     def _put_chunk(self, payloads: Iterable[str | bytes], key: str | None) -> list[Put]:
         raw = [p.encode() if isinstance(p, str) else p for p in payloads]
-        keys = [key or f"key-{len(self.sent) + place}" for place in range(len(raw))]
+        keys = [key or f"key-{len(self.sent) + index}" for index in range(len(raw))]
         records = [{"Data": data, "PartitionKey": k} for data, k in zip(raw, keys, strict=True)]
         response = self.client.put_records(StreamName=self.name, Records=records)
         assert response["FailedRecordCount"] == 0, response
@@ -101,23 +101,23 @@ class StreamUnderTest:
         ]
 
     def open_shards(self) -> list[dict[str, Any]]:
-        """Return the open shards by hash key."""
+        """Return the open shards in the order of their hash keys."""
         shards = self.client.list_shards(StreamName=self.name)["Shards"]
         found = [s for s in shards if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
         return sorted(found, key=lambda s: int(s["HashKeyRange"]["StartingHashKey"]))
 
-    def split(self, place: int = 0) -> None:
-        """Split the open shard at *place*, in the middle of its hash keys."""
-        shard = self.open_shards()[place]
+    def split(self, index: int = 0) -> None:
+        """Split the open shard at *index* in the middle of its hash keys."""
+        shard = self.open_shards()[index]
         low, high = (int(shard["HashKeyRange"][end]) for end in ("StartingHashKey", "EndingHashKey"))
         self.client.split_shard(
             StreamName=self.name, ShardToSplit=shard["ShardId"], NewStartingHashKey=str((low + high) // 2 + 1)
         )
         self._wait_until_active()
 
-    def merge(self, place: int = 0) -> None:
-        """Merge the open shard at *place* and its neighbour."""
-        first, second = self.open_shards()[place : place + 2]
+    def merge(self, index: int = 0) -> None:
+        """Merge the open shard at *index* with its neighbour."""
+        first, second = self.open_shards()[index : index + 2]
         self.client.merge_shards(
             StreamName=self.name, ShardToMerge=first["ShardId"], AdjacentShardToMerge=second["ShardId"]
         )

@@ -1,4 +1,4 @@
-"""A proxy on 127.0.0.1 that opens tunnels, for those who bring its user and password, and remembers where to."""
+"""A proxy on 127.0.0.1 that opens tunnels for clients with the right user and password, and records their targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attrs import define, field
 
 @define
 class Tunnels:
-    """A context manager; `user:password` are asked for."""
+    """A tunnelling proxy; a context manager. Clients need `user:password`."""
 
     login: str = "user:pass%word"
     opened: list[str] = field(factory=list, init=False)

@@ -1,10 +1,10 @@
-"""A provider of credentials as a user writes one: imported by its dotted path, on driver and executors."""
+"""A credential provider as a user writes it. Driver and executors import it by its dotted path."""
 
 from __future__ import annotations
 
 
 class Vault:
-    """Gives keys whose id is in its parameter, `<key id>:<password>`."""
+    """Gives keys with the id in its parameter, `<key id>:<password>`."""
 
     def __init__(self, param: str) -> None:
         self._key_id, _, self._password = param.partition(":")

@@ -1,4 +1,4 @@
-"""An HTTP server that refuses everything, and remembers it: for what only the wire shows. It serves as a proxy as well."""
+"""An HTTP server that refuses and records every request, to check what is really sent. It also works as a proxy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Sent:
     """One request."""
 
     url: str
-    """The path; the whole URL of a request that was sent through the proxy."""
+    """The path, or the whole URL of a request that was sent through the proxy."""
     headers: Mapping[str, str]
-    """By names in lower case."""
+    """The headers by lower-case name."""
     body: bytes
 
     def is_signed_with(self, secret: str) -> bool:
-        """Return whether the signature is that of *secret*."""
+        """Return whether *secret* made the signature."""
         found = _AUTHORIZATION.search(self.headers["authorization"])
         assert found is not None
         signed = {name: self.headers[name] for name in found["names"].split(";")}
@@ -46,7 +46,7 @@ class Sent:
 
 @define(slots=False)
 class Wire(LocalHttp):
-    """A context manager."""
+    """A recording server; a context manager."""
 
     sent: list[Sent] = field(factory=list, init=False)
 

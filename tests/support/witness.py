@@ -1,7 +1,7 @@
 """
-Kinesis servers that others wrote, to compare with: kinesis-local from npm, and moto.
+Independent Kinesis servers to compare with: kinesis-local from npm, and moto.
 
-They keep our emulator honest. Neither is right everywhere; the contract suite says where.
+They verify our emulator. Neither is right everywhere; the contract tests say where.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _INSTALL_S, _START_S, _STOP_S = 120, 30, 5
 
 
 class WitnessUnavailableError(Exception):
-    """A witness cannot be installed or started here."""
+    """A witness cannot be installed or started on this machine."""
 
 
 class KinesisLocal:
     """
     A kinesis-local server on 127.0.0.1; a context manager.
 
-    It takes 200 puts a second and a few MB/s of reads: keep what is put into it small.
+    It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class KinesisLocal:
     def __enter__(self) -> KinesisLocal:
         script = install_kinesis_local()
         port, tls_port = free_port(), free_port()
-        # Streams become active, and reshards take effect, at once; no limit that matters to a test.
+        # Streams become active and reshards take effect at once; no limit matters to a test.
         names = (
             *("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
             "REGISTER_STREAM_CONSUMER",
@@ -101,7 +101,7 @@ def kinesis_local() -> Iterator[str]:
     """
     Yield the endpoint of a running kinesis-local, for a fixture.
 
-    Where it cannot run, the test is skipped, saying why; with `REQUIRE_WITNESS=1` it fails.
+    If it cannot run, the test is skipped with the reason, or fails with `REQUIRE_WITNESS=1`.
     """
     with ExitStack() as stack:
         try:
@@ -112,12 +112,12 @@ def kinesis_local() -> Iterator[str]:
 
 
 def install_kinesis_local() -> Path:
-    """Install kinesis-local once for this checkout and return its script."""
+    """Install kinesis-local once per checkout, and return its script."""
     return install(KINESIS_LOCAL) / "kinesis-local" / "main.js"
 
 
 def install(package: str) -> Path:
-    """Install a package from npm once for this checkout and return its folder of modules."""
+    """Install a package from npm once per checkout, and return its folder of modules."""
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
             raise WitnessUnavailableError(f"{package} needs {tool}, which is not installed.")
@@ -130,7 +130,7 @@ def install(package: str) -> Path:
 
 
 def require(error: WitnessUnavailableError) -> NoReturn:
-    """Skip a test whose witness cannot run here, saying why; with `REQUIRE_WITNESS=1` it fails."""
+    """Skip a test whose witness cannot run, with the reason. With `REQUIRE_WITNESS=1` fail it."""
     if os.environ.get("REQUIRE_WITNESS") == "1":
         pytest.fail(f"REQUIRE_WITNESS=1, but {error}")
     pytest.skip(str(error))
@@ -165,7 +165,7 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def _one_at_a_time(application: Wsgi) -> Wsgi:
-    """Return *application* behind a lock: moto loses writes when two requests run at once."""
+    """Return *application* behind a lock, because moto loses writes when two requests run at once."""
     lock = threading.Lock()
 
     def locked(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -178,14 +178,14 @@ def _one_at_a_time(application: Wsgi) -> Wsgi:
 @contextmanager
 def moto(wrap: Callable[[Wsgi], Wsgi] = lambda application: application) -> Iterator[str]:
     """
-    Yield the endpoint of a moto server on 127.0.0.1, in this process and one request at a time.
+    Yield the endpoint of a moto server on 127.0.0.1, in this process, with one request at a time.
 
-    *wrap* may put something in front of it.
+    *wrap* may wrap the application.
     """
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # not a line per request
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # no line per request
     application = wrap(_one_at_a_time(DomainDispatcherApplication(create_backend_app)))
     server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,1 +1,1 @@
-"""Kills what runs while two queries read a stream, by a script from a seed, and judges what came of it."""
+"""Kills parts of a cluster while two queries read a stream, by a script from a seed, and judges the results."""

@@ -1,12 +1,13 @@
 """
-Kills parts of a Spark cluster and of a Kinesis while two queries run, and judges what came of it.
+Kill parts of a Spark cluster and of a Kinesis while two queries run, and judge the results.
 
-    python -m support.chaos                         one seed after the other, until 100 of each kind were killed
-    python -m support.chaos --seeds 7 --rounds 5    these seeds only, as to replay one; writes nothing
+    python -m support.chaos                         run seeds until 100 of each kind were killed
+    python -m support.chaos --seeds 7 --rounds 5    run only these seeds, for example to replay one; writes nothing
 
-The first goes on after the seeds in docs/reliability.md, where it adds each as soon as it is done; `--afresh` begins with seed 1.
+The first form goes on after the seeds in docs/reliability.md, and adds each seed there once it is done. `--afresh` begins
+with seed 1.
 
-Exits with 1 when a promise was broken.
+The exit status is 1 if a promise was broken.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ plays one round."""
 
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
-    # Whoever stops this by force wants the cluster to be gone as well.
+    # A signal that stops this program must end the cluster too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     outcomes = [_run(seed, options.rounds) for seed in options.seeds] or _run_all(options)
     sys.stdout.write(f"{table(outcomes)}\n")
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _run_all(options: argparse.Namespace) -> list[Outcome]:
-    """Run seeds until enough was survived, and keep the page up to date."""
+    """Run seeds until enough kills were survived, and keep the page up to date."""
     outcomes = [] if options.afresh else read_table(PAGE.read_text())
     while min(kills_of(outcomes).values()) < options.kills:
         outcomes.append(_run(max((one.seed for one in outcomes), default=0) + 1, options.rounds))
@@ -56,7 +57,7 @@ def _run_all(options: argparse.Namespace) -> list[Outcome]:
 
 
 def _run(seed: int, rounds: int) -> Outcome:
-    """Run in a folder that stays when something is wrong."""
+    """Run one seed. Its folder stays if there is a problem."""
     folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
     started = time.monotonic()
 

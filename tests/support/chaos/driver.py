@@ -1,4 +1,4 @@
-"""The driver of a run, which is killed and started again, and how far its queries are, as their checkpoints say."""
+"""The driver of a run, which is killed and restarted, and the progress of its queries by their checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXCEPTION = re.compile(r"(Caused by: )?[\w.]+(Exception|Error): ")
 
 @define
 class Driver:
-    """`support.chaos.job` in a process group of its own, with a log for each of its lives."""
+    """`support.chaos.job` in a process group of its own, with a log per start."""
 
     master_url: str
     endpoint_url: str
@@ -49,7 +49,7 @@ class Driver:
             )
 
     def kill(self) -> bool:
-        """Kill -9 the program and its JVM; False when it was not running."""
+        """Kill -9 the program and its JVM. Return False when it was not running."""
         child = self._child
         if child is None or child.poll() is not None:
             return False
@@ -58,7 +58,7 @@ class Driver:
         return True
 
     def restart(self) -> bool:
-        """Kill -9 it and start it again; False when it was not running."""
+        """Kill -9 and start it again. Return False when it was not running."""
         if not self.kill():
             return False
         self.start()
@@ -66,15 +66,15 @@ class Driver:
 
     @property
     def has_started(self) -> bool:
-        """Whether its queries have, in this life."""
+        """Whether its queries have started since the last start."""
         return (self.folder / STARTED).exists()
 
     def exit_code(self) -> int | None:
-        """Return how it ended by itself; None while it runs."""
+        """Return its exit code if it ended by itself; None while it runs."""
         return None if self._child is None else self._child.poll()
 
     def last_words(self) -> str:
-        """Return the last exception that it named in this life, or else its last line."""
+        """Return the last exception in its log since the last start, or else the last line."""
         said = self._log.read_text(errors="replace").strip().splitlines() or [""]
         named = [line for line in said if _EXCEPTION.match(line)]
         return (named or said)[-1][:_WIDTH]
@@ -86,7 +86,7 @@ class Driver:
 
 @frozen
 class Progress:
-    """The last micro-batch that each query has planned, and the last it has finished; -1 before the first."""
+    """The last micro-batch that each query has planned and finished; -1 before the first."""
 
     planned: tuple[int, ...] = (-1, -1)
     finished: tuple[int, ...] = (-1, -1)
@@ -94,18 +94,18 @@ class Progress:
     @staticmethod
     def of(folder: Path) -> Progress:
         names = (TO_FILES, TO_STREAM)
-        # What is planned comes first: a batch that ends in between does not look as if it ran.
+        # Read the planned batch first, so that a batch that ends meanwhile does not count as running.
         planned = tuple(_last_id(folder / name / "offsets") for name in names)
         return Progress(planned, tuple(_last_id(folder / name / "commits") for name in names))
 
     @property
     def is_busy(self) -> bool:
-        """Whether a batch of some query is planned and not finished."""
+        """Whether a query has a batch that is planned and not finished."""
         return any(last < planned for last, planned in zip(self.finished, self.planned, strict=True))
 
     @property
     def batches(self) -> int:
-        """How many are finished."""
+        """The number of finished batches."""
         return sum(self.finished) + len(self.finished)
 
 

@@ -1,10 +1,10 @@
 """
-Two queries over one stream: into Parquet files by Spark's file sink, and into a second stream by ours.
+Two queries over one stream: into Parquet files by Spark's file sink, and into a second stream by our sink.
 
     python -m support.chaos.job MASTER_URL ENDPOINT_URL FOLDER
 
-It says that both have started by a file `started`. When there is a file `drain`, it processes all that is in the
-stream, and ends.
+It creates the file `started` when both have started. When the file `drain` exists, it processes the rest of the stream,
+and ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from support.streams import KEY_ID, REGION, SECRET
 
 SOURCE, COPY = "orders", "copies"
 FILES, TO_FILES, TO_STREAM = "files", "to-files", "to-stream"
-"""Folders: of the Parquet files, and of the queries' checkpoints."""
+"""The folders of the Parquet files and of the checkpoints."""
 STARTED, DRAIN = "started", "drain"
 QUICK = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -30,8 +30,8 @@ CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.executor.memory": "512m",
-    "spark.scheduler.mode": "FAIR",  # each query has a pool of its own, so that neither waits for the other
-    # Executors and workers die more often here than anywhere else.
+    "spark.scheduler.mode": "FAIR",  # each query has its own pool, so that neither waits for the other
+    # Executors and workers die more often here than in production.
     "spark.task.maxFailures": "100",
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
@@ -39,9 +39,9 @@ CONFIG = {
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.quantile": "0.3",
     "spark.speculation.task.duration.threshold": "1s",
-    # One file of the log for each batch, so that the log says which batch a file is from.
+    # One file of the log per batch, so that the log shows the batch of each file.
     "spark.sql.streaming.fileSink.log.compactInterval": "1000000",
-    # Short lives: quick starts count for more than quick loops.
+    # Processes live for a short time, so quick starts matter more than quick loops.
     "spark.driver.extraJavaOptions": QUICK,
     "spark.executor.extraJavaOptions": QUICK,
     "spark.sql.codegen.wholeStage": "false",
@@ -85,7 +85,7 @@ def _to_stream(spark: SparkSession, common: dict[str, str], folder: Path) -> Str
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", TO_STREAM)
     reader = spark.readStream.format("kinesis").options(**common, **_reading())
     writer = reader.load().writeStream.format("kinesis").options(**common, streamName=COPY)
-    # No batch fails because the machine is slow.
+    # A batch must not fail because the machine is slow.
     writer = writer.option("recordTtlMs", "10 m")
     return writer.option("checkpointLocation", str(folder / TO_STREAM)).start()
 

@@ -1,4 +1,4 @@
-"""The Kinesis of a run: killed and started again on the same port, resharded, and read to its end."""
+"""The Kinesis of a run: killed and restarted on the same port, resharded, and read to its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.streams import make_client
 
 @define
 class Kinesis:
-    """A server on one port, with streams that outlive it."""
+    """A server on one port, with streams that survive it."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -33,7 +33,7 @@ class Kinesis:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Return when it listens; it has the faults that it had before."""
+        """Start the server, and return when it listens. It has the faults that it had before."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._child = subprocess.Popen(
             [sys.executable, "-m", "support.chaos.server", str(self.port), str(self.folder)],
@@ -45,14 +45,14 @@ class Kinesis:
         )
         assert self._child.stdout is not None
         assert self._child.stdout.readline().strip() == READY
-        self._tell()
+        self._send_faults()
 
     def set_faults(self, share: float, seed: int) -> None:
         self._faults = f"{share} {seed}"
-        self._tell()
+        self._send_faults()
 
     def kill(self) -> bool:
-        """Kill -9 it; False when it was not running."""
+        """Kill -9 it. Return False when it was not running."""
         child = self._child
         if child is None or child.poll() is not None:
             return False
@@ -62,7 +62,7 @@ class Kinesis:
         return True
 
     def restart(self) -> bool:
-        """Kill -9 it and start it again; False when it was not running."""
+        """Kill -9 and start it again. Return False when it was not running."""
         if not self.kill():
             return False
         self.start()
@@ -70,7 +70,7 @@ class Kinesis:
 
     @property
     def faults(self) -> int:
-        """How many calls have suffered a fault, in all its lives."""
+        """The number of calls with a fault, over all starts."""
         count = self.folder / COUNT
         return count.stat().st_size if count.exists() else 0
 
@@ -79,12 +79,12 @@ class Kinesis:
             client.create_stream(StreamName=stream, ShardCount=shards)
 
     def reshard(self, stream: str, pick: float, *, splits: bool) -> bool:
-        """Split an open shard in the middle, or merge it with its neighbour; False when the call failed."""
+        """Split an open shard in the middle, or merge it with its neighbour. Return False when the call failed."""
         with closing(make_client(self.endpoint_url)) as client:
             try:
                 _reshard(client, stream, pick, splits=splits)
             except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError, KeyError):
-                # A fault befell it: botocore makes an empty answer of one that is garbled. It may be done all the same.
+                # The call had a fault: botocore parses a malformed response as an empty one. The reshard may be done all the same.
                 return False
             return True
 
@@ -95,13 +95,13 @@ class Kinesis:
             return [record for shard in shards for record in _read_shard(client, stream, shard["ShardId"])]
 
     def count_reshards(self, stream: str) -> int:
-        """Return how often shards were split or merged, whether or not an answer said so."""
+        """Return the number of splits and merges, with or without a response."""
         with closing(make_client(self.endpoint_url)) as client:
             shards = client.list_shards(StreamName=stream)["Shards"]
         parents = {(shard.get("ParentShardId"), shard.get("AdjacentParentShardId")) for shard in shards}
         return len(parents - {(None, None)})
 
-    def _tell(self) -> None:
+    def _send_faults(self) -> None:
         assert self._child is not None
         assert self._child.stdin is not None
         self._child.stdin.write(f"{self._faults}\n")
@@ -124,8 +124,8 @@ def _reshard(client: Any, stream: str, pick: float, *, splits: bool) -> None:
         middle = str((low + high) // 2 + 1)
         client.split_shard(StreamName=stream, ShardToSplit=shard_id, NewStartingHashKey=middle)
     else:
-        place = int(pick * (len(by_hash) - 1))
-        first, second = by_hash[place : place + 2]
+        index = int(pick * (len(by_hash) - 1))
+        first, second = by_hash[index : index + 2]
         client.merge_shards(StreamName=stream, ShardToMerge=first, AdjacentShardToMerge=second)
 
 

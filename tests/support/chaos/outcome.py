@@ -1,4 +1,4 @@
-"""What a run was and what came of it, and the table of several."""
+"""The outcome of a run, and the table of several runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = "all kept"
 
 @frozen
 class Outcome:
-    """One run; *problems* are what was wrong in the end."""
+    """One run. *problems* lists what is wrong at the end."""
 
     seed: int
     rounds: int
@@ -27,7 +27,7 @@ class Outcome:
     reshards: int
     faults: int
     restarts: int
-    """How often the driver ended by itself, and was started again."""
+    """The number of times that the driver ended by itself and was restarted."""
     batches: int
     records: int
     seconds: float
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def kills_of(outcomes: Sequence[Outcome]) -> Counter[Kind]:
-    """Return how many of each kind were killed and survived: in runs without a problem."""
+    """Return the number of kills of each kind that were survived, in runs without a problem."""
     survived: Counter[Kind] = Counter(dict.fromkeys(KINDS, 0))
     for outcome in outcomes:
         if not outcome.problems:
@@ -61,7 +61,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def read_table(page: str) -> list[Outcome]:
-    """Return the runs whose lines are in *page*, as `table` made them."""
+    """Return the runs in the table of *page*, as `table` wrote it."""
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
     return [_outcome(row) for row in cells if len(row) == _COLUMNS and row[0].isdecimal()]
 
@@ -70,16 +70,16 @@ def _outcome(row: list[str]) -> Outcome:
     seed, rounds, *killed, reshards, faults, restarts, batches, records = (
         int(cell.replace(",", "")) for cell in row[:-2]
     )
-    minutes, verdict = row[-2:]
+    minutes, result = row[-2:]
     kills: Counter[Kind] = Counter(dict(zip(KINDS, killed, strict=True)))
-    problems = () if verdict == _KEPT else tuple(verdict.split("; "))
+    problems = () if result == _KEPT else tuple(result.split("; "))
     return Outcome(
         seed, rounds, kills, reshards, faults, restarts, batches, records, float(minutes) * 60, problems
     )
 
 
-def _line(name: str, one: Outcome, verdict: str) -> str:
+def _line(name: str, one: Outcome, result: str) -> str:
     counts = [one.rounds, *(one.kills[kind] for kind in KINDS), one.reshards, one.faults, one.restarts]
     counts += [one.batches, one.records]
-    cells = [name, *(f"{count:,}" for count in counts), f"{one.seconds / 60:.1f}", verdict]
+    cells = [name, *(f"{count:,}" for count in counts), f"{one.seconds / 60:.1f}", result]
     return f"| {' | '.join(cells)} |"

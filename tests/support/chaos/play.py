@@ -1,4 +1,4 @@
-"""Carries a script out: waits for the right moment, kills, and keeps the driver running."""
+"""Plays a script: waits for the right moment, kills, and keeps the driver running."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from support.chaos.producing import STOP
 from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
 
 DEADLINE_S = 900.0
-"""Without progress for so long a run has failed, however slow the machine is."""
+"""A run without progress for this time has failed, however slow the machine is."""
 
 
 @define
 class Play:
-    """A run under way."""
+    """A run in progress."""
 
     folder: Path
     mark: str
@@ -33,9 +33,9 @@ class Play:
     say: Callable[[str], None]
     kills: Counter[Kind] = field(factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
     restarts: int = 0
-    """How often the driver ended by itself."""
+    """The number of times that the driver ended by itself."""
 
-    # A run, from start to end ----------------------------------------------------------------------------------
+    # Phases of a run -----------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the driver, and wait until each query has finished a batch."""
@@ -43,7 +43,7 @@ class Play:
         self._wait_progress()
 
     def round(self, steps: Round) -> None:
-        """Take all *steps*; then wait until each query has finished a batch, for all must get somewhere."""
+        """Take all *steps*. Then wait until each query has finished a batch, because both must make progress."""
         for step in steps:
             self._pause(step.pause_s)
             match step.action:
@@ -58,7 +58,7 @@ class Play:
         self._wait_progress()
 
     def drain(self) -> None:
-        """No more faults, no more records: wait until everything has been processed, and the driver has ended."""
+        """Stop faults and records. Wait until everything is processed and the driver has ended."""
         self.kinesis.set_faults(0, 0)
         (self.folder / STOP).touch()
         assert self.producer.wait(DEADLINE_S) == 0, (self.folder / "producer.log").read_text()
@@ -66,7 +66,7 @@ class Play:
         self._wait(lambda: self.driver.exit_code() == 0, "end of the driver")
 
     def left_behind(self) -> list[str]:
-        """Return what outlives the driver for long, a line each; executors and their Python workers must not."""
+        """Return a line for each process that survives the driver for long. Executors and their Python workers must not."""
         deadline = time.monotonic() + DEADLINE_S
         while found := _of_executors(self.mark):
             if time.monotonic() > deadline:
@@ -85,7 +85,7 @@ class Play:
     # Killing ---------------------------------------------------------------------------------------------------
 
     def _kill(self, kind: Kind, pick: float) -> None:
-        """Kill one of *kind* as soon as there is one and a batch runs, so that it happens in the middle of that."""
+        """Kill one of *kind* once there is one and a batch runs, so that it dies in the middle of the batch."""
         self._wait(lambda: self._is_busy() and self._try_kill(kind, pick), f"{kind} to kill in a batch")
         self.kills[kind] += 1
 
@@ -99,7 +99,7 @@ class Play:
         return bool(victims) and victims[int(pick * len(victims))].kill()
 
     def _is_busy(self) -> bool:
-        """Whether the queries have started and a batch of theirs runs: one of this driver, or one that it does again."""
+        """Whether the queries have started and run a batch, a new or a repeated one."""
         return self.driver.has_started and self.progress().is_busy
 
     # Waiting ---------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Play:
             time.sleep(0.02)
 
     def _keep_driver(self) -> None:
-        """Start the driver again when it ended by itself, as those who operate it do."""
+        """Restart the driver when it ended by itself, as its operators do."""
         if not self.driver.exit_code():
             return
         self.say(f"the driver ended by itself: {self.driver.last_words()}")
@@ -131,6 +131,6 @@ class Play:
 
 
 def _of_executors(mark: str) -> list[Process]:
-    """Executors, and Python processes that Spark started."""
+    """Return executors, and Python processes that Spark started."""
     found = marked(mark)
     return [*executors(found), *(process for process in found if " -m pyspark." in process.command)]

@@ -1,4 +1,4 @@
-"""Processes of a run, found by a mark in their environment, which all that they start inherits."""
+"""The processes of a run, found by a mark in their environment, which all their children inherit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PROC = Path("/proc")
 
 @frozen
 class Process:
-    """One that was there a moment ago."""
+    """A process that was running a moment ago."""
 
     pid: int
     parent: int
     command: str
 
     def kill(self) -> bool:
-        """Kill -9 it; False when it was gone before."""
+        """Kill -9 it. Return False when it had ended before."""
         try:
             os.kill(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -32,7 +32,7 @@ class Process:
 
 
 def marked(mark: str) -> list[Process]:
-    """Return what runs with `CHAOS_RUN=mark`, by process id; dead processes that nobody has waited for are left out."""
+    """Return the processes with `CHAOS_RUN=mark`, by process id, without those that have ended and were not waited for."""
     wanted = f"{MARK}={mark}".encode()
     return sorted(_look(lambda environment: wanted in environment), key=lambda process: process.pid)
 
@@ -43,7 +43,7 @@ def executors(processes: list[Process]) -> list[Process]:
 
 
 def python_workers(processes: list[Process]) -> list[Process]:
-    """Return the Python processes of executors: those that run tasks, and the daemons that forked them."""
+    """Return the Python processes of executors: workers that run tasks, and the daemons that forked them."""
     jvms = {process.pid for process in executors(processes)}
     daemons = {process.pid for process in processes if process.parent in jvms and _is_daemon(process)}
     return [process for process in processes if process.pid in daemons or process.parent in daemons]
@@ -55,7 +55,7 @@ def _is_daemon(process: Process) -> bool:
 
 def _look(fits: Callable[[list[bytes]], bool]) -> Iterator[Process]:
     for folder in _PROC.glob("[0-9]*"):
-        with suppress(OSError):  # it ended while it was looked at, or is another user's
+        with suppress(OSError):  # it has ended meanwhile, or belongs to another user
             if fits((folder / "environ").read_bytes().split(b"\0")):
                 parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")

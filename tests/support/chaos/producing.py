@@ -1,9 +1,9 @@
 """
-Puts records until a file says stop; a line of another file for each that was acknowledged.
+Put records until a stop file exists, and write a line to another file for each acknowledged record.
 
     python -m support.chaos.producing ENDPOINT_URL STREAM FOLDER
 
-Record by record a key's numbers go up: the next is put when the one before has been acknowledged.
+The numbers of a key increase record by record: the next one is put once the one before is acknowledged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(endpoint_url: str, stream: str, folder: Path) -> None:
 
 
 def _put(producer: Producer | None, endpoint_url: str, stream: str, data: list[bytes]) -> Producer | None:
-    """Return the producer when all of *data* is in the stream; None when a new one must try again."""
+    """Return the producer when all of *data* is in the stream; None when a new producer must try again."""
     try:
         producer = producer or _open(endpoint_url, stream)
         producer.put_columns(data, KEYS)

@@ -1,4 +1,4 @@
-"""What a run left behind, as the verdict takes it."""
+"""Reads the results of a run for the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.chaos.verdict import Row, Stored
 
 
 def read_files(folder: Path) -> list[Row]:
-    """Return the rows of the files that the file sink's log names; other files are of tasks that did not count."""
+    """Return the rows of the files in the file sink's log. Other files belong to tasks that do not count."""
     return [row for batch, file in _logged(folder / "_spark_metadata") for row in _read_file(batch, file)]
 
 
@@ -29,13 +29,13 @@ def _logged(log: Path) -> Iterator[tuple[int, Path]]:
 
 def _read_file(batch: int, file: Path) -> Iterator[Row]:
     columns = pq.read_table(file, partitioning=None)
-    for place, row in enumerate(columns.to_pylist()):
+    for index, row in enumerate(columns.to_pylist()):
         record = Stored(row["shardId"], int(row["sequenceNumber"]), row["partitionKey"], row["data"])
-        yield Row(batch, file.name, place, record)
+        yield Row(batch, file.name, index, record)
 
 
 def unpack(records: list[Stored]) -> list[bytes]:
-    """Return the data of the user records in *records*, as an implementation that is not ours finds them."""
+    """Return the data of the user records in *records*, as an independent implementation finds them."""
     from aws_kinesis_agg.deaggregator import iter_deaggregate_records
 
     raw = [

@@ -1,4 +1,4 @@
-"""One run: a cluster, a stream and a producer, and a script that breaks them."""
+"""One run: a cluster, a stream, a producer, and a script that breaks them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TESTS = Path(__file__).parents[2]
 
 
 def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outcome:
-    """Play *count* rounds of the script that *seed* stands for, in *folder*, and judge what came of it."""
+    """Play *count* rounds of the script of *seed* in *folder*, and judge the results."""
     started = time.monotonic()
     with _started(folder, say) as play:
         for number, steps in enumerate(islice(rounds(seed), count), start=1):
@@ -41,7 +41,7 @@ def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outc
 
 @contextmanager
 def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
-    """Yield what plays, once batches are finished; nothing that was started outlives the block."""
+    """Yield the run once batches are finished. No process survives the block."""
     mark = uuid.uuid4().hex
     environment = _environment(mark, folder)
     with ExitStack() as stack:
@@ -67,11 +67,11 @@ def _environment(mark: str, folder: Path) -> dict[str, str]:
         **inherited,
         MARK: mark,
         "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")]),
-        # Hundreds of Python processes are started: what they import is compiled once.
+        # Hundreds of Python processes are started, so their imports are compiled once.
         "PYTHONPYCACHEPREFIX": str(folder / "pycache"),
         "PYSPARK_PYTHON": sys.executable,
         "AWS_EC2_METADATA_DISABLED": "true",
-        # The master gives an application up whose executors fail ten times.
+        # The master removes an application whose executors fail ten times.
         "SPARK_MASTER_OPTS": "-Dspark.deploy.maxExecutorRetries=-1",
     }
 

@@ -1,4 +1,4 @@
-"""What happens to a cluster, and when: the same steps in the same order for the same seed."""
+"""The script of a run: the same steps in the same order for the same seed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from attrs import frozen
 
 Kind = Literal["executor", "worker", "driver", "emulator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""What is killed. A worker is one of Spark's Python processes on an executor."""
+"""The kinds to kill. A worker is a Python process of Spark on an executor."""
 KILLS = 2
-"""How many of each kind a round kills."""
+"""The number of kills of each kind per round."""
 SHARDS = 8
 FEWEST_SHARDS, MOST_SHARDS = 5, 11
 MOST_FAULTS = 0.2
@@ -20,7 +20,7 @@ MOST_FAULTS = 0.2
 
 @frozen
 class Kill:
-    """One of what is running of *kind* dies; *pick*, from 0 to 1, says which."""
+    """Kill a process of *kind*; *pick*, from 0 to 1, chooses it."""
 
     kind: Kind
     pick: float
@@ -28,21 +28,21 @@ class Kill:
 
 @frozen
 class Split:
-    """An open shard is split in the middle; *pick* says which."""
+    """Split an open shard in the middle; *pick* chooses it."""
 
     pick: float
 
 
 @frozen
 class Merge:
-    """An open shard and its neighbour are merged; *pick* says which."""
+    """Merge an open shard with its neighbour; *pick* chooses it."""
 
     pick: float
 
 
 @frozen
 class Faults:
-    """From now on this share of all calls is throttled, cut, refused or garbled."""
+    """From now on this share of all calls is throttled, cut, refused or malformed."""
 
     share: float
     seed: int
@@ -53,7 +53,7 @@ Action = Kill | Split | Merge | Faults
 
 @frozen
 class Step:
-    """An action, after a pause in which all goes on."""
+    """An action after a pause."""
 
     pause_s: float
     action: Action
@@ -64,9 +64,9 @@ Round = tuple[Step, ...]
 
 def rounds(seed: int, longest_pause_s: float = 1.0) -> Iterator[Round]:
     """
-    Yield rounds without end. Each kills two of every kind, reshards and changes the faults, in an order of its own.
+    Yield rounds without end. Each one kills two of every kind, reshards and changes the faults, in an order of its own.
 
-    So kinds are killed equally often, and close enough together that one failure falls into the recovery from another.
+    So kinds are killed equally often, and close enough together that one failure hits the recovery from another.
     """
     rng = random.Random(seed)
     shards = SHARDS

@@ -1,10 +1,10 @@
 """
-A Kinesis with its data on disk, in a process of its own that can be killed.
+A Kinesis with its data on disk, in a process that can be killed.
 
     python -m support.chaos.server PORT FOLDER
 
-Lines on its standard input change the faults: `SHARE SEED`. It ends with that input, and so with its parent. A file
-beside the data grows by a byte with each fault, so that their count outlives it as well.
+Lines `SHARE SEED` on its standard input change the faults. It ends with that input, and so with its parent. A file beside
+the data grows by a byte with each fault, so that their count survives too.
 """
 
 from __future__ import annotations

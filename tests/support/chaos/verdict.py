@@ -1,4 +1,4 @@
-"""What must be so in the end, whatever happened: rows against the records of the stream that they come from."""
+"""Compares rows with the records of the stream: what must hold in the end, whatever failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Hashable)
 
 @frozen
 class Stored:
-    """A record as the stream has it."""
+    """A record in the stream."""
 
     shard_id: str
     number: int
@@ -24,11 +24,11 @@ class Stored:
 
 @frozen
 class Row:
-    """A record as it was written to a file: in which micro-batch, in which of its files, at which place."""
+    """A record in a file, with its micro-batch, file and index in the file."""
 
     batch: int
     file: str
-    place: int
+    index: int
     record: Stored
 
 
@@ -36,13 +36,13 @@ def judge(
     acknowledged: Iterable[bytes], stored: Sequence[Stored], rows: Sequence[Row], copied: Iterable[bytes]
 ) -> list[str]:
     """
-    Return what is wrong, in a line each; nothing when every promise was kept.
+    Return a line for each problem; an empty list when every promise was kept.
 
     Args:
-        acknowledged: What a producer was told is in the stream.
-        stored: What is there. A producer that gets no answer puts again, so the same data may be there twice.
-        rows: What the files of the first query hold.
-        copied: What the second query's stream holds.
+        acknowledged: The records that were acknowledged to the producer.
+        stored: The records of the stream. Data may be there twice, because a producer without a response puts again.
+        rows: The rows in the files of the first query.
+        copied: The records in the stream of the second query.
     """
     found = Counter(row.record for row in rows)
     wanted = Counter(stored)
@@ -58,10 +58,10 @@ def judge(
 
 
 def _disorder(rows: Iterable[Row]) -> list[str]:
-    """A key's rows follow one another through batches, and within a batch through one file, as their numbers do."""
+    """Return a line for each key whose rows are out of order, over batches and within a batch's one file."""
     seen: dict[str, Row] = {}
     wrong: list[str] = []
-    for row in sorted(rows, key=lambda row: (row.batch, row.file, row.place)):
+    for row in sorted(rows, key=lambda row: (row.batch, row.file, row.index)):
         before = seen.get(row.record.key)
         seen[row.record.key] = row
         if before is None:
@@ -74,6 +74,6 @@ def _disorder(rows: Iterable[Row]) -> list[str]:
 
 
 def _lines(what: str, found: Iterable[object]) -> list[str]:
-    """Return one line: how many, and the first of them."""
+    """Return one line with the number of problems and the first of them."""
     texts = [str(one) for one in found]
     return [f"{len(texts)} {what}: {'; '.join(sorted(texts)[:_SHOWN])}"] if texts else []

@@ -1,4 +1,4 @@
-"""The awslabs connector's example of enhanced fan-out, in Python: count words, stop when a file says so."""
+"""The awslabs connector's fan-out example in Python: it counts words until a stop file exists."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The awslabs connector's examples, in Python: read by polling, count, write, stop when a file says so."""
+"""The awslabs connector's examples in Python: they poll, count and write until a stop file exists."""
 
 import os
 import sys

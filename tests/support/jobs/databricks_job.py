@@ -1,4 +1,4 @@
-"""A job for Databricks' connector: two streams by name, a role to assume, every tuning option of its page."""
+"""A job for Databricks' connector: two streams by name, an assumed role, and every tuning option of its page."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The examples of the connectors of qubole and roncemer, in Python: count words, write them, every option of their page."""
+"""The examples of the qubole and roncemer connectors in Python: count words and write them, with every option of their pages."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Reads, writes, fails and explains itself with every secret option set, and prints whatever Spark and we have to say."""
+"""Reads, writes, fails and explains a query with every secret option set, and prints all output of Spark and of ours."""
 
 import logging
 import os
@@ -12,9 +12,7 @@ from spark_kinesis_source.options import SourceOptions
 
 folder = Path(sys.argv[1])
 logging.basicConfig(level=logging.DEBUG)
-logging.getLogger("py4j").setLevel(
-    logging.INFO
-)  # it repeats every call that a program makes, arguments and all
+logging.getLogger("py4j").setLevel(logging.INFO)  # it repeats every call of a program with its arguments
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 secrets = dict(pair.split("=", 1) for pair in os.environ["SECRET_OPTIONS"].split("\n"))
 common = {"endpointUrl": os.environ["ENDPOINT_URL"], "region": "us-east-1", **secrets}

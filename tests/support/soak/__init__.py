@@ -1,1 +1,1 @@
-"""Watches the processes of a Spark query at constant load: what must not grow, and whether it does."""
+"""Watches the processes of a Spark query at constant load, and reports what grows."""

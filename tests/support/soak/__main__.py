@@ -1,5 +1,5 @@
 """
-Run the soak, and say what grew; ends with 1 when something did.
+Run the soak and report what grows. The exit status is 1 if something does.
 
     python -m support.soak --restarts 50 --batches 1000 --minutes 30 --page docs/reliability.md
 """
@@ -21,7 +21,7 @@ from support.soak.report import complaints, describe
 from support.spark_harness import start_session
 
 CONFIG = {"spark.sql.streaming.numRecentProgressUpdates": "10"}
-"""Else the driver would need a hundred batches until it has as many reports as it keeps."""
+"""With more reports the driver would need a hundred batches until it keeps as many."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""A query at constant load: records from one stream into another, a round of them at a time."""
+"""A query at constant load: it copies records from one stream to another, one round at a time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from support.streams import KEY_ID, REGION, SECRET
 
 SHARDS = 3
 ROUND_RECORDS, RECORD_BYTES = 240, 1000
-"""So much that whatever keeps a round's records, or a page of them, shows within tens of batches."""
+"""Enough bytes per round that a leak of a round's records, or of a page, shows within tens of batches."""
 CAPACITY_RECORDS = 8
-"""Aggregates that a shard of the emulator holds: those of some rounds, and the query is never two rounds behind."""
+"""Aggregates that a shard of the emulator keeps: those of some rounds. The query is never two rounds behind."""
 LOOK_EVERY = 5
 _IMPATIENCE = "Python worker failed to connect back"
-"""Spark's words when a query's new Python process was not there within 10 s, which no setting changes."""
+"""Spark's error when a query's new Python process did not start within 10 s. No setting changes this time."""
 
 
 @define
@@ -37,9 +37,9 @@ class Load:
     emulator: EmulatorProcess
     checkpoint: Path
     records: int = field(default=0, init=False)
-    """How many were put."""
+    """The number of records put."""
     rows: int = field(default=0, init=False)
-    """How many the query has read."""
+    """The number of records that the query has read."""
     _producer: Producer = field(init=False)
     _query: StreamingQuery | None = field(default=None, init=False)
     _last_batch: int = field(default=-1, init=False)
@@ -84,9 +84,9 @@ class Load:
                 self.rows += progress.numInputRows
 
     def _process_all(self) -> StreamingQuery:
-        """Wait until everything has been copied; start anew when Spark had no patience with a busy machine."""
+        """Wait until all records are copied. Restart the query when its Python process was too slow to start."""
         while True:
-            assert self._query is not None, "start() comes first"
+            assert self._query is not None, "call start() first"
             try:
                 self._query.processAllAvailable()
             except StreamingQueryException as error:
@@ -107,7 +107,7 @@ class Load:
 
 @frozen
 class Measured:
-    """What was seen."""
+    """The measurements of a run."""
 
     restarts: list[Look]
     batches: list[Look]
@@ -117,7 +117,7 @@ class Measured:
 
 
 def run(load: Load, restarts: int, batches: int, minutes: float) -> Measured:
-    """Restart the query so often, then let it run for so many batches, spread over what is left of so many minutes."""
+    """Restart the query *restarts* times, then let it run for *batches*, spread over the rest of the *minutes*."""
     started_s = time.monotonic()
     restarted = [*_restart(load, restarts)]
     load.start()
@@ -141,7 +141,7 @@ def _go_on(load: Load, batches: int, period_s: float) -> Iterator[Look]:
     first = seen = load.batches
     while load.batches - first < batches:
         due_s = started_s + period_s * (load.batches - first)
-        time.sleep(max(0.0, due_s - time.monotonic()))  # the rate is to be steady
+        time.sleep(max(0.0, due_s - time.monotonic()))  # keeps the rate steady
         load.run_round()
         if load.batches - seen >= LOOK_EVERY:
             seen = load.batches

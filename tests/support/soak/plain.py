@@ -1,9 +1,9 @@
 """
-What plain Python does over and over: a process of its own, in which nothing but this opens and closes anything.
+Repeat an action of plain Python in a process of its own, in which nothing else opens or closes anything.
 
     python -m support.soak.plain a_thousand_batches
 
-Exits with 1 when something of it was left, and says what.
+The exit status is 1 if something is left open; the output says what.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Connection = dict[str, Any]
 
 
 def watch(emulator: EmulatorProcess, times: int, every: int, do: Callable[[], object]) -> list[Look]:
-    """*do* something so many times, and look at this process and the emulator every so often."""
+    """Repeat *do*, and measure this process and the emulator every so often."""
     looks = []
     for step in range(times):
         do()
@@ -52,9 +52,9 @@ def open_things(pid: int) -> tuple[int, int]:
 
 def wait_for(things: tuple[int, int], pid: int) -> None:
     """
-    Wait until a process has no more files and threads: those that nobody waits for end in their own time.
+    Wait until a process has no more files and threads than *things*: some end later by themselves.
 
-    Connections for as many readers as there are shards may have come: whether the first readers met is chance.
+    There may be as many more connections as shards, because the number that the first readers open depends on chance.
     """
     deadline = time.monotonic() + DEADLINE_S
     while any(now > then + SHARDS for now, then in zip(open_things(pid), things, strict=True)):
@@ -63,7 +63,7 @@ def wait_for(things: tuple[int, int], pid: int) -> None:
 
 
 def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:
-    """1,000 times a plan of its own and a read: each batch has what was put, and nothing is left of it."""
+    """Plan and read 1,000 times with a planner each: each batch has the records put, and leaves nothing behind."""
     with (
         Stream.open("orders", **connection, **UNPACED) as stream,
         Producer.open("orders", **connection) as producer,
@@ -85,7 +85,7 @@ def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> Non
 
 
 def following_for_a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:
-    """One planner that plans 1,000 batches, each of which is read, is as small at the end as at first."""
+    """Plan and read 1,000 batches with one planner: it needs no more memory at the end."""
     with Producer.open("orders", **connection) as producer:
         stream = Stream.open("orders", **connection, **UNPACED)
         producer.put_columns(PAYLOADS)
@@ -102,7 +102,7 @@ def following_for_a_thousand_batches(emulator: EmulatorProcess, connection: Conn
 
 
 def producers_that_come_and_go(emulator: EmulatorProcess, connection: Connection) -> None:
-    """A producer that was opened, used and closed 50 times has left neither threads nor connections."""
+    """Open, use and close a producer 50 times: it leaves neither threads nor connections."""
 
     def produce() -> None:
         with Producer.open("orders", **connection) as producer:
@@ -116,7 +116,7 @@ def producers_that_come_and_go(emulator: EmulatorProcess, connection: Connection
 
 
 def fan_out_readers_that_come_and_go(emulator: EmulatorProcess, connection: Connection) -> None:
-    """A stream that was opened 50 times with a consumer, read and closed has left neither threads nor subscriptions."""
+    """Open, read and close a stream with a consumer 50 times: it leaves neither threads nor subscriptions."""
     with Producer.open("orders", **connection) as producer:
         producer.put_columns(PAYLOADS)
 

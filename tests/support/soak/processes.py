@@ -1,4 +1,4 @@
-"""What the processes of a query hold, as Linux tells it in /proc."""
+"""Measures the resources of a query's processes by Linux's /proc."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _THREADS = re.compile(r"^Threads:\s*(\d+)$", re.MULTILINE)
 
 @frozen
 class Holding:
-    """What a process holds, or, of several of one kind, the most that one of them does."""
+    """The resources of a process, or the maximum over several processes of one kind."""
 
     processes: int
     memory_kib: int
-    """Memory of its own: no libraries, no mapped files."""
+    """Private memory, without libraries and mapped files."""
     files: int
     sockets: int
-    """Those of the files that are sockets."""
+    """The files that are sockets."""
     threads: int
 
 
@@ -43,7 +43,7 @@ class _Process:
 
 
 def look(driver: int | None = None) -> dict[str, Holding]:
-    """Return what the process *driver*, by default this one, and its descendants hold, by kind."""
+    """Return the resources of the process *driver*, by default this one, and of its descendants, by kind."""
     found: dict[str, list[Holding]] = {}
     for kind, pid in _kinds(driver or os.getpid()):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
@@ -53,7 +53,7 @@ def look(driver: int | None = None) -> dict[str, Holding]:
 
 
 def holding(pid: int) -> Holding:
-    """Return what one process holds."""
+    """Return the resources of one process."""
     status = (PROC / str(pid) / "status").read_text()
     memory, threads = _ANONYMOUS.search(status), _THREADS.search(status)
     if memory is None or threads is None:  # a process that has ended and was not waited for has no memory
@@ -66,7 +66,7 @@ def holding(pid: int) -> Holding:
 
 def _files(pid: int) -> Iterator[str]:
     for link in (PROC / str(pid) / "fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile, as is the folder that is being read
+        with suppress(FileNotFoundError):  # closed meanwhile, like the folder that is being read
             yield str(link.readlink())
 
 
@@ -88,7 +88,7 @@ def _kinds(driver: int) -> Iterator[tuple[str, int]]:
 
 
 def _kind(process: _Process, driver: int, every: Mapping[int, _Process]) -> str:
-    """Return which part of Spark a process is; a worker is forked, so it has its daemon's command line."""
+    """Return the part of Spark that a process is. A worker is forked, so it has its daemon's command line."""
     command = process.command
     if process.pid == driver:
         return DRIVER
@@ -117,7 +117,7 @@ def _processes() -> Iterator[_Process]:
     for folder in PROC.iterdir():
         if folder.name.isdigit():
             with suppress(FileNotFoundError, ProcessLookupError):
-                # The command's name, in parentheses, may hold anything.
+                # The command's name is in parentheses and may hold any characters.
                 parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
                 command = (folder / "cmdline").read_text().replace("\0", " ").strip()
                 yield _Process(int(folder.name), int(parent), command)

@@ -1,4 +1,4 @@
-"""What a soak has measured, for people."""
+"""Reports the results of a soak."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL_IS_WELL = (
 
 
 def complaints(measured: Measured) -> list[str]:
-    """Return what is not as it should be: what grows, and records that were not read exactly once."""
+    """Return the problems: resources that grow, and records that were not read exactly once."""
     found = [f"over batches, {leak}" for leak in leaks(measured.batches)]
     found += [f"over restarts, {leak}" for leak in leaks(measured.restarts)]
     if measured.rows != measured.records:

@@ -1,4 +1,4 @@
-"""Whether what was measured at constant load grows."""
+"""Decides whether measurements at constant load grow."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from support.soak.processes import JVM, Holding
 
 NOISE = Holding(processes=3, memory_kib=2048, files=3, sockets=3, threads=2)
 """
-What may differ between two looks where nothing grows: arenas that threads take as they meet, a request under way, workers
-that Spark ends when they were idle for a minute, and makes anew.
+Differences between two measurements that are not growth: arenas of threads, a request in progress, and workers that Spark
+ends after a minute without work and starts again.
 """
 MEMORY_KIB_PER_1000 = 1024
-"""How much memory may grow in 1,000 steps, where that is more than noise: 1 KiB each."""
+"""Growth of memory in 1,000 steps above which it is more than noise: 1 KiB each."""
 NOT_JUDGED = {JVM}
-"""Its heap is Spark's, and so are pools of threads that grow on demand and what it leaves of each start of a query."""
+"""Spark owns its heap, thread pools that grow on demand, and the rest of each start of a query."""
 QUANTITIES = tuple(field.name for field in fields(Holding))
 
 
 @frozen
 class Look:
-    """What was seen after so many steps: batches, or restarts."""
+    """One measurement after a number of steps: batches, or restarts."""
 
     step: int
     held: Mapping[str, Holding]
@@ -31,14 +31,14 @@ class Look:
 
 @frozen
 class Trend:
-    """How one quantity of one kind of process went: medians of the second and of the last third of all looks."""
+    """The trend of one quantity of one kind of process: medians of the second and of the last third of all measurements."""
 
     kind: str
     quantity: str
     before: float
     after: float
     steps: float
-    """How many steps lie between the medians."""
+    """The number of steps between the medians."""
 
     @property
     def growth(self) -> float:
@@ -66,10 +66,10 @@ class Trend:
 
 
 def trends(looks: Sequence[Look]) -> list[Trend]:
-    """Return how each quantity went once the first third of *looks* has warmed everything up."""
+    """Return the trend of each quantity, without the first third of *looks*, which is warm-up."""
     third = len(looks) // 3
     if third < 3:
-        raise ValueError(f"{len(looks)} looks are too few to tell growth from noise; 9 are needed.")
+        raise ValueError(f"{len(looks)} measurements are too few to tell growth from noise; 9 are needed.")
     before, after = looks[third : 2 * third], looks[2 * third :]
     return [
         _trend(kind, quantity, before, after)
@@ -79,7 +79,7 @@ def trends(looks: Sequence[Look]) -> list[Trend]:
 
 
 def leaks(looks: Sequence[Look]) -> list[Trend]:
-    """Return what has grown by more than noise can explain."""
+    """Return the trends that noise cannot explain."""
     return sorted((trend for trend in trends(looks) if trend.is_leak), key=str)
 
 

@@ -1,4 +1,4 @@
-"""What the packages for Spark share."""
+"""Helpers that both Spark packages use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fail(error: Exception) -> None:
 
 
 def test_causes_are_left_out() -> None:
-    """Our errors come without the tracebacks of what caused them."""
+    """Our errors have no tracebacks of their causes."""
     with pytest.raises(ServiceError) as caught:
         fail(ServiceError("Kinesis said no", "NoException", "id-1"))
     text = "".join(traceback.format_exception(caught.value))
@@ -32,14 +32,14 @@ def test_causes_are_left_out() -> None:
 
 
 def test_bugs_keep_their_causes() -> None:
-    """An error that is not ours is a bug, and keeps all that there is to know about it."""
+    """An error that is not ours is a bug, and keeps its causes."""
     with pytest.raises(RuntimeError) as caught:
         fail(RuntimeError("a bug"))
     assert isinstance(caught.value.__cause__, KeyError)
 
 
 def test_a_half_that_is_not_installed_is_named() -> None:
-    """The error says what to install, and for what."""
+    """The error says what to install, and for which purpose."""
     with pytest.raises(ImportError) as caught:
         import_other_half("the_other_half", "Reading from Kinesis")
     assert str(caught.value) == (
@@ -56,10 +56,10 @@ def test_a_half_that_is_not_installed_is_named() -> None:
         ("import another_half.absent_part", "No module named 'another_half.absent_part'"),
     ],
 )
-def test_a_half_that_is_broken_shows_itself(
+def test_a_half_that_is_broken_shows_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    """A package that is there and cannot be imported is not said to be missing: what is wrong with it is."""
+    """An installed package that cannot be imported raises its own error, and is not reported as missing."""
     (tmp_path / "another_half").mkdir()
     (tmp_path / "another_half" / "__init__.py").write_text(line)
     monkeypatch.syspath_prepend(tmp_path)
@@ -68,7 +68,7 @@ def test_a_half_that_is_broken_shows_itself(
 
 
 def test_the_heap_is_frozen_in_the_first_two_tasks() -> None:
-    """Later ones leave it alone: what tasks made since may be garbage, and is to be found."""
+    """Later tasks do not freeze it: objects that tasks create may become garbage, and must be collected."""
     script = dedent(
         """
         import gc

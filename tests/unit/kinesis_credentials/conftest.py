@@ -1,4 +1,4 @@
-"""No test here sees the machine's AWS configuration."""
+"""These tests do not see the machine's AWS configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The region is what the user said, then what the environment says, never a guess about AWS."""
+"""The region comes from the user, then from the environment. It is never guessed for AWS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOCAL = "http://127.0.0.1:4567"
 def test_order(
     arguments: dict[str, Any], environment: dict[str, str], region: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Option, ARN, AWS endpoint, botocore's chain, AWS_REGION, and us-east-1 for endpoints outside AWS."""
+    """The order is: option, ARN, AWS endpoint, botocore's chain, AWS_REGION, and us-east-1 for endpoints outside AWS."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert resolve_region(DefaultChain(), **arguments) == region
@@ -46,8 +46,8 @@ def test_profile(aws_home: Path) -> None:
 
 
 @pytest.mark.parametrize("endpoint_url", [None, "https://kinesis.amazonaws.com"])
-def test_none(endpoint_url: str | None) -> None:
-    """No region at all is an error that says what to set."""
+def test_no_region(endpoint_url: str | None) -> None:
+    """Without a region the error lists the settings that give one."""
     with pytest.raises(RegionError, match=r"No AWS region was found\. Set the option 'region'"):
         resolve_region(DefaultChain(), endpoint_url=endpoint_url)
 
@@ -62,7 +62,7 @@ def test_none(endpoint_url: str | None) -> None:
     ],
 )
 def test_contradiction(arguments: dict[str, Any]) -> None:
-    """Two regions that contradict each other are refused, naming both."""
+    """Two regions that contradict each other are refused. The error names both."""
     with pytest.raises(RegionError, match="contradict each other") as caught:
         resolve_region(DefaultChain(), **arguments)
     assert "'eu-west-1'" in str(caught.value)
@@ -78,18 +78,18 @@ def test_contradiction(arguments: dict[str, Any]) -> None:
     ],
 )
 def test_several_regions(arguments: dict[str, Any], region: str) -> None:
-    """Streams may lie in several regions; the option, or else the first of them, says where the session works."""
+    """Streams may be in several regions. The session works in the option's region, else in that of the first stream."""
     assert resolve_region(DefaultChain(), **arguments) == region
 
 
 def test_an_aws_endpoint_serves_one_region() -> None:
-    """An endpoint of AWS beside streams of two regions is refused, and it is said why."""
+    """An AWS endpoint for streams of two regions is refused with the reason."""
     with pytest.raises(RegionError, match=r"An endpoint of AWS serves one region\.$"):
         resolve_region(DefaultChain(), arns=[ARN, OTHER_ARN], endpoint_url=AWS)
 
 
 def test_not_an_arn() -> None:
-    """Text that is not an ARN is shown as such."""
+    """A text that is not an ARN is quoted in the error."""
     with pytest.raises(RegionError, match="'orders' is not the ARN"):
         resolve_region(DefaultChain(), arns=["orders"])
 
@@ -111,5 +111,5 @@ def test_not_an_arn() -> None:
     ],
 )
 def test_endpoints(endpoint_url: str, region: str | None) -> None:
-    """Only hosts of AWS tell a region, in every partition botocore knows."""
+    """Only hosts of AWS give a region, in every partition that botocore knows."""
     assert find_endpoint_region(endpoint_url) == region

@@ -1,4 +1,4 @@
-"""Sessions take their credentials from where the spec says, and from nowhere else."""
+"""Sessions take their credentials from the source that the spec names, and from no other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_keys(session: Session) -> tuple[str | None, str | None, str | None]:
 
 
 def test_static_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Explicit keys win over the environment's."""
+    """Explicit keys have precedence over the environment."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
     session = open_session(KEYS, "eu-west-1")
@@ -45,7 +45,7 @@ def test_static_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_profile(aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named profile wins over the environment's keys."""
+    """A named profile has precedence over the keys of the environment."""
     (aws_home / "credentials").write_text("[team]\naws_access_key_id=one\naws_secret_access_key=two\n")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
@@ -53,7 +53,7 @@ def test_profile(aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_profile_without_credentials(aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named profile that holds none never falls through to the environment, a container or the machine."""
+    """A named profile without credentials never falls back to the environment, a container or the machine's role."""
     (aws_home / "config").write_text("[profile team]\nregion=eu-west-1\n")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
@@ -73,7 +73,7 @@ def test_default_chain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_credentials(aws_home: Path) -> None:
-    """Without credentials the error says what was tried, why each did not serve, and what to do."""
+    """Without credentials the error lists the sources tried, the reason of each, and what to do."""
     with pytest.raises(NoCredentialsError) as caught:
         ensure_credentials(open_session(DefaultChain()))
     message = str(caught.value)
@@ -85,7 +85,7 @@ def test_no_credentials(aws_home: Path) -> None:
 
 
 def test_half_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source that is there in part stops the search, without showing the part."""
+    """A source with a missing part stops the search. The error does not show the other part."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     with pytest.raises(SourceFailedError, match="missing: AWS_SECRET_ACCESS_KEY") as caught:
         ensure_credentials(open_session(DefaultChain()))
@@ -97,7 +97,7 @@ VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_keys_that_cannot_be_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that was set with a newline at its end is named before anything is sent, and not shown."""
+    """A variable with a newline at its end is named before any request is sent. Its value is not shown."""
     for variable in VARIABLES:
         monkeypatch.setenv(variable, "s3cr3t-invented\n" if variable == name else "clean")
     with pytest.raises(SourceFailedError, match=f"^{name} has white space.*set it again without") as caught:
@@ -107,7 +107,7 @@ def test_keys_that_cannot_be_sent(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_profile_with_keys_that_cannot_be_sent(aws_home: Path) -> None:
-    """A part of keys that another source gives goes by its name and the source's."""
+    """For keys of another source the error names the part and the source."""
     (aws_home / "credentials").write_text("[default]\naws_access_key_id=one\naws_secret_access_key=t wo\n")
     with pytest.raises(
         SourceFailedError, match=r"^The secret key that shared-credentials-file gives has white"
@@ -116,8 +116,8 @@ def test_a_profile_with_keys_that_cannot_be_sent(aws_home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
-def test_an_response_with_keys_that_cannot_be_sent(name: str) -> None:
-    """A part of keys in an answer of STS or of a user's class goes by its name there, and is not shown."""
+def test_a_response_with_keys_that_cannot_be_sent(name: str) -> None:
+    """For keys in a response of STS or of a provider class the error uses the response's name, and shows no key."""
     response = {"AccessKeyId": "one", "SecretAccessKey": "two", "SessionToken": "three", name: "s3cr3t\n"}
     with pytest.raises(MalformedKeysError, match=f"^'{name}' has white space") as caught:
         Keys.read(response)
@@ -128,11 +128,11 @@ def test_an_response_with_keys_that_cannot_be_sent(name: str) -> None:
     ("process", "message"),
     [
         ("/no/such/program", "No such file"),
-        ("echo s3cr3t-invented", "gave an answer that is not JSON"),
+        ("echo s3cr3t-invented", "gave a response that is not JSON"),
     ],
 )
 def test_broken_process(aws_home: Path, process: str, message: str) -> None:
-    """A credential process that breaks is an error of ours, and its output is not shown."""
+    """A credential process that fails raises an error of this package. Its output is not shown."""
     (aws_home / "config").write_text(f"[default]\ncredential_process={process}\n")
     with pytest.raises(SourceFailedError, match=message) as caught:
         ensure_credentials(open_session(DefaultChain()))
@@ -140,27 +140,27 @@ def test_broken_process(aws_home: Path, process: str, message: str) -> None:
 
 
 def test_unknown_profile() -> None:
-    """A profile that is not configured is an error at once, naming it."""
+    """A profile that is not configured is an error at once, with its name."""
     with pytest.raises(ProfileNotFoundError, match="The AWS configuration has no profile 'team'"):
         open_session(Profile("team"))
 
 
 def test_unknown_profile_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When AWS_PROFILE is wrong, the error says that the variable is."""
+    """When AWS_PROFILE is wrong, the error names the variable."""
     monkeypatch.setenv("AWS_PROFILE", "team")
     with pytest.raises(ProfileNotFoundError, match="AWS_PROFILE names profile 'team'"):
         open_session(KEYS)
 
 
 def test_unreadable_configuration(aws_home: Path) -> None:
-    """A configuration file that is not one is an error of this package."""
+    """A configuration file that cannot be parsed raises an error of this package."""
     (aws_home / "config").write_text("no section\n")
     with pytest.raises(CredentialsError, match="The AWS configuration cannot be read"):
         open_session(DefaultChain())
 
 
 def test_cached() -> None:
-    """One process has one session per spec and region, however many threads ask."""
+    """One process has one session per spec and region, however many threads call."""
     found: list[Session] = []
     threads = [
         threading.Thread(target=lambda: found.append(cached_session(KEYS, "eu-west-1"))) for _ in range(8)
@@ -175,7 +175,7 @@ def test_cached() -> None:
 
 
 def test_cache_follows_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys corrected in the environment are used by the next session of the same process."""
+    """Keys that are corrected in the environment are used by the next session of the same process."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "two")
     assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
@@ -184,7 +184,7 @@ def test_cache_follows_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_forgets_failures(aws_home: Path) -> None:
-    """Keys written to the configuration after a failed check are found; other sessions stay what they are."""
+    """Keys that are added to the configuration after a failed check are found. Other sessions are kept."""
     other = cached_session(KEYS)
     with pytest.raises(NoCredentialsError):
         ensure_credentials(cached_session(DefaultChain()))
@@ -194,7 +194,7 @@ def test_cache_forgets_failures(aws_home: Path) -> None:
 
 
 def test_cache_is_bounded() -> None:
-    """Of many sessions those used last are kept."""
+    """The sessions that were used last are kept."""
     specs = [StaticKeys(f"AKID{number}", "s3cr3t-invented") for number in range(100)]
     first, last = [cached_session(spec) for spec in specs][:: len(specs) - 1]
     assert cached_session(specs[-1]) is last
@@ -205,7 +205,7 @@ def test_cache_is_bounded() -> None:
     "fork" not in multiprocessing.get_all_start_methods(), reason="the platform does not fork"
 )
 def test_forked_child() -> None:
-    """A child forked while a session is being opened opens its own."""
+    """A child that is forked while a session is being opened opens its own."""
     from kinesis_credentials import sessions
 
     parent = cached_session(KEYS)

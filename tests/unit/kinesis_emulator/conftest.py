@@ -1,4 +1,4 @@
-"""An emulator under a manual clock, and unpatched boto3 clients for it."""
+"""An emulator with a manual clock, and unpatched boto3 clients for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARD = "shardId-000000000000"
 
 @pytest.fixture(scope="session")
 def new_client() -> Callable[..., Client]:
-    """Return a function that makes a boto3 client without retries."""
+    """Return a function that creates a boto3 client without retries."""
     session = boto3.Session()
 
     def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key", **more: Any) -> Client:
@@ -44,7 +44,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
-    """Yield an emulator without rates that has a stream `orders` of one shard."""
+    """Yield an emulator without rate limits that has a stream `orders` of one shard."""
     with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock) as running:
         running.create_stream(STREAM)
         yield running
@@ -59,7 +59,7 @@ def client(emulator: Emulator, new_client: Callable[..., Client]) -> Iterator[Cl
 
 @pytest.fixture
 def refusal() -> Callable[..., tuple[str, str]]:
-    """Return a function that calls and returns code and message of the refusal."""
+    """Return a function that makes a call and returns the code and message of its error."""
 
     def call(function: Callable[..., Any], **params: Any) -> tuple[str, str]:
         with pytest.raises(ClientError) as caught:

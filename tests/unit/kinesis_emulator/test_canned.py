@@ -1,4 +1,4 @@
-"""The server of prepared answers, read by an unpatched boto3."""
+"""The canned server, read by an unpatched boto3."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def records_of(pages: list[Json]) -> list[Json]:
     return [record for page in pages for record in page["Records"]]
 
 
-def test_a_shard_fills_as_many_pages_as_asked_for_and_then_is_at_its_tip(client: Any) -> None:
-    """Every record comes once and in order, with the payload's size; behind them there is nothing."""
+def test_a_shard_has_the_given_pages(client: Any) -> None:
+    """Every record comes once and in order, with the configured payload size. The tip comes after them."""
     pages = walk(client, ShardIteratorType="TRIM_HORIZON")
     assert [len(page["Records"]) for page in pages] == [40, 40, 40]
     records = records_of(pages)
@@ -57,7 +57,7 @@ def test_a_shard_fills_as_many_pages_as_asked_for_and_then_is_at_its_tip(client:
 
 
 def test_a_limit_divides_pages_and_loses_nothing(client: Any) -> None:
-    """A page is never longer than asked for, and the records are those of whole pages."""
+    """A page has at most the requested number of records. Together they are the records of whole pages."""
     pages = walk(client, limit=33, ShardIteratorType="TRIM_HORIZON")
     assert [len(page["Records"]) for page in pages] == [33, 7, 33, 7, 33, 7]
     assert records_of(pages) == records_of(walk(client, ShardIteratorType="TRIM_HORIZON"))
@@ -66,25 +66,25 @@ def test_a_limit_divides_pages_and_loses_nothing(client: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "skipped"), [("AT_SEQUENCE_NUMBER", 50), ("AFTER_SEQUENCE_NUMBER", 51), ("AT_TIMESTAMP", 50)]
 )
-def test_a_record_is_found_again_by_its_number_and_its_time(client: Any, kind: str, skipped: int) -> None:
-    """A reader may start at any record, or behind it."""
+def test_reading_begins_at_a_number_or_a_time(client: Any, kind: str, skipped: int) -> None:
+    """A reader may start at any record, or after it."""
     records = records_of(walk(client, ShardIteratorType="TRIM_HORIZON"))
     chosen = records[50]
-    place = (
+    start = (
         {"Timestamp": chosen["ApproximateArrivalTimestamp"]}
         if kind == "AT_TIMESTAMP"
         else {"StartingSequenceNumber": chosen["SequenceNumber"]}
     )
-    assert records_of(walk(client, ShardIteratorType=kind, **place)) == records[skipped:]
+    assert records_of(walk(client, ShardIteratorType=kind, **start)) == records[skipped:]
 
 
-def test_latest_is_behind_all_records(client: Any) -> None:
-    """Nothing is added to a stream whose records were all there from the start."""
+def test_latest_is_after_all_records(client: Any) -> None:
+    """A stream whose records all arrived before the start gets no more."""
     assert records_of(walk(client, ShardIteratorType="LATEST")) == []
 
 
 def test_shards_are_listed_page_by_page_and_share_the_hash_keys(client: Any) -> None:
-    """A listing goes on with its token, and leaves no hash key out."""
+    """A listing goes on with its token, and covers all hash keys."""
     first = client.list_shards(StreamName="orders", MaxResults=1)
     second = client.list_shards(NextToken=first["NextToken"])
     ranges = [shard["HashKeyRange"] for page in (first, second) for shard in page["Shards"]]
@@ -95,19 +95,19 @@ def test_shards_are_listed_page_by_page_and_share_the_hash_keys(client: Any) -> 
 
 
 def test_the_summary_names_the_stream(client: Any) -> None:
-    """DescribeStreamSummary says what a reader checks before it begins."""
+    """DescribeStreamSummary has the facts that a reader checks first."""
     summary = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]
     assert (summary["StreamARN"], summary["StreamStatus"]) == (STREAM.arn, "ACTIVE")
 
 
-def test_a_call_that_nothing_is_prepared_for_is_refused(client: Any) -> None:
-    """It is no server to write to."""
+def test_other_calls_are_refused(client: Any) -> None:
+    """The server does not accept writes."""
     with pytest.raises(ClientError, match="UnknownOperationException"):
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
 
 
 def test_calls_are_counted_over_https_too(new_client: Callable[..., Any], tmp_path: Path) -> None:
-    """A client that trusts the certificate is served, and each of its calls takes the time asked for."""
+    """A client that trusts the certificate is served, and each of its calls takes the configured time."""
     certificate, key = make_certificate(tmp_path)
     with CannedKinesis(STREAM, latency_s=0.05, tls=(certificate, key)) as kinesis:
         secured = new_client(kinesis.endpoint_url, verify=str(certificate))
@@ -119,7 +119,7 @@ def test_calls_are_counted_over_https_too(new_client: Callable[..., Any], tmp_pa
 
 
 def test_aggregates_are_those_of_the_kpl(new_client: Callable[..., Any]) -> None:
-    """AWS's own package finds the user records in them, under 50 partition keys."""
+    """AWS's own package finds the user records, under 50 partition keys."""
     path = list(sys.path)
     from aws_kinesis_agg import deaggregator
 
@@ -136,8 +136,8 @@ def test_aggregates_are_those_of_the_kpl(new_client: Callable[..., Any]) -> None
     assert len({user["partitionKey"] for user in users}) == 50
 
 
-def test_records_arrive_at_the_rate_asked_for() -> None:
-    """A live shard holds what has arrived by now, up to its last record."""
+def test_records_arrive_at_the_given_rate() -> None:
+    """A live shard has the records that have arrived by now, up to its last one."""
     clock = ManualClock(1_700_000_000.0)
     responses = Responses(CannedStream(records=100, records_per_s=10.0), clock)
     begin = call(responses, "GetShardIterator", ShardId="shardId-000000000000", ShardIteratorType="LATEST")
@@ -148,8 +148,8 @@ def test_records_arrive_at_the_rate_asked_for() -> None:
     assert counts == [0, 10, 30, 100]
 
 
-def test_a_live_shard_says_how_far_behind_a_reader_is() -> None:
-    """MillisBehindLatest is the age of the next record; 0 where there is none."""
+def test_a_live_shard_reports_the_lag() -> None:
+    """MillisBehindLatest is the age of the next record; 0 without a next record."""
     clock = ManualClock(1_700_000_000.0)
     responses = Responses(CannedStream(records=100, records_per_s=10.0), clock)
     clock.advance(2)
@@ -168,8 +168,8 @@ def call(responses: Responses, action: str, **request: Any) -> Json:
     return response
 
 
-def test_a_page_that_kinesis_would_not_return_is_refused() -> None:
-    """A benchmark measures nothing that cannot happen."""
+def test_an_impossible_page_is_refused() -> None:
+    """A benchmark must not measure pages that Kinesis never returns."""
     with pytest.raises(ValueError, match="got 10001 records"):
         CannedStream(records=10_001, record_bytes=1)
     with pytest.raises(ValueError, match="got 1000 records and 20000000 bytes"):

@@ -11,7 +11,7 @@ WRITERS, BATCHES, BATCH = 4, 10, 50
 
 
 def test_concurrent_writers_lose_nothing_and_readers_see_order(emulator: Emulator, client: Any) -> None:
-    """While shards are split, every acknowledged record is there once, where its acknowledgement says, in order."""
+    """While shards are split, every acknowledged record is there once, in its acknowledged shard, in order."""
 
     def write(writer: int) -> list[tuple[str, str, bytes]]:
         acknowledged = []

@@ -36,8 +36,8 @@ def shards_of(client: Any, count: int, **keys: str) -> Counter[str]:
     return Counter(result["ShardId"] for result in response["Records"])
 
 
-def test_keys_choose_the_shard_unless_told_otherwise(client: Any, arn: str, refusal: Any) -> None:
-    """An on-demand stream reports USER_PARTITION_KEY, puts a key's records into one shard, and wants a key."""
+def test_keys_choose_the_shard_by_default(client: Any, arn: str, refusal: Any) -> None:
+    """An on-demand stream reports USER_PARTITION_KEY, puts a key's records into one shard, and requires a key."""
     assert arn
     assert summary(client)["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
     assert len(shards_of(client, 20, PartitionKey="key")) == 1
@@ -47,7 +47,7 @@ def test_keys_choose_the_shard_unless_told_otherwise(client: Any, arn: str, refu
 
 
 def test_kinesis_chooses_the_shard(client: Any, arn: str) -> None:
-    """With AUTO records go to all shards in turn; keys are ignored, may be absent, and come back if they were given."""
+    """With AUTO the shards take turns. Keys are ignored, may be absent, and are returned if they were given."""
     client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy="AUTO")
     assert summary(client)["RecordDistributionStrategy"] == "AUTO"
     assert set(shards_of(client, 20, PartitionKey="key", ExplicitHashKey="0").values()) == {5}
@@ -61,7 +61,7 @@ def test_kinesis_chooses_the_shard(client: Any, arn: str) -> None:
 
 
 def test_the_strategy_is_switched_back(client: Any, arn: str) -> None:
-    """At once, for records that are put from then on."""
+    """The change applies at once, to records that are put from then on."""
     for strategy in ("AUTO", "USER_PARTITION_KEY"):
         client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy=strategy)
     assert summary(client)["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
@@ -69,13 +69,13 @@ def test_the_strategy_is_switched_back(client: Any, arn: str) -> None:
 
 
 def test_a_stream_is_created_with_its_strategy(client: Any) -> None:
-    """CreateStream takes it for an on-demand stream."""
+    """CreateStream accepts a strategy for an on-demand stream."""
     client.create_stream(StreamName="elastic", StreamModeDetails=ON_DEMAND, RecordDistributionStrategy="AUTO")
     assert summary(client)["RecordDistributionStrategy"] == "AUTO"
 
 
 def test_provisioned_streams_have_no_strategy(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """They report none, and cannot be given one, by whatever call."""
+    """They report no strategy, and no call can give them one."""
     facts = summary(client, "orders")
     assert "RecordDistributionStrategy" not in facts
     update = client.update_stream_record_distribution_strategy
@@ -90,7 +90,7 @@ def test_provisioned_streams_have_no_strategy(emulator: Emulator, client: Any, r
 
 
 def test_updates_that_are_refused(client: Any, arn: str, refusal: Any) -> None:
-    """A strategy that there is not, a stream that there is not, and a stream that is not named by its ARN."""
+    """An unknown strategy, an unknown stream, and a stream without its ARN are refused."""
     update = client.update_stream_record_distribution_strategy
     unknown = {"StreamARN": arn, "RecordDistributionStrategy": "RANDOM"}
     assert refusal(update, **unknown)[0] == "ValidationException"
@@ -99,13 +99,13 @@ def test_updates_that_are_refused(client: Any, arn: str, refusal: Any) -> None:
     by_name = json.dumps({"StreamName": "elastic", "RecordDistributionStrategy": "AUTO"}).encode()
     client.meta.events.register(
         "before-call", lambda params, **_: params.update(body=by_name)
-    )  # botocore asks for an ARN
+    )  # botocore requires an ARN
     assert refusal(update, StreamARN=arn, RecordDistributionStrategy="AUTO")[0] == "ValidationException"
 
 
 @pytest.fixture
 def kept(tmp_path: Path, clock: ManualClock) -> Path:
-    """Return a folder that keeps a stream which was created with a strategy, and one that got it later."""
+    """Return a folder with a stream that was created with a strategy, and one that got it later."""
     with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, data=tmp_path) as emulator:
         emulator.create_stream("elastic", shards=2, strategy="AUTO")
         emulator.create_stream("switched", shards=2, strategy="USER_PARTITION_KEY")
@@ -113,12 +113,12 @@ def kept(tmp_path: Path, clock: ManualClock) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("anew", [False, True], ids=["journal", "snapshot"])
+@pytest.mark.parametrize("is_rewritten", [False, True], ids=["journal", "snapshot"])
 def test_the_strategy_is_kept(
-    kept: Path, clock: ManualClock, new_client: Callable[..., Any], anew: bool
+    kept: Path, clock: ManualClock, new_client: Callable[..., Any], is_rewritten: bool
 ) -> None:
-    """After a restart, from the journal as it grew and from one that was written anew."""
-    if anew:
+    """It survives a restart, from the journal and from a rewritten journal."""
+    if is_rewritten:
         store = replay(Journal(kept, least_bytes=0), keep_trimmed=False)
         store.tidy_journal()
         store.close()

@@ -1,4 +1,4 @@
-"""DryRun: the calls that are checked and not carried out."""
+"""DryRun: calls that are checked and not carried out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Refusal = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def calls(emulator: Emulator, client: Any, iterator_of: Any) -> dict[str, Callable[..., Any]]:
-    """Return every call that takes DryRun, each with parameters that are good."""
+    """Return every call that has DryRun, each with valid parameters."""
     record = {"Data": b"data", "PartitionKey": "key"}
     consumer = emulator.register_consumer(STREAM, "reader")
     iterator = iterator_of()
@@ -42,7 +42,7 @@ ACTIONS = ("GetShardIterator", "GetRecords", "PutRecord", "PutRecords", "Subscri
 def test_good_request(
     emulator: Emulator, calls: dict[str, Callable[..., Any]], refusal: Refusal, action: str
 ) -> None:
-    """A request that would succeed is answered with DryRunOperationException, however often, and does nothing."""
+    """A request that would succeed gets a DryRunOperationException, however often, and has no effect."""
     emulator.settings.limits = Limits(subscribe_calls_per_s=None)
     for _ in range(20):  # more than the shard's limits admit in a second
         assert refusal(calls[action], DryRun=True)[0] == SUCCEEDED
@@ -53,7 +53,7 @@ def test_good_request(
 def test_denial(
     emulator: Emulator, calls: dict[str, Callable[..., Any]], refusal: Refusal, action: str
 ) -> None:
-    """A dry run is denied, and fails by a fault, as the call would."""
+    """A dry run is denied, and fails by a fault, like the call."""
     emulator.settings.deny = {action}
     assert refusal(calls[action], DryRun=True)[0] == "AccessDeniedException"
     emulator.settings.deny = set()
@@ -62,7 +62,7 @@ def test_denial(
 
 
 def test_bad_requests(client: Any, refusal: Refusal, iterator_of: Any) -> None:
-    """A dry run of a request that is not good fails as the call would."""
+    """A dry run of an invalid request fails like the call."""
     bad_record = {"Data": b"", "PartitionKey": "key", "ExplicitHashKey": BEYOND_ALL_SHARDS}
     refused = [
         refusal(client.put_records, StreamName=STREAM, Records=[bad_record], DryRun=True),
@@ -87,7 +87,7 @@ def test_false(emulator: Emulator, calls: dict[str, Callable[..., Any]]) -> None
 
 
 def test_older_server(emulator: Emulator, calls: dict[str, Callable[..., Any]]) -> None:
-    """On request the emulator carries dry runs out, as servers from before September 2026 do."""
+    """On request the emulator ignores DryRun, as servers from before September 2026 do."""
     emulator.settings.knows_dry_run = False
     calls["PutRecords"](DryRun=True)
     assert [record["Data"] for record in calls["GetRecords"](DryRun=True)["Records"]] == [b"data"]

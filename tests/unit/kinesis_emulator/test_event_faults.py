@@ -1,4 +1,4 @@
-"""Faults inside a subscription, and what an unpatched boto3 makes of each."""
+"""Faults inside a subscription, and how an unpatched boto3 reports each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Suffer = Callable[..., Iterator[dict[str, Any]]]
 
 @pytest.fixture
 def opened() -> Iterator[list[Any]]:
-    """What a test has opened: event streams, each with its client behind it."""
+    """Yield a list for the event streams that a test opens, each with its client, and close them."""
     those: list[Any] = []
     yield those
     for one in those:
@@ -28,7 +28,7 @@ def opened() -> Iterator[list[Any]]:
 
 @pytest.fixture
 def suffer(emulator: Emulator, opened: list[Any]) -> Suffer:
-    """Return a function that subscribes under a fault and returns the events."""
+    """Return a function that subscribes with a fault and returns the events."""
     arn = emulator.register_consumer("orders", "one")
 
     def subscribe(fault: EventFault, read_timeout: float = 30) -> Iterator[dict[str, Any]]:
@@ -54,7 +54,7 @@ def data_of(event: dict[str, Any]) -> list[bytes]:
 
 
 def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator, suffer: Suffer) -> None:
-    """boto3 lets urllib3's ProtocolError through, retries nothing, and hands out no part of the event."""
+    """boto3 raises urllib3's ProtocolError, retries nothing, and returns no part of the event."""
     events = suffer(EventFault(after_events=1, cut=True))
     next(events)
     emulator.put("orders", b"cut")
@@ -64,7 +64,7 @@ def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator,
 
 
 def test_silence_is_a_read_timeout(suffer: Suffer, opened: list[Any]) -> None:
-    """A connection on which nothing comes any more is urllib3's ReadTimeoutError after boto3's `read_timeout`."""
+    """A connection without data raises urllib3's ReadTimeoutError after boto3's `read_timeout`."""
     events = suffer(EventFault(after_events=1, silence=True), read_timeout=30)
     next(events)
     connection = opened[0]._raw_stream._fp.fp.raw._sock
@@ -76,7 +76,7 @@ def test_silence_is_a_read_timeout(suffer: Suffer, opened: list[Any]) -> None:
 
 @pytest.mark.parametrize("code", ["InternalFailureException", "ResourceInUseException"])
 def test_an_error_among_the_events_is_an_event_stream_error(suffer: Suffer, code: str) -> None:
-    """An exception frame is an EventStreamError with code and message, and without ResponseMetadata."""
+    """An exception frame raises an EventStreamError with code and message, and without ResponseMetadata."""
     events = suffer(EventFault(after_events=1, code=code, message="Try again."))
     next(events)
     with pytest.raises(EventStreamError) as caught:
@@ -87,7 +87,7 @@ def test_an_error_among_the_events_is_an_event_stream_error(suffer: Suffer, code
 def test_empty_events_with_lag_come_before_the_records(
     emulator: Emulator, suffer: Suffer, clock: ManualClock
 ) -> None:
-    """Empty events that are behind do not lose the records that come after them."""
+    """Empty events with lag do not lose the records after them."""
     emulator.put("orders", b"late")
     clock.advance(1)
     events = suffer(EventFault(empty_events=3, millis_behind=7_000))
@@ -97,7 +97,7 @@ def test_empty_events_with_lag_come_before_the_records(
 
 
 def test_the_first_event_may_be_late(emulator: Emulator, suffer: Suffer, clock: ManualClock) -> None:
-    """During `pause_s` of the clock nothing comes; what arrives meanwhile is in the first event."""
+    """During `pause_s` of the clock there is no event. Records that arrive meanwhile are in the first event."""
     events = suffer(EventFault(pause_s=30))
     emulator.put("orders", b"1")
     clock.advance(29)

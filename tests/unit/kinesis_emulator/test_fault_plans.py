@@ -1,4 +1,4 @@
-"""Faults by script and by seed, and those that do a part of the work."""
+"""Faults by script and by seed, and faults that change a part of a response."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def calls(action: str, count: int) -> list[Request]:
     return [Request(action, {"StreamName": "orders"}, "us-east-1") for _ in range(count)]
 
 
-def test_a_script_lets_calls_pass_and_then_befalls_so_many() -> None:
-    """A step counts the calls that fit it, and lasts as long as it says."""
+def test_a_script_applies_faults_by_count() -> None:
+    """A step counts the calls that match it, and lasts for its number of calls."""
     denied, lost = Fault("AccessDeniedException"), Fault(drop_response=True)
     script = FaultScript(
         Step(denied, action="GetRecords", stream="orders", after_calls=2, times=None),
@@ -40,7 +40,7 @@ def test_a_script_lets_calls_pass_and_then_befalls_so_many() -> None:
 
 
 def test_a_seed_makes_the_same_faults_again() -> None:
-    """Equal seeds choose equally, others otherwise, and about the share of calls that was asked for suffers."""
+    """Equal seeds choose the same faults, other seeds other ones. About the given share of calls has a fault."""
     requests = calls("GetRecords", 1000)
     first, again, other = ([plan(call) for call in requests] for plan in map(plan_of, (1, 1, 2)))
     assert first == again
@@ -53,19 +53,19 @@ def plan_of(seed: int) -> RandomFaults:
 
 
 def test_a_share_is_from_0_to_1() -> None:
-    """A share that is none is refused."""
+    """A share below 0 or above 1 is refused."""
     with pytest.raises(ValueError, match="share must be from 0 to 1; got 20"):
         RandomFaults(1, share=20)
 
 
 def test_random_faults_come_from_the_ones_given() -> None:
-    """A list of faults replaces the usual ones."""
+    """A list of faults replaces the default ones."""
     fault = Fault("LimitExceededException")
     assert RandomFaults(1, 1.0, [fault])(calls("PutRecord", 1)[0]) == fault
 
 
 def test_access_may_be_denied_from_some_moment_on(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """The first calls are answered, all later ones refused."""
+    """The first calls succeed, all later ones are refused."""
     denied = Fault("AccessDeniedException", "No more.")
     emulator.settings.fault = FaultScript(Step(denied, after_calls=1, times=None))
     client.list_shards(StreamName="orders")
@@ -74,7 +74,7 @@ def test_access_may_be_denied_from_some_moment_on(emulator: Emulator, client: An
 
 
 def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> None:
-    """A proxy's page in place of the service's JSON is an error with the status as its code."""
+    """A proxy's page instead of the service's JSON is an error with the status as its code."""
     emulator.settings.fault = lambda _: Fault(status=503, body=b"<html>", content_type="text/html")
     with pytest.raises(botocore.exceptions.ClientError) as caught:
         client.list_shards(StreamName="orders")
@@ -87,15 +87,15 @@ def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> No
     [(Fault(drop_request=True, reset=True), 0), (Fault(drop_response=True, reset=True), 1)],
 )
 def test_a_connection_may_be_reset(emulator: Emulator, client: Any, fault: Fault, written: int) -> None:
-    """A reset breaks the call before or after its work was done."""
+    """A reset breaks the call before or after its work."""
     emulator.settings.fault = lambda _: fault
     with pytest.raises(botocore.exceptions.ConnectionClosedError, match="onnection"):
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
     assert len(emulator.records("orders")) == written
 
 
-def test_an_response_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
-    """boto3 takes an answer that is shorter than its Content-Length for an empty one, and says nothing."""
+def test_a_response_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
+    """boto3 reads a response that is shorter than its Content-Length as an empty one, without an error."""
     emulator.settings.fault = lambda _: Fault(cut_response=True)
     response = client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
     assert response.keys() == {"ResponseMetadata"}
@@ -103,14 +103,14 @@ def test_an_response_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -
     assert len(emulator.records("orders")) == 1
 
 
-def test_an_response_may_be_slow_and_still_be_whole(emulator: Emulator, client: Any) -> None:
-    """A pause in the middle of an answer loses nothing of it."""
+def test_a_response_may_be_slow_and_complete(emulator: Emulator, client: Any) -> None:
+    """A pause in the middle of a response loses no byte of it."""
     emulator.settings.fault = lambda _: Fault(stall_s=0.05)
     assert client.list_shards(StreamName="orders")["Shards"][0]["ShardId"] == SHARD
 
 
 def test_some_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> None:
-    """Every third record of PutRecords fails with a code and is not written; the others keep their places."""
+    """Every third record of PutRecords fails with a code and is not written. The results keep their order."""
     emulator.settings.fault = lambda _: Fault(fail_every=3)
     records = [{"Data": str(i), "PartitionKey": "k"} for i in range(5)]
     response = client.put_records(StreamName="orders", Records=records)
@@ -130,14 +130,14 @@ def test_some_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> 
 
 
 def test_all_records_of_a_request_may_fail(emulator: Emulator, client: Any) -> None:
-    """A request of which nothing is written is still answered with a 200."""
+    """A request of which no record is written still gets a 200."""
     emulator.settings.fault = lambda _: Fault(fail_every=1)
     response = client.put_records(StreamName="orders", Records=[{"Data": b"x", "PartitionKey": "k"}])
     assert (response["FailedRecordCount"], emulator.records("orders")) == (1, [])
 
 
-def test_a_page_may_stand_still(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """An empty page with lag has not gone on: the records come with the next call."""
+def test_a_page_may_not_advance(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """The iterator of an empty page with lag has not advanced: the records come with the next call."""
     emulator.put("orders", b"late")
     emulator.settings.fault = FaultScript(Step(Fault(empty_page=True, millis_behind=5_000), "GetRecords"))
     page = client.get_records(ShardIterator=iterator_of())
@@ -147,7 +147,7 @@ def test_a_page_may_stand_still(emulator: Emulator, client: Any, iterator_of: An
 
 
 def test_children_may_be_listed_late(emulator: Emulator, client: Any, clock: ManualClock) -> None:
-    """For a while after a split the parent is closed and the children are missing."""
+    """For some time after a split the parent is closed and the children are missing."""
     emulator.settings.hide_children_s = 10
     children = emulator.split("orders", SHARD)
 
@@ -162,7 +162,7 @@ def test_children_may_be_listed_late(emulator: Emulator, client: Any, clock: Man
 
 
 def test_arrival_times_may_be_out_of_order(emulator: Emulator, client: Any, clock: ManualClock) -> None:
-    """With jitter, sequence numbers still grow while arrival times do not; none is in the future."""
+    """With jitter, sequence numbers increase while arrival times do not. No time is in the future."""
     emulator.settings.arrival_jitter_ms = 1000
     for _ in range(20):
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
@@ -175,10 +175,10 @@ def test_arrival_times_may_be_out_of_order(emulator: Emulator, client: Any, cloc
 
 
 @pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
-def test_a_trimmed_number_may_lead_nowhere(
+def test_a_trimmed_number_may_give_empty_pages(
     emulator: Emulator, client: Any, iterator_of: Any, read_from: Any, clock: ManualClock, kind: str
 ) -> None:
-    """With `trimmed_start = "empty_pages"` pages stay empty, a whole retention behind; the oldest record is there."""
+    """With `trimmed_start = "empty_pages"` pages stay empty, a whole retention behind. The oldest record can be read."""
     emulator.settings.trimmed_start = "empty_pages"
     old = [emulator.put("orders", data) for data in (b"1", b"2")]
     clock.advance(DAY_S + 1)
@@ -193,7 +193,7 @@ def test_a_trimmed_number_may_lead_nowhere(
 
 
 def test_records_are_trimmed_on_demand(emulator: Emulator, iterator_of: Any, client: Any) -> None:
-    """`trim` takes a shard's oldest records away under a reader, without waiting for their retention."""
+    """`trim` removes a shard's oldest records during a read, without waiting for their retention."""
     for i in range(4):
         emulator.put("orders", str(i))
     page = client.get_records(ShardIterator=iterator_of(), Limit=1)
@@ -204,7 +204,7 @@ def test_records_are_trimmed_on_demand(emulator: Emulator, iterator_of: Any, cli
 
 @pytest.fixture
 def generations(emulator: Emulator) -> list[str]:
-    """Split the stream's shard, then its first child; return the ids of all five, from the oldest."""
+    """Split the stream's shard, then its first child. Return the ids of all five, from the oldest."""
     children = emulator.split("orders", SHARD)
     return [SHARD, *children, *emulator.split("orders", children[0])]
 
@@ -225,7 +225,7 @@ STALE = {
 def test_the_next_listings_may_be_stale(
     emulator: Emulator, client: Any, generations: list[str], hidden: list[int]
 ) -> None:
-    """So many listings leave out the shards that a fault names; the shards themselves work as before."""
+    """The given number of listings leaves out the shards of a fault. The shards themselves work as before."""
     missing = tuple(generations[i] for i in hidden)
     emulator.settings.fault = FaultScript(Step(Fault(hide_shards=missing), "ListShards", times=2))
     shown = [shard_id for shard_id in generations if shard_id not in missing]
@@ -240,7 +240,7 @@ def test_the_next_listings_may_be_stale(
 def test_listings_may_be_stale_for_a_while(
     emulator: Emulator, client: Any, clock: ManualClock, generations: list[str], hidden: list[int]
 ) -> None:
-    """Shards that are hidden are missing from every listing until the clock says that their time is over."""
+    """Hidden shards are missing from every listing until their time is over."""
     missing = [generations[i] for i in hidden]
     emulator.hide_shards("orders", missing, for_s=10)
     shown = [shard_id for shard_id in generations if shard_id not in missing]
@@ -253,14 +253,14 @@ def test_listings_may_be_stale_for_a_while(
     assert listed(client) == generations
 
 
-def test_hidden_shards_are_known_ones(emulator: Emulator) -> None:
+def test_only_existing_shards_can_be_hidden(emulator: Emulator) -> None:
     """A shard that the stream does not have cannot be hidden."""
     with pytest.raises(AwsError, match="shardId-000000000009 in stream orders"):
         emulator.hide_shards("orders", ["shardId-000000000009"], for_s=10)
 
 
 def test_a_described_stream_may_be_stale(emulator: Emulator, client: Any, generations: list[str]) -> None:
-    """DescribeStream leaves the hidden shards out as ListShards does, and keeps its other facts."""
+    """DescribeStream leaves the hidden shards out like ListShards, and keeps its other facts."""
     emulator.settings.fault = lambda _: Fault(hide_shards=tuple(generations[1:]))
     described = client.describe_stream(StreamName="orders")["StreamDescription"]
     assert [shard["ShardId"] for shard in described["Shards"]] == [SHARD]
@@ -271,7 +271,7 @@ def test_a_described_stream_may_be_stale(emulator: Emulator, client: Any, genera
 
 
 def test_stale_listings_come_by_seed(emulator: Emulator, client: Any, generations: list[str]) -> None:
-    """Faults that hide every so many-th shard make a random plan of stale listings, the same one for the same seed."""
+    """Faults that hide every n-th shard make a random plan of stale listings, the same for the same seed."""
     stale = [Fault(hide_every=2), Fault(hide_every=3)]
     first, second, third, fourth, fifth = generations
     shown = [[first, third, fifth], [first, second, fourth, fifth], generations]
@@ -284,7 +284,7 @@ def test_stale_listings_come_by_seed(emulator: Emulator, client: Any, generation
 
 
 def test_only_listings_hide_shards(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A fault that hides shards does nothing to other calls."""
+    """A fault that hides shards has no effect on other calls."""
     emulator.put("orders", b"x")
     emulator.settings.fault = lambda _: Fault(hide_shards=(SHARD,), hide_every=1)
     assert len(client.get_records(ShardIterator=iterator_of())["Records"]) == 1

@@ -13,8 +13,8 @@ from kinesis_emulator import Emulator, Fault, Request
 SHARD = "shardId-000000000000"
 
 
-def test_a_denied_action_responses_as_iam_does(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """An action in `deny` is refused, naming action and stream; others go on."""
+def test_a_denied_action_fails_as_with_iam(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """An action in `deny` is refused. The error names action and stream. Other actions work."""
     emulator.settings.deny.add("ListShards")
     code, message = refusal(client.list_shards, StreamName="orders")
     assert code == "AccessDeniedException"
@@ -26,8 +26,8 @@ def test_a_denied_action_responses_as_iam_does(emulator: Emulator, client: Any, 
     client.describe_stream_summary(StreamName="orders")
 
 
-def test_a_fault_responses_in_place_of_the_service(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """The hook sees each request and chooses error code, message and status; None lets it through."""
+def test_a_fault_replaces_the_response(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """The function gets each request and chooses error code, message and status. None has no effect."""
     seen: list[Request] = []
 
     def fault(request: Request) -> Fault | None:
@@ -52,21 +52,21 @@ def test_a_fault_responses_in_place_of_the_service(emulator: Emulator, client: A
 def test_a_connection_is_dropped_before_or_after_the_work(
     emulator: Emulator, client: Any, fault: Fault, written: int
 ) -> None:
-    """A lost request does nothing; a lost answer leaves the record written and the client in doubt."""
+    """A lost request has no effect. After a lost response the record is written, and the client does not know."""
     emulator.settings.fault = lambda _: fault
     with pytest.raises(botocore.exceptions.ConnectionClosedError):
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
     assert len(emulator.records("orders")) == written
 
 
-def test_a_body_of_any_bytes_can_be_responded(emulator: Emulator, client: Any) -> None:
-    """A fault's body is sent as it is: here a 200 that is not JSON, which boto3 takes for an empty answer."""
+def test_a_response_may_have_any_bytes(emulator: Emulator, client: Any) -> None:
+    """A fault's body is sent unchanged: here a 200 that is not JSON, which boto3 reads as an empty response."""
     emulator.settings.fault = lambda _: Fault(status=200, body=b"<html>")
     assert "Shards" not in client.list_shards(StreamName="orders")
 
 
 def test_a_delayed_call_still_does_its_work(emulator: Emulator, client: Any) -> None:
-    """A fault with nothing but a delay waits, then answers as usual."""
+    """A fault with only a delay waits, then responds as usual."""
     emulator.settings.fault = lambda _: Fault(delay_s=0.05)
     began = time.monotonic()
     client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
@@ -77,7 +77,7 @@ def test_a_delayed_call_still_does_its_work(emulator: Emulator, client: Any) -> 
 def test_a_broken_hook_is_a_500(
     emulator: Emulator, client: Any, refusal: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An error inside the emulator is answered with a 500 and logged."""
+    """An error inside the emulator gives a 500 and is logged."""
 
     def fault(_: Request) -> Fault | None:
         raise ZeroDivisionError
@@ -90,7 +90,7 @@ def test_a_broken_hook_is_a_500(
 def test_calls_are_counted_by_action_stream_and_shard(
     emulator: Emulator, client: Any, iterator_of: Any, refusal: Any
 ) -> None:
-    """Every call over HTTP is counted, refused ones too; a GetRecords by its iterator's shard."""
+    """Every HTTP call is counted, also refused ones. A GetRecords counts for its iterator's shard."""
     emulator.create_stream("other")
     client.get_records(ShardIterator=iterator_of())
     client.list_shards(StreamName="other")

@@ -1,4 +1,4 @@
-"""Streams that are kept in a folder, and found again."""
+"""Streams that are kept in a folder and restored from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def listed(client: Any) -> list[dict[str, Any]]:
 
 
 def test_everything_is_there_again(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
-    """Records, shards with their lineage, consumers and settings of a stream are what they were."""
+    """Records, shards with their lineage, consumers and settings of a stream are the same after a restart."""
     with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
         arn = emulator.create_stream("orders", shards=2)
         emulator.put("orders", b"before", explicit_hash_key=0)
@@ -60,7 +60,7 @@ def facts_of(emulator: Emulator, client: Any, arn: str) -> tuple[Any, ...]:
 
 
 def test_reading_and_writing_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
-    """Iterators outlive a restart, sequence numbers go on growing, and a second restart has it all."""
+    """Iterators survive a restart, sequence numbers keep increasing, and a second restart has everything."""
     with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
         emulator.create_stream("orders")
         emulator.put("orders", b"1")
@@ -78,7 +78,7 @@ def test_reading_and_writing_go_on(tmp_path: Path, clock: ManualClock, new_clien
 
 
 def test_what_left_retention_does_not_come_back(tmp_path: Path, clock: ManualClock) -> None:
-    """Trimmed records stay away after a restart, also when retention was raised meanwhile."""
+    """Trimmed records stay away after a restart, also when the retention was raised meanwhile."""
     with kept_in(tmp_path, clock) as emulator:
         emulator.create_stream("orders")
         for data in (b"1", b"2"):
@@ -102,7 +102,7 @@ def test_a_recreated_stream_is_another_one(tmp_path: Path, clock: ManualClock) -
 
 
 def test_a_line_that_was_cut_short_is_dropped(tmp_path: Path, clock: ManualClock) -> None:
-    """What a kill left of the last line was never acknowledged; the file goes on in its place."""
+    """A line that a kill cut short was never acknowledged. The file goes on without it."""
     with kept_in(tmp_path, clock) as emulator:
         emulator.create_stream("orders")
         emulator.put("orders", b"1")
@@ -115,7 +115,7 @@ def test_a_line_that_was_cut_short_is_dropped(tmp_path: Path, clock: ManualClock
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    """A file that is no journal is left alone, and named."""
+    """A file that is not a journal is not changed, and the error names it."""
     (tmp_path / FILE).write_text("something else\n")
     with pytest.raises(ValueError, match=f"{FILE} is not a journal"):
         Emulator(data=tmp_path)
@@ -123,7 +123,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_acknowledged_records_outlive_a_kill(tmp_path: Path, new_client: NewClient) -> None:
-    """After `kill -9` another emulator on the same port and folder has every record that was acknowledged."""
+    """After `kill -9` another emulator on the same port and folder has every acknowledged record."""
     with EmulatorProcess({"orders": 2}, data=tmp_path) as emulator:
         port = emulator.port
         with closing(new_client(emulator.endpoint_url)) as client:
@@ -149,7 +149,7 @@ def iterator_of(client: Any, start: dict[str, str]) -> dict[str, str]:
 
 
 def test_a_child_process_may_be_ahead_of_our_clock(new_client: NewClient) -> None:
-    """The child's clock, and so the Date of its answers, is as far ahead as it was told."""
+    """The child's clock, and so the Date of its responses, is ahead by the given time."""
     with (
         EmulatorProcess({"orders": 1}, clock_skew_s=7200) as emulator,
         closing(new_client(emulator.endpoint_url)) as client,

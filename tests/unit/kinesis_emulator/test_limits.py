@@ -1,4 +1,4 @@
-"""The service's caps and throttles, and switching them off."""
+"""The service's size limits and throttles, and switching them off."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def records(count: int, size: int = 1, key: str = "k") -> list[dict[str, Any]]:
 
 
 def test_a_window_closes_when_its_units_are_used_and_opens_after_a_second() -> None:
-    """A rate admits so many units, refuses the next, and admits again when the second is over."""
+    """A rate admits its units, refuses the next one, and admits again after a second."""
     window = RateWindow()
     for _ in range(5):
         assert window.admits(5, 100.0)
@@ -40,7 +40,7 @@ def test_a_window_closes_when_its_units_are_used_and_opens_after_a_second() -> N
 
 
 def test_an_overdrawn_window_stays_closed_for_as_long_as_its_units_take() -> None:
-    """Ten units at two a second close the window for five seconds."""
+    """Ten units at a rate of two a second close the window for five seconds."""
     window = RateWindow()
     window.add(2, 100.0, 10)
     assert not window.admits(2, 104.9)
@@ -51,7 +51,7 @@ def test_an_overdrawn_window_stays_closed_for_as_long_as_its_units_take() -> Non
 def test_a_sixth_read_within_a_second_is_throttled(
     client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
 ) -> None:
-    """A shard answers five GetRecords a second, shared by all readers, and refuses the sixth in AWS's words."""
+    """A shard serves five GetRecords a second to all readers together, and refuses the sixth in AWS's words."""
     iterator = iterator_of()
     for _ in range(5):
         client.get_records(ShardIterator=iterator)
@@ -63,7 +63,7 @@ def test_a_sixth_read_within_a_second_is_throttled(
 def test_a_10_mib_response_throttles_the_shard_for_5_seconds(
     limited: Emulator, client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
 ) -> None:
-    """After an answer of 10 MiB, a shard's further reads are refused until 5 seconds have passed."""
+    """After a response of 10 MiB further reads of the shard are refused for 5 seconds."""
     for _ in range(12):
         limited.put("orders", b"x" * MIB)
     page = client.get_records(ShardIterator=iterator_of())
@@ -77,7 +77,7 @@ def test_a_10_mib_response_throttles_the_shard_for_5_seconds(
 
 @pytest.mark.usefixtures("limited")
 def test_a_sixth_iterator_within_a_second_is_throttled(client: Any, iterator_of: Any, refusal: Any) -> None:
-    """A shard gives five iterators a second."""
+    """A shard gives out five iterators a second."""
     for _ in range(5):
         iterator_of()
     params = {"StreamName": "orders", "ShardId": SHARD, "ShardIteratorType": "LATEST"}
@@ -87,7 +87,7 @@ def test_a_sixth_iterator_within_a_second_is_throttled(client: Any, iterator_of:
 def test_put_records_fails_partially_above_1000_records_a_second(
     limited: Emulator, client: Any, clock: ManualClock
 ) -> None:
-    """PutRecords answers 200 and names each record that its shard had no room for."""
+    """PutRecords responds with 200 and an error for each record above its shard's rate."""
     for _ in range(2):
         assert client.put_records(StreamName="orders", Records=records(450))["FailedRecordCount"] == 0
     response = client.put_records(StreamName="orders", Records=records(101))
@@ -100,13 +100,13 @@ def test_put_records_fails_partially_above_1000_records_a_second(
 
 @pytest.mark.usefixtures("limited")
 def test_a_shard_takes_1_mib_a_second(client: Any, refusal: Any) -> None:
-    """Data and partition keys count against 1 MiB per second and shard; PutRecord is refused as a whole."""
+    """Data and partition keys count against 1 MiB per second and shard. PutRecord is refused as a whole."""
     client.put_record(StreamName="orders", Data=b"x" * (MIB - 1), PartitionKey="k")
     assert refusal(client.put_record, StreamName="orders", Data=b"", PartitionKey="k") == THROTTLED
 
 
 def test_shards_are_throttled_each_on_its_own(limited: Emulator, client: Any) -> None:
-    """Another shard of the stream takes records while the first is throttled."""
+    """Another shard of the stream accepts records while the first one is throttled."""
     limited.create_stream("two", shards=2)
     entries = [
         {"Data": b"x" * (MIB - 1), "PartitionKey": "k", "ExplicitHashKey": hash_key}
@@ -126,7 +126,7 @@ def test_shards_are_throttled_each_on_its_own(limited: Emulator, client: Any) ->
 def test_put_records_takes_500_records_and_10_mib(
     emulator: Emulator, client: Any, refusal: Any, count: int, size: int, code: str, message: str
 ) -> None:
-    """A request above 500 records or 10 MiB of data and keys is refused as a whole."""
+    """A request above 500 records, or 10 MiB of data and keys, is refused as a whole."""
     got = refusal(client.put_records, StreamName="orders", Records=records(count, size))
     assert got[0] == code
     assert message in got[1]
@@ -152,7 +152,7 @@ def test_a_record_may_be_as_large_as_its_stream_allows(client: Any, refusal: Any
 
 
 def test_a_page_holds_at_most_10000_records(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """GetRecords returns 10,000 records at most, also when no Limit is given."""
+    """GetRecords returns at most 10,000 records, also without a Limit."""
     for _ in range(10_001):
         emulator.put("orders", b"")
     page = client.get_records(ShardIterator=iterator_of())
@@ -162,7 +162,7 @@ def test_a_page_holds_at_most_10000_records(emulator: Emulator, client: Any, ite
 
 
 def test_a_page_holds_one_record_however_large(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A record above the byte cap of a page still comes, alone, so that reading gets on."""
+    """A record above the byte limit of a page still comes, alone, so that reading makes progress."""
     emulator.settings.limits = dataclasses.replace(Limits.unlimited(), get_records_max_bytes=10)
     emulator.put("orders", b"x" * 11)
     emulator.put("orders", b"y")
@@ -173,8 +173,10 @@ def test_a_page_holds_one_record_however_large(emulator: Emulator, client: Any, 
 @pytest.mark.parametrize(
     ("call", "rate"), [("describe_stream", 10), ("describe_stream_summary", 20), ("list_shards", 1000)]
 )
-def test_describing_is_limited(limited: Emulator, client: Any, refusal: Any, call: str, rate: int) -> None:
-    """The describing calls have rates of their own and answer LimitExceededException."""
+def test_describe_calls_are_limited(
+    limited: Emulator, client: Any, refusal: Any, call: str, rate: int
+) -> None:
+    """The describe calls have rates of their own, and fail with LimitExceededException."""
     settings = limited.settings
     if rate > 100:
         settings.limits = dataclasses.replace(Limits(), list_shards_per_s=30)
@@ -185,7 +187,7 @@ def test_describing_is_limited(limited: Emulator, client: Any, refusal: Any, cal
 
 
 def test_each_limit_can_be_switched_off(emulator: Emulator, client: Any) -> None:
-    """Without caps a request may hold more than 500 records, and records more than the stream allows."""
+    """Without limits a request may have more than 500 records, and a record more bytes than the stream allows."""
     emulator.settings.limits = dataclasses.replace(
         Limits.unlimited(),
         put_records_max_records=None,

@@ -26,7 +26,7 @@ def ids(client: Any) -> Ids:
 
 
 def test_shards_show_lineage_and_ranges(emulator: Emulator, client: Any) -> None:
-    """Children name their parents, closed shards an ending number, and ranges cover all hash keys."""
+    """Children name their parents, closed shards have an ending number, and ranges cover all hash keys."""
     left, right = emulator.split("orders", "shardId-000000000000")
     emulator.merge("orders", right, left)
     shards = client.list_shards(StreamName="orders")["Shards"]
@@ -47,7 +47,7 @@ def test_shards_show_lineage_and_ranges(emulator: Emulator, client: Any) -> None
 
 
 def test_the_token_is_sent_alone(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A page goes on with NextToken alone; anything but MaxResults beside it is refused."""
+    """NextToken must be alone; any other parameter but MaxResults is refused."""
     emulator.scale("orders", 4)
     first = client.list_shards(StreamName="orders", MaxResults=2)
     token = first["NextToken"]
@@ -69,7 +69,7 @@ def test_the_token_is_sent_alone(emulator: Emulator, client: Any, refusal: Any) 
 
 
 def test_a_token_carries_its_filter(emulator: Emulator, client: Any) -> None:
-    """The pages behind the first one are filtered as the first was."""
+    """Later pages have the filter of the first one."""
     emulator.scale("orders", 4)
     page = client.list_shards(StreamName="orders", MaxResults=1, ShardFilter={"Type": "AT_LATEST"})
     listed = page["Shards"]
@@ -82,7 +82,7 @@ def test_a_token_carries_its_filter(emulator: Emulator, client: Any) -> None:
 def test_a_token_expires_after_300_seconds(
     emulator: Emulator, client: Any, clock: ManualClock, refusal: Any
 ) -> None:
-    """A NextToken lives for 300 seconds."""
+    """A NextToken is valid for 300 seconds."""
     emulator.scale("orders", 2)
     token = client.list_shards(StreamName="orders", MaxResults=1)["NextToken"]
     clock.advance(300)
@@ -93,7 +93,7 @@ def test_a_token_expires_after_300_seconds(
 
 
 def test_a_page_has_1000_shards_by_default(emulator: Emulator, client: Any) -> None:
-    """Without MaxResults a page holds 1,000 shards; with it up to 10,000."""
+    """Without MaxResults a page has 1,000 shards, with it up to 10,000."""
     emulator.create_stream("wide", shards=1500)
     page = client.list_shards(StreamName="wide")
     assert len(page["Shards"]) == 1000
@@ -104,7 +104,7 @@ def test_a_page_has_1000_shards_by_default(emulator: Emulator, client: Any) -> N
 def test_exclusive_start_and_creation_time_narrow_the_listing(
     emulator: Emulator, client: Any, ids: Ids, refusal: Any
 ) -> None:
-    """ExclusiveStartShardId lists what lies behind it; a foreign creation time finds no stream."""
+    """ExclusiveStartShardId lists the shards after it. A wrong creation time finds no stream."""
     emulator.split("orders", "shardId-000000000000")
     listed = client.list_shards(
         StreamName="orders",
@@ -118,7 +118,7 @@ def test_exclusive_start_and_creation_time_narrow_the_listing(
 
 
 def test_filters_by_time(emulator: Emulator, ids: Ids, clock: ManualClock) -> None:
-    """The five filters that ask for a moment return the shards of that moment, or of all since."""
+    """The five filters by time return the shards of that time, or all since."""
     clock.advance(100)
     emulator.split("orders", "shardId-000000000000")
     clock.advance(100)
@@ -142,8 +142,10 @@ def test_filters_by_time(emulator: Emulator, ids: Ids, clock: ManualClock) -> No
         {"Type": "AT_TIMESTAMP", "Timestamp": START_S + 1},
     ],
 )
-def test_a_filter_wants_what_its_type_needs(client: Any, refusal: Any, shard_filter: dict[str, Any]) -> None:
-    """ShardId and Timestamp come with the filter types that use them, and a time is not in the future."""
+def test_a_filter_requires_what_its_type_needs(
+    client: Any, refusal: Any, shard_filter: dict[str, Any]
+) -> None:
+    """ShardId and Timestamp are for the filter types that use them, and a time is not in the future."""
     code, _ = refusal(client.list_shards, StreamName="orders", ShardFilter=shard_filter)
     assert code == "InvalidArgumentException"
 
@@ -151,7 +153,7 @@ def test_a_filter_wants_what_its_type_needs(client: Any, refusal: Any, shard_fil
 def test_closed_shards_past_retention_are_not_listed(
     emulator: Emulator, ids: Ids, clock: ManualClock
 ) -> None:
-    """A closed shard disappears from ListShards when its last moment falls out of retention."""
+    """A closed shard disappears from ListShards when its closing time is older than the retention."""
     emulator.split("orders", "shardId-000000000000")
     clock.advance(24 * 3600)
     assert ids() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What left retention leaves nothing behind, so that an emulator can run for as long as it likes."""
+"""Expired records leave nothing in memory, so that an emulator can run for any time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY_S = 24 * 3600
 
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
-    """Yield an emulator that forgets what left retention, as the command does."""
+    """Yield an emulator that frees expired records, like the command."""
     settings = Settings(limits=Limits.unlimited(), keep_trimmed=False)
     with Emulator(settings=settings, clock=clock) as running:
         running.create_stream("orders")
@@ -31,7 +31,7 @@ def size_of(log: RecordLog) -> int:
 
 
 def test_nothing_remains_of_freed_records() -> None:
-    """A log that always has the newest 100 records is as big after 50,000 as after 500."""
+    """A log that always has the newest 100 records is as big after 50,000 records as after 500."""
     log, sizes = RecordLog(), []
     for number in range(50_000):
         log.append(b"record", 6, arrived_ms=1_700_000_000_000 + number)
@@ -42,25 +42,25 @@ def test_nothing_remains_of_freed_records() -> None:
     assert (log.first, log.end) == (49_900, 50_000)
 
 
-def test_places_and_bytes_outlast_freeing() -> None:
-    """Places, times and bytes of the records that stay are what they were."""
+def test_indexes_and_bytes_survive_freeing() -> None:
+    """Indexes, times and bytes of the records that are left do not change."""
     whole, freed = RecordLog(), RecordLog()
     for log in (whole, freed):
         for number in range(10):
             log.append(b"x" * number, number, arrived_ms=1000 * number)
     freed.free(4)
-    assert [freed.fragments(place, 10) for place in range(4, 10)] == [
-        whole.fragments(place, 10) for place in range(4, 10)
+    assert [freed.fragments(index, 10) for index in range(4, 10)] == [
+        whole.fragments(index, 10) for index in range(4, 10)
     ]
     assert freed.data_bytes(5, 9) == whole.data_bytes(5, 9) == 5 + 6 + 7 + 8
-    assert freed.place_at_time(6500) == whole.place_at_time(6500) == 7
-    assert freed.place_after_bytes(4, 9) == whole.place_after_bytes(4, 9) == 6
+    assert freed.index_at_time(6500) == whole.index_at_time(6500) == 7
+    assert freed.index_after_bytes(4, 9) == whole.index_after_bytes(4, 9) == 6
     assert [*freed.entries()] == [*whole.entries()][4:]
-    assert (freed.fragment(3), freed.peak_ms(3), freed.place_at_time(0)) == (None, 0, 4)
+    assert (freed.fragment(3), freed.peak_ms(3), freed.index_at_time(0)) == (None, 0, 4)
 
 
 def test_an_emptied_log_goes_on() -> None:
-    """When all records were freed, the next one takes the next place, and arrival times still only grow."""
+    """When all records were freed, the next one gets the next index, and peak times still increase."""
     log = RecordLog()
     log.append(b"1", 1, arrived_ms=5000)
     log.free(7)
@@ -72,7 +72,7 @@ def test_an_emptied_log_goes_on() -> None:
 def test_reading_goes_on_where_records_were_freed(
     emulator: Emulator, client: Any, read_from: Callable[..., list[bytes]], clock: ManualClock
 ) -> None:
-    """A position whose record is gone from memory reads on at the oldest one that is there."""
+    """A position whose record was freed goes on at the oldest record left."""
     number = emulator.put("orders", b"old").sequence_number
     clock.advance(DAY_S + 1)
     client.put_record(StreamName="orders", Data=b"new", PartitionKey="a")
@@ -80,10 +80,10 @@ def test_reading_goes_on_where_records_were_freed(
     assert [record.data for record in emulator.records("orders")] == [b"new"]
 
 
-def test_a_full_shard_lets_its_oldest_records_go(
+def test_a_full_shard_removes_its_oldest_records(
     emulator: Emulator, client: Any, read_from: Callable[..., list[bytes]]
 ) -> None:
-    """A shard with a capacity never loses one of its newest records so many, and never holds twice as many."""
+    """A shard keeps at least its capacity of newest records, and never twice as many."""
     emulator.settings.shard_capacity_records = 50
     for first in range(0, 1000, 20):
         records = [{"Data": str(n), "PartitionKey": "a"} for n in range(first, first + 20)]
@@ -94,7 +94,7 @@ def test_a_full_shard_lets_its_oldest_records_go(
 
 
 def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any]) -> None:
-    """The child's shards let old records go as they were told."""
+    """The child's shards remove old records as configured."""
     with (
         EmulatorProcess({"orders": 1}, shard_capacity_records=10) as emulator,
         closing(new_client(emulator.endpoint_url)) as client,

@@ -19,8 +19,8 @@ from kinesis_emulator.cli import main
 COMMAND = [sys.executable, "-m", "kinesis_emulator"]
 
 
-def test_a_child_process_serves_the_streams_it_was_asked_for(new_client: Callable[..., Any]) -> None:
-    """`EmulatorProcess` is ready when the block begins, and gone when it ends."""
+def test_a_child_process_serves_its_streams(new_client: Callable[..., Any]) -> None:
+    """`EmulatorProcess` is ready when the block begins, and has ended when the block ends."""
     with EmulatorProcess({"orders": 4, "audit": 1}, region="eu-west-1") as emulator:
         client = new_client(emulator.endpoint_url, "eu-west-1")
         assert client.list_streams()["StreamNames"] == ["audit", "orders"]
@@ -34,7 +34,7 @@ def test_a_child_process_serves_the_streams_it_was_asked_for(new_client: Callabl
 
 
 def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[..., Any]) -> None:
-    """A child whose clock is an hour ahead takes calls of this clock for old, when it is told to look."""
+    """A child whose clock is an hour ahead refuses the signatures of this clock as old, if it checks them."""
     with EmulatorProcess({"orders": 1}, clock_skew_s=3600, signed_within_s=300) as emulator:
         client = new_client(emulator.endpoint_url)
         with pytest.raises(ClientError, match="Signature expired"):
@@ -43,7 +43,7 @@ def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[...,
 
 
 def test_a_childs_records_may_be_readable_later(new_client: Callable[..., Any]) -> None:
-    """A child holds records back for as long as it is told, and its pages say that they are behind."""
+    """A child holds records back for the given time, and its pages have a lag."""
     with EmulatorProcess({"orders": 1}, readable_after_s=3600) as emulator:
         client = new_client(emulator.endpoint_url)
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
@@ -56,7 +56,7 @@ def test_a_childs_records_may_be_readable_later(new_client: Callable[..., Any]) 
 
 
 def test_the_child_ends_when_its_parent_is_killed() -> None:
-    """A parent that dies without cleaning up takes the emulator with it."""
+    """The emulator ends with a parent that dies without cleaning up."""
     program = (
         "import os, signal\n"
         "from kinesis_emulator import EmulatorProcess\n"
@@ -71,7 +71,7 @@ def test_the_child_ends_when_its_parent_is_killed() -> None:
     assert done.returncode == -signal.SIGKILL
     with socket.socket() as probe:
         probe.settimeout(10)
-        # The connection stands as long as the emulator lives: its end is what we wait for.
+        # The connection stays open while the emulator runs. The test waits for its end.
         if probe.connect_ex(("127.0.0.1", int(done.stdout))) == 0:
             assert read_until_closed(probe) == b""
 
@@ -84,7 +84,7 @@ def read_until_closed(probe: socket.socket) -> bytes:
 
 
 def test_a_busy_port_is_a_clear_error(emulator: Emulator) -> None:
-    """A port that is taken ends the command, and a child's start, with a message that says what to do."""
+    """A port in use ends the command, and a child's start, with a message that says what to do."""
     with pytest.raises(RuntimeError, match=f"cannot listen on 127.0.0.1:{emulator.port}: .*--port 0"):
         EmulatorProcess(port=emulator.port).start()
 
@@ -120,7 +120,7 @@ def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None
 def test_malformed_options_are_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A malformed option ends the command with status 2 and says what is wanted."""
+    """A malformed option ends the command with status 2 and the accepted values."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -133,10 +133,10 @@ def test_a_stream_named_twice_is_an_error(capsys: pytest.CaptureFixture[str]) ->
     assert "already exists" in capsys.readouterr().err
 
 
-def test_the_fixture_is_there_once_the_package_is_installed(
+def test_the_fixture_comes_with_the_package(
     kinesis_emulator: Emulator, new_client: Callable[..., Any]
 ) -> None:
-    """pytest offers the fixture `kinesis_emulator`: fresh, and without throttles."""
+    """pytest has the fixture `kinesis_emulator`: a new emulator without throttling."""
     kinesis_emulator.create_stream("orders")
     client = new_client(kinesis_emulator.endpoint_url)
     params = {"StreamName": "orders", "ShardId": "shardId-000000000000", "ShardIteratorType": "LATEST"}

@@ -1,4 +1,4 @@
-"""Records that are acknowledged some time before anybody can read them, on request."""
+"""Records that can be read only some time after their acknowledgement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHARD = "shardId-000000000000"
 
 @pytest.fixture
 def slow(emulator: Emulator) -> Emulator:
-    """Let each record be readable 3 seconds after its acknowledgement."""
+    """Make each record readable 3 seconds after its acknowledgement."""
     emulator.settings.readable_after_s = 3
     return emulator
 
@@ -33,7 +33,7 @@ class Reader:
         self.iterator = iterator
 
     def page(self) -> tuple[list[bytes], int]:
-        """Return the data of the next page and how far it is behind."""
+        """Return the data of the next page and its lag."""
         page = self.client.get_records(ShardIterator=self.iterator)
         self.iterator = page.get("NextShardIterator")
         return [record["Data"] for record in page["Records"]], page["MillisBehindLatest"]
@@ -46,7 +46,7 @@ def reader(client: Any, iterator_of: Any) -> Reader:
 
 @pytest.mark.usefixtures("slow")
 def test_an_acknowledged_record_is_read_later(client: Any, reader: Reader, clock: ManualClock) -> None:
-    """Until its time has come a record is not returned, and the pages say how far behind it they are."""
+    """A record is not returned before its time, and the pages until then have a lag."""
     put(client, "1", "2")
     assert reader.page() == ([], 1)
     clock.advance(2)
@@ -60,7 +60,7 @@ def test_an_acknowledged_record_is_read_later(client: Any, reader: Reader, clock
 
 @pytest.mark.usefixtures("slow")
 def test_records_become_readable_one_after_the_other(client: Any, reader: Reader, clock: ManualClock) -> None:
-    """Each record has its own time; a page with some of them says that others are left."""
+    """Each record has its own time. A page with some of them has a lag for the others."""
     client.put_record(StreamName="orders", Data=b"1", PartitionKey="k")
     clock.advance(1)
     put(client, "2")
@@ -77,7 +77,7 @@ def test_records_become_readable_one_after_the_other(client: Any, reader: Reader
 def test_every_start_waits_for_what_cannot_be_read_yet(
     slow: Emulator, client: Any, iterator_of: Any, clock: ManualClock, kind: str
 ) -> None:
-    """Wherever reading begins, a record that is not readable yet is neither returned nor passed over."""
+    """Wherever reading begins, a record that is not readable yet is neither returned nor skipped."""
     first = slow.put("orders", b"0").sequence_number
     clock.advance(5)
     put(client, "1")
@@ -95,7 +95,7 @@ def test_every_start_waits_for_what_cannot_be_read_yet(
 def test_order_is_kept_when_the_delay_gets_shorter(
     slow: Emulator, client: Any, reader: Reader, clock: ManualClock
 ) -> None:
-    """No record is readable before the one ahead of it, so that nobody misses one."""
+    """No record is readable before the record before it, so that no reader misses one."""
     put(client, "1")
     slow.settings.readable_after_s = 0
     put(client, "2")
@@ -107,7 +107,7 @@ def test_order_is_kept_when_the_delay_gets_shorter(
 def test_the_delay_counts_from_the_acknowledgement(
     slow: Emulator, client: Any, reader: Reader, clock: ManualClock
 ) -> None:
-    """An arrival time that lies in the past makes a record no sooner readable."""
+    """An arrival time in the past does not make a record readable earlier."""
     slow.settings.arrival_jitter_ms = 60_000
     for i in range(5):
         put(client, str(i))
@@ -122,7 +122,7 @@ def test_the_delay_counts_from_the_acknowledgement(
 def test_a_closed_shard_ends_with_its_last_record(
     slow: Emulator, client: Any, reader: Reader, clock: ManualClock, shard_end: Any
 ) -> None:
-    """A shard that was closed with records on their way has its end behind them."""
+    """A shard that was closed with unreadable records ends after them."""
     slow.settings.shard_end = shard_end
     put(client, "1")
     slow.split("orders", SHARD)
@@ -136,7 +136,7 @@ def test_a_closed_shard_ends_with_its_last_record(
 def test_a_gap_before_what_cannot_be_read_yet(
     slow: Emulator, client: Any, reader: Reader, clock: ManualClock
 ) -> None:
-    """Empty pages lead through a gap to the record that is on its way, and stay there."""
+    """Empty pages lead through a gap to the unreadable record, and stay there."""
     slow.settings.scan_ms, slow.settings.iterator_life_s = 600_000, 3600
     clock.advance(1500)
     put(client, "1")
@@ -149,7 +149,7 @@ def test_a_gap_before_what_cannot_be_read_yet(
 def test_what_is_trimmed_before_it_is_readable(
     slow: Emulator, client: Any, reader: Reader, clock: ManualClock, keep: bool
 ) -> None:
-    """A record that leaves before anybody could read it is gone, and makes no other readable earlier."""
+    """A record that is trimmed before it is readable is lost, and makes no other one readable earlier."""
     slow.settings.keep_trimmed = keep
     put(client, "1", "2")
     slow.trim("orders", SHARD, 1)
@@ -164,7 +164,7 @@ def test_what_is_trimmed_before_it_is_readable(
 def test_a_subscription_gets_a_record_when_it_is_readable(
     slow: Emulator, client: Any, clock: ManualClock
 ) -> None:
-    """Events without the record say how far they are behind; the record comes when its time has."""
+    """Events without the record have a lag. The record comes at its time."""
     arn = slow.register_consumer("orders", "one")
     put(client, "1")
     response = client.subscribe_to_shard(
@@ -181,7 +181,7 @@ def test_a_subscription_gets_a_record_when_it_is_readable(
 
 
 def test_by_default_a_record_is_readable_at_once(emulator: Emulator, client: Any, reader: Reader) -> None:
-    """Without a delay a record can be read as soon as it is acknowledged, whatever its arrival time."""
+    """Without a delay a record can be read once it is acknowledged, whatever its arrival time."""
     assert emulator.settings.readable_after_s == 0
     put(client, "1")
     emulator.put("orders", b"2", arrived_s=1_800_000_000)

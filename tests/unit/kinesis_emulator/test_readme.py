@@ -1,4 +1,4 @@
-"""The README's code runs as it stands there."""
+"""The code in the README runs."""
 
 from __future__ import annotations
 

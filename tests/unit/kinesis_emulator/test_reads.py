@@ -14,7 +14,7 @@ START_S = 1_700_000_000.0
 
 @pytest.fixture
 def numbers(emulator: Emulator, clock: ManualClock) -> list[str]:
-    """Put the records 0 to 4, one a second, and return their numbers; the clock stands at second 5."""
+    """Put the records 0 to 4, one per second, and return their numbers. The clock is at second 5."""
     found = []
     for i in range(5):
         found.append(emulator.put("orders", str(i)).sequence_number)
@@ -23,7 +23,7 @@ def numbers(emulator: Emulator, clock: ManualClock) -> list[str]:
 
 
 def test_the_five_kinds_of_iterator(numbers: list[str], read_from: Any) -> None:
-    """Each kind of iterator begins where AWS says it does."""
+    """Each type of iterator begins where AWS documents it."""
     every = [b"0", b"1", b"2", b"3", b"4"]
     assert read_from("TRIM_HORIZON") == every
     assert read_from("LATEST") == []
@@ -35,8 +35,8 @@ def test_the_five_kinds_of_iterator(numbers: list[str], read_from: Any) -> None:
     assert read_from("AT_TIMESTAMP", Timestamp=START_S + 5) == []
 
 
-def test_latest_sees_what_comes_after(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A LATEST iterator returns what is put after it was made."""
+def test_latest_returns_later_records(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """A LATEST iterator returns records that are put after it was created."""
     emulator.put("orders", b"before")
     iterator = iterator_of("LATEST")
     emulator.put("orders", b"after")
@@ -47,7 +47,7 @@ def test_latest_sees_what_comes_after(emulator: Emulator, client: Any, iterator_
 def test_a_limit_cuts_pages_and_lag_says_that_more_is_there(
     numbers: list[str], client: Any, iterator_of: Any
 ) -> None:
-    """Pages follow each other without gap; MillisBehindLatest is the age of the last record, 0 at the tip."""
+    """Pages follow each other without gap. MillisBehindLatest is the age of the last record, 0 at the tip."""
     iterator, seen, lags = iterator_of(), [], []
     for _ in range(3):
         page = client.get_records(ShardIterator=iterator, Limit=2)
@@ -59,7 +59,7 @@ def test_a_limit_cuts_pages_and_lag_says_that_more_is_there(
 
 
 def test_lag_is_never_0_while_records_are_left(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A page that leaves records of the same millisecond behind is at least 1 ms behind."""
+    """A page with records of the same millisecond left after it is at least 1 ms behind."""
     for _ in range(2):
         emulator.put("orders", b"x")
     assert client.get_records(ShardIterator=iterator_of(), Limit=1)["MillisBehindLatest"] == 1
@@ -84,7 +84,7 @@ def test_a_timestamp_in_the_future_is_refused(client: Any, refusal: Any) -> None
 
 
 def test_a_number_of_another_shard_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A number says which shard it belongs to; another shard does not take it."""
+    """A number encodes its shard. Another shard refuses it."""
     number = emulator.put("orders", b"x").sequence_number
     left, _ = emulator.split("orders", SHARD)
     for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
@@ -96,7 +96,7 @@ def test_a_number_of_another_shard_is_refused(emulator: Emulator, client: Any, r
 
 
 def test_a_number_of_a_recreated_stream_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A stream recreated under its name, even in the same second, does not take its predecessor's numbers."""
+    """A stream that was deleted and created again, even in the same second, refuses the numbers of the deleted one."""
     number = emulator.put("orders", b"x").sequence_number
     emulator.delete_stream("orders")
     emulator.create_stream("orders")
@@ -122,13 +122,13 @@ def test_a_number_of_a_recreated_stream_is_refused(emulator: Emulator, client: A
     ],
 )
 def test_malformed_starts_are_refused(client: Any, refusal: Any, params: dict[str, str]) -> None:
-    """A start without what its kind needs, or with a number of nobody's, is an InvalidArgumentException."""
+    """A start without the value that its type needs, or with an invalid number, is an InvalidArgumentException."""
     code, _ = refusal(client.get_shard_iterator, StreamName="orders", ShardId=SHARD, **params)
     assert code == "InvalidArgumentException"
 
 
 def test_an_unknown_shard_is_not_found(client: Any, refusal: Any) -> None:
-    """GetShardIterator on a shard that the stream does not have says so in AWS's words."""
+    """GetShardIterator for a shard that does not exist fails in AWS's words."""
     params = {"StreamName": "orders", "ShardId": "shardId-000000000009", "ShardIteratorType": "LATEST"}
     assert refusal(client.get_shard_iterator, **params) == (
         "ResourceNotFoundException",
@@ -139,7 +139,7 @@ def test_an_unknown_shard_is_not_found(client: Any, refusal: Any) -> None:
 def test_an_iterator_expires_after_5_minutes(
     client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
 ) -> None:
-    """An iterator lives for 5 minutes, and its refusal names both times."""
+    """An iterator is valid for 5 minutes. The error has both times."""
     iterator = iterator_of()
     clock.advance(300)
     renewed = client.get_records(ShardIterator=iterator)["NextShardIterator"]
@@ -154,7 +154,7 @@ def test_an_iterator_expires_after_5_minutes(
 
 
 def test_a_made_up_iterator_is_refused(client: Any, refusal: Any, iterator_of: Any) -> None:
-    """Text that is no iterator, or a damaged one, is an InvalidArgumentException."""
+    """A text that is not an iterator, or a damaged one, is an InvalidArgumentException."""
     for text in ("AAAA", "not base64!", iterator_of()[:-8] + "AAAAAAA="):
         assert refusal(client.get_records, ShardIterator=text)[0] == "InvalidArgumentException"
 
@@ -169,7 +169,7 @@ def test_the_limit_is_at_most_10000(client: Any, iterator_of: Any, refusal: Any)
 def test_iterators_of_a_deleted_stream_find_nothing(
     emulator: Emulator, client: Any, iterator_of: Any, refusal: Any
 ) -> None:
-    """An iterator does not outlive its stream, nor does it read the next stream of that name."""
+    """An iterator is not valid after its stream was deleted, not even for a new stream of that name."""
     iterator = iterator_of()
     emulator.delete_stream("orders")
     assert refusal(client.get_records, ShardIterator=iterator)[0] == "ResourceNotFoundException"
@@ -179,7 +179,7 @@ def test_iterators_of_a_deleted_stream_find_nothing(
 
 @pytest.mark.parametrize("age_s", [0, 3600])
 @pytest.mark.parametrize("shards", [1, 4])
-def test_iterators_of_a_recreated_stream_are_told_from_its_own(
+def test_iterators_of_a_deleted_stream_are_recognized(
     emulator: Emulator,
     client: Any,
     iterator_of: Any,
@@ -188,7 +188,7 @@ def test_iterators_of_a_recreated_stream_are_told_from_its_own(
     age_s: int,
     shards: int,
 ) -> None:
-    """An iterator of the stream before is refused as such, however old it is and whatever shards there are now."""
+    """An iterator of the deleted stream is refused with that reason, however old it is and whatever shards there are now."""
     children = emulator.split("orders", SHARD)
     old = [iterator_of(), *(iterator_of(shard_id=child) for child in children)]
     emulator.delete_stream("orders")
@@ -201,7 +201,7 @@ def test_iterators_of_a_recreated_stream_are_told_from_its_own(
 
 
 def test_arrival_times_out_of_order_do_not_change_the_order(emulator: Emulator, read_from: Any) -> None:
-    """Records come in sequence order whatever their arrival times; AT_TIMESTAMP finds the first late enough."""
+    """Records come in sequence order, whatever their arrival times. AT_TIMESTAMP finds the first one that is late enough."""
     for name, arrived_s in (("a", 10), ("b", 5), ("c", 20), ("d", 1)):
         emulator.put("orders", name, arrived_s=START_S - 100 + arrived_s)
     assert read_from() == [b"a", b"b", b"c", b"d"]
@@ -212,7 +212,7 @@ def test_arrival_times_out_of_order_do_not_change_the_order(emulator: Emulator, 
 def test_a_gap_gives_empty_pages_with_lag(
     emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
 ) -> None:
-    """With scan_ms a call looks through so much arrival time only: a gap is many empty pages, each with less lag."""
+    """With scan_ms a call searches only this range of arrival times: a gap is many empty pages, each with less lag."""
     emulator.settings.scan_ms = 600_000
     emulator.put("orders", b"first")
     clock.advance(3000)

@@ -19,8 +19,8 @@ def open_ranges(client: Any, stream: str) -> list[tuple[int, int]]:
     return sorted((int(r["StartingHashKey"]), int(r["EndingHashKey"])) for r in ranges)
 
 
-def test_a_split_shard_takes_no_more_records(emulator: Emulator, client: Any) -> None:
-    """After a split every record goes to a child, and the ranges cut at the given hash key."""
+def test_a_split_shard_accepts_no_more_records(emulator: Emulator, client: Any) -> None:
+    """After a split every record goes to a child. The given hash key divides the ranges."""
     client.split_shard(StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey="1000")
     responses = [
         client.put_record(StreamName="orders", Data=b"", PartitionKey="k", ExplicitHashKey=hash_key)
@@ -32,7 +32,7 @@ def test_a_split_shard_takes_no_more_records(emulator: Emulator, client: Any) ->
 
 
 def test_children_have_higher_numbers_than_their_parents(emulator: Emulator) -> None:
-    """However fast shards are split and merged, a child's numbers are above its parents'."""
+    """A child's numbers are above its parents', however fast shards are split and merged."""
     shard_id = SHARD
     for _ in range(5):
         emulator.put("orders", b"x", explicit_hash_key=0)
@@ -48,7 +48,7 @@ def test_children_have_higher_numbers_than_their_parents(emulator: Emulator) -> 
 def test_a_closed_shard_ends_with_its_last_records(
     emulator: Emulator, client: Any, iterator_of: Any, with_records: bool
 ) -> None:
-    """The page with a closed shard's last records has no next iterator and names the children."""
+    """The page with a closed shard's last records has no next iterator, and names the children."""
     if with_records:
         emulator.put("orders", b"last")
     iterator = iterator_of()
@@ -83,8 +83,8 @@ def test_a_merged_shard_names_its_one_child_with_both_parents(
         assert (child["ShardId"], child["ParentShards"]) == (merged, [left, right])
 
 
-def test_the_ending_number_is_no_record(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """EndingSequenceNumber lies above every record, belongs to the shard, and reading after it is the end."""
+def test_the_ending_number_is_not_a_records(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """EndingSequenceNumber is above every record and belongs to the shard. Reading after it is at the end."""
     last = emulator.put("orders", b"last").sequence_number
     emulator.split("orders", SHARD)
     ending = client.list_shards(StreamName="orders")["Shards"][0]["SequenceNumberRange"][
@@ -100,7 +100,7 @@ def test_the_ending_number_is_no_record(emulator: Emulator, client: Any, iterato
 
 @pytest.mark.parametrize("hash_key", [0, 1, 2**128 - 1])
 def test_a_split_needs_room_on_both_sides(emulator: Emulator, hash_key: int) -> None:
-    """A cut at the edge of the range is refused in AWS's words."""
+    """A hash key at the edge of the range is refused in AWS's words."""
     with pytest.raises(
         AwsError, match="is not both greater than one plus the shard's StartingHashKey 0 and less"
     ):
@@ -124,7 +124,7 @@ def test_closed_and_unknown_shards_cannot_be_resharded(emulator: Emulator, clien
 
 
 def test_only_neighbours_can_be_merged(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """Two shards whose ranges do not touch, or a shard with itself, are refused; order does not matter."""
+    """Two shards without adjacent ranges, or a shard with itself, are refused. The order does not matter."""
     emulator.create_stream("wide", shards=4)
     ids = emulator.shard_ids("wide")
     for pair in ((ids[0], ids[2]), (ids[0], ids[0])):
@@ -154,7 +154,7 @@ def test_the_shard_count_is_updated_evenly(emulator: Emulator, client: Any, befo
 
 @pytest.mark.parametrize("target", [1, 9])
 def test_the_shard_count_at_most_doubles_or_halves(client: Any, refusal: Any, target: int) -> None:
-    """One update neither more than doubles nor more than halves the shards."""
+    """One update at most doubles or halves the number of shards."""
     client.create_stream(StreamName="wide", ShardCount=4)
     code, _ = refusal(
         client.update_shard_count,
@@ -168,7 +168,7 @@ def test_the_shard_count_at_most_doubles_or_halves(client: Any, refusal: Any, ta
 def test_reads_before_the_end_of_a_closed_shard_lag(
     emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
 ) -> None:
-    """A page that leaves records of a closed shard behind has lag and an iterator."""
+    """A page with records of a closed shard left after it has lag and an iterator."""
     for _ in range(3):
         emulator.put("orders", b"x")
     emulator.split("orders", SHARD)

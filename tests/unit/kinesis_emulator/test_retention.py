@@ -1,4 +1,4 @@
-"""What falls out of retention."""
+"""Records and shards that expire."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY_S = 24 * 3600
 
 @pytest.fixture
 def aged(emulator: Emulator, clock: ManualClock) -> Emulator:
-    """Put `old`, and `new` 10 hours later; when the fixture returns, `old` has just been trimmed."""
+    """Put `old`, and `new` 10 hours later. When the fixture returns, `old` has just expired."""
     emulator.put("orders", b"old")
     clock.advance(10 * 3600)
     emulator.put("orders", b"new")
@@ -33,7 +33,7 @@ def test_records_older_than_retention_are_gone(aged: Emulator, read_from: Any) -
 def test_a_trimmed_number_goes_on_silently_at_the_oldest_record(
     aged: Emulator, read_from: Any, kind: str
 ) -> None:
-    """A number that has been trimmed gives no error: reading goes on at the oldest record."""
+    """An expired number gives no error: reading goes on at the oldest record."""
     number = aged.records("orders")[0].sequence_number
     assert read_from(kind, StartingSequenceNumber=number) == [b"new"]
 
@@ -41,7 +41,7 @@ def test_a_trimmed_number_goes_on_silently_at_the_oldest_record(
 def test_an_iterator_at_a_trimmed_record_goes_on_at_the_oldest(
     emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
 ) -> None:
-    """Records that fall out between iterator and call are not returned."""
+    """Records that expire between iterator and call are not returned."""
     emulator.put("orders", b"old")
     clock.advance(DAY_S)
     iterator = iterator_of()
@@ -52,7 +52,7 @@ def test_an_iterator_at_a_trimmed_record_goes_on_at_the_oldest(
 
 
 def test_longer_retention_brings_nothing_back(aged: Emulator, client: Any, read_from: Any) -> None:
-    """What has been trimmed stays away when retention is raised."""
+    """Expired records stay away when the retention is raised."""
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=168)
     assert read_from() == [b"new"]
     assert len(aged.records("orders")) == 2
@@ -61,7 +61,7 @@ def test_longer_retention_brings_nothing_back(aged: Emulator, client: Any, read_
 def test_shorter_retention_trims_at_once(
     emulator: Emulator, client: Any, read_from: Any, clock: ManualClock
 ) -> None:
-    """Lowering retention trims what is older now."""
+    """A lower retention removes at once the records that are older."""
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=168)
     emulator.put("orders", b"old")
     clock.advance(2 * DAY_S)
@@ -73,7 +73,7 @@ def test_shorter_retention_trims_at_once(
 def test_a_closed_shard_past_retention_does_not_exist(
     emulator: Emulator, client: Any, iterator_of: Any, refusal: Any, clock: ManualClock
 ) -> None:
-    """Once a closed shard's retention is over, iterators of it are refused, and old ones too."""
+    """After a closed shard's retention, new and old iterators of it are refused."""
     emulator.split("orders", SHARD)
     clock.advance(DAY_S)
     iterator = iterator_of()
@@ -90,7 +90,7 @@ def test_a_closed_shard_past_retention_does_not_exist(
 @pytest.mark.parametrize("keep", [True, False], ids=["kept", "freed"])
 @pytest.mark.parametrize("how", ["by the clock", "by a shorter retention", "on demand"])
 @pytest.mark.parametrize("leads_nowhere", [False, True], ids=["oldest_record", "empty_pages"])
-def test_a_page_whose_place_left_retention(
+def test_a_page_at_an_expired_position(
     emulator: Emulator,
     client: Any,
     iterator_of: Any,
@@ -99,7 +99,7 @@ def test_a_page_whose_place_left_retention(
     how: str,
     leads_nowhere: bool,
 ) -> None:
-    """An iterator from before the trim goes on at the oldest record; on request it stays, a whole retention behind."""
+    """An iterator from before the trim goes on at the oldest record. On request its pages stay empty, a whole retention behind."""
     emulator.settings.keep_trimmed = keep
     if leads_nowhere:
         emulator.settings.trimmed_start = "empty_pages"
@@ -129,8 +129,8 @@ def test_a_page_whose_place_left_retention(
     assert oldest[0]["Data"] in (b"6", b"7")
 
 
-def test_a_place_at_the_horizon_is_not_lost(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """What was read to the last record that left goes on with the next one, whatever a lost place does."""
+def test_a_position_at_the_horizon_is_not_lost(emulator: Emulator, client: Any, iterator_of: Any) -> None:
+    """Reading up to the last expired record goes on with the next one, whatever `trimmed_start` is."""
     emulator.settings.trimmed_start = "empty_pages"
     for i in range(4):
         emulator.put("orders", str(i))

@@ -1,4 +1,4 @@
-"""The HTTP protocol, with a client that knows nothing of AWS."""
+"""The HTTP protocol, with a client that does not know AWS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call(
 
 
 def test_responses_carry_request_id_and_date_of_the_clock(connection: http.client.HTTPConnection) -> None:
-    """Every answer has a request id of its own and the date of the emulator's clock."""
+    """Every response has a request id of its own and the date of the emulator's clock."""
     first, _ = call(connection, "Kinesis_20131202.ListStreams")
     second, _ = call(connection, "Kinesis_20131202.ListStreams")
     assert first.getheader("Date") == "Tue, 14 Nov 2023 22:13:20 GMT"
@@ -42,7 +42,7 @@ def test_responses_carry_request_id_and_date_of_the_clock(connection: http.clien
 
 
 def test_a_connection_is_kept_alive(connection: http.client.HTTPConnection) -> None:
-    """Many requests go over one connection, refused ones among them."""
+    """Many requests use one connection, refused ones among them."""
     call(connection, "Kinesis_20131202.ListStreams")
     kept = connection.sock
     call(connection, "Kinesis_20131202.Nonsense")
@@ -94,13 +94,13 @@ def test_a_connection_is_kept_alive(connection: http.client.HTTPConnection) -> N
 def test_bad_requests_are_refused_with_a_400(
     connection: http.client.HTTPConnection, target: str, body: bytes, content_type: str, code: str
 ) -> None:
-    """What no Kinesis client sends is refused with an error of the protocol, never with a broken connection."""
+    """A request that no Kinesis client sends is refused with an error of the protocol, never with a broken connection."""
     response, facts = call(connection, target, body, content_type)
     assert (response.status, facts["__type"]) == (400, code)
 
 
 def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
-    """A body without Content-Length is refused before it is sent, and its connection closed."""
+    """A body without Content-Length is refused before it is sent, and its connection is closed."""
     with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
         client.sendall(
             b"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.ListStreams\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -112,7 +112,7 @@ def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
         assert client.recv(1) == b""
 
 
-def test_expect_100_continue_has_response(emulator: Emulator) -> None:
+def test_expect_100_continue_gets_its_response(emulator: Emulator) -> None:
     """A client that waits for `100 Continue` before it sends its body gets it."""
     with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
         client.sendall(
@@ -125,14 +125,14 @@ def test_expect_100_continue_has_response(emulator: Emulator) -> None:
 
 
 def test_only_the_loopback_interface_is_served(emulator: Emulator) -> None:
-    """The emulator listens on 127.0.0.1 and nowhere else."""
+    """The emulator listens on 127.0.0.1 only."""
     assert emulator.endpoint_url == f"http://127.0.0.1:{emulator.port}"
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", emulator.port), timeout=1)
 
 
 def test_stopping_cuts_open_connections() -> None:
-    """An emulator stops at once although clients keep their connections open; one never started stops too."""
+    """An emulator stops at once although clients keep their connections open. One that was never started stops too."""
     running = Emulator()
     running.start()
     with socket.create_connection(("127.0.0.1", running.port), timeout=10) as client:

@@ -1,4 +1,4 @@
-"""How far the date of a call's signature may be from the clock, on request."""
+"""The allowed distance of a signature's date from the clock, on request."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def date(offset_s: int) -> str:
 @pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize("offset_s", [-300, 0, 300])
 def test_five_minutes_are_near_enough(call: Any, offset_s: int) -> None:
-    """A call that was signed up to five minutes before or after now is answered."""
+    """A call that was signed up to five minutes before or after now succeeds."""
     assert call(date(offset_s)) == (200, "", "")
 
 
@@ -62,7 +62,7 @@ def test_an_old_signature_is_refused(call: Any) -> None:
 
 @pytest.mark.usefixtures("strict")
 def test_a_signature_of_the_future_is_refused(call: Any) -> None:
-    """A call that was signed by a clock more than five minutes ahead is refused in AWS's words."""
+    """A call that was signed with a clock more than five minutes ahead is refused in AWS's words."""
     said = (
         "Signature not yet current: 20231114T221821Z is still later than 20231114T221820Z "
         "(20231114T221320Z + 5 min.)"
@@ -72,7 +72,7 @@ def test_a_signature_of_the_future_is_refused(call: Any) -> None:
 
 @pytest.mark.usefixtures("strict")
 def test_the_clock_decides(call: Any, clock: ManualClock) -> None:
-    """What is too old or too new follows the emulator's clock."""
+    """The emulator's clock decides what is too old or too new."""
     clock.advance(300)
     assert call(date(0))[0] == 200
     clock.advance(1)
@@ -82,7 +82,7 @@ def test_the_clock_decides(call: Any, clock: ManualClock) -> None:
 
 @pytest.mark.usefixtures("strict")
 def test_a_date_in_another_form_is_refused(call: Any) -> None:
-    """A date that is not in ISO 8601's basic format is refused as AWS refuses it."""
+    """A date that is not in ISO 8601's basic format is refused as by AWS."""
     given = "Tue, 14 Nov 2023 22:13:20 GMT"
     said = (
         f"Date must be in ISO-8601 'basic format'. Got '{given}'. See http://en.wikipedia.org/wiki/ISO_8601"
@@ -92,18 +92,18 @@ def test_a_date_in_another_form_is_refused(call: Any) -> None:
 
 @pytest.mark.usefixtures("strict")
 def test_a_call_without_a_signature_passes(call: Any) -> None:
-    """Only the date of a signature is looked at: a call that has none is answered."""
+    """Only the date of a signature is checked: a call without a signature succeeds."""
     assert call(None) == (200, "", "")
 
 
 @pytest.mark.parametrize("signed_at", [date(-86_400), date(86_400), "yesterday"])
-def test_dates_are_not_looked_at_by_default(call: Any, signed_at: str) -> None:
-    """Unless it is asked for, the date of a signature does not matter."""
+def test_dates_are_not_checked_by_default(call: Any, signed_at: str) -> None:
+    """By default the date of a signature does not matter."""
     assert call(signed_at)[0] == 200
 
 
 def test_a_refused_signature_does_nothing(strict: Emulator, client: Any) -> None:
-    """boto3, whose clock is years ahead of the emulator's, is refused before any work or other fault."""
+    """A boto3 whose clock is years ahead of the emulator's is refused before any work or other fault."""
     strict.settings.fault = lambda _: Fault("InternalFailure", status=500)
     with pytest.raises(ClientError) as caught:
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
@@ -111,8 +111,8 @@ def test_a_refused_signature_does_nothing(strict: Emulator, client: Any) -> None
     assert strict.records("orders") == []
 
 
-def test_a_client_of_the_same_clock_has_response(new_client: Callable[..., Any]) -> None:
-    """boto3 signs what an emulator with the same clock takes."""
+def test_a_client_with_the_same_clock_succeeds(new_client: Callable[..., Any]) -> None:
+    """An emulator with the same clock accepts boto3's signatures."""
     with Emulator(settings=Settings(signed_within_s=300)) as emulator:
         made = new_client(emulator.endpoint_url)
         assert made.list_streams()["StreamNames"] == []

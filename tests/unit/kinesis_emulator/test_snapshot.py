@@ -1,4 +1,4 @@
-"""The file of kept streams is written anew when much of it is of records that are gone."""
+"""The journal is rewritten when much of it is about records that are gone."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def open_emulator(folder: Path, clock: ManualClock, **settings: Any) -> Emulator
     )
 
 
-def write_anew(folder: Path) -> None:
-    """Do what a running emulator does once its file has grown, however small it is."""
+def rewrite(folder: Path) -> None:
+    """Rewrite the journal as a running emulator does once its file has grown, however small it is."""
     store = replay(Journal(folder, least_bytes=0), keep_trimmed=False)
     store.tidy_journal()
     store.close()
@@ -42,7 +42,7 @@ def facts_of(emulator: Emulator, client: Any, arn: str) -> tuple[Any, ...]:
 
 @pytest.fixture
 def eventful(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> tuple[Any, ...]:
-    """Keep a stream in the folder in which everything has happened; return what can be seen of it."""
+    """Keep a stream with every kind of change in the folder, and return its visible facts."""
     with (
         open_emulator(tmp_path, clock) as emulator,
         closing(new_client(emulator.endpoint_url)) as client,
@@ -73,9 +73,9 @@ def eventful(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> tuple
 def test_everything_is_there_again(
     tmp_path: Path, clock: ManualClock, new_client: NewClient, eventful: tuple[Any, ...]
 ) -> None:
-    """What is seen of streams is the same from the file that was written anew, which is smaller."""
+    """Streams restored from the rewritten file, which is smaller, have the same visible facts."""
     before = (tmp_path / FILE).stat().st_size
-    write_anew(tmp_path)
+    rewrite(tmp_path)
     assert (tmp_path / FILE).stat().st_size < before
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
     with (
@@ -87,17 +87,17 @@ def test_everything_is_there_again(
         assert client.list_streams()["StreamNames"] == ["orders"]
 
 
-def test_writing_anew_twice_changes_nothing(tmp_path: Path, eventful: tuple[Any, ...]) -> None:
-    """What was written anew, written anew, is the same file."""
+def test_rewriting_twice_changes_nothing(tmp_path: Path, eventful: tuple[Any, ...]) -> None:
+    """Rewriting a rewritten file gives the same file."""
     assert eventful
-    write_anew(tmp_path)
+    rewrite(tmp_path)
     once = (tmp_path / FILE).read_bytes()
-    write_anew(tmp_path)
+    rewrite(tmp_path)
     assert (tmp_path / FILE).read_bytes() == once
 
 
 def test_numbers_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
-    """Positions from before are good, new numbers are higher, and a stream made anew has none of its predecessor's."""
+    """Old positions are valid, new numbers are higher, and a recreated stream has no number of the deleted one."""
     with open_emulator(tmp_path, clock) as emulator:
         emulator.create_stream("orders")
         numbers = [int(emulator.put("orders", b"%d" % n).sequence_number) for n in range(3)]
@@ -105,7 +105,7 @@ def test_numbers_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient
         emulator.create_stream("gone")
         gone = emulator.put("gone", b"gone").sequence_number
         emulator.delete_stream("gone")
-    write_anew(tmp_path)
+    rewrite(tmp_path)
     with (
         open_emulator(tmp_path, clock) as emulator,
         closing(new_client(emulator.endpoint_url)) as client,
@@ -117,11 +117,11 @@ def test_numbers_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient
         [record] = client.get_records(ShardIterator=iterator)["Records"]
         assert record["SequenceNumber"] == new.sequence_number
         emulator.create_stream("gone")
-        assert int(emulator.put("gone", b"made anew").sequence_number) > int(gone)
+        assert int(emulator.put("gone", b"recreated").sequence_number) > int(gone)
 
 
 def test_the_file_is_bounded(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
-    """While old records go, the file of a running emulator stays within bounds, whoever writes at the same time."""
+    """While old records expire, the file of a running emulator stays within bounds, with concurrent writers."""
     sizes: list[int] = []
     with open_emulator(tmp_path, clock, shard_capacity_records=2) as emulator:
         emulator.create_stream("orders")

@@ -14,7 +14,7 @@ NOT_FOUND = ("ResourceNotFoundException", "Stream nowhere under account 00000000
 
 
 def test_a_created_stream_is_described(client: Any) -> None:
-    """CreateStream makes an active stream whose summary shows what was asked for."""
+    """CreateStream creates an active stream with the requested settings in its summary."""
     client.create_stream(StreamName="new", ShardCount=3)
     summary = client.describe_stream_summary(StreamName="new")["StreamDescriptionSummary"]
     assert summary["StreamARN"] == "arn:aws:kinesis:us-east-1:000000000000:stream/new"
@@ -25,8 +25,8 @@ def test_a_created_stream_is_described(client: Any) -> None:
     assert summary["StreamCreationTimestamp"] == datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
 
 
-def test_an_on_demand_stream_begins_with_four_shards(client: Any, refusal: Any) -> None:
-    """An on-demand stream chooses its shards by itself and refuses a ShardCount."""
+def test_an_on_demand_stream_starts_with_four_shards(client: Any, refusal: Any) -> None:
+    """An on-demand stream chooses its shards itself and refuses a ShardCount."""
     mode = {"StreamMode": "ON_DEMAND"}
     client.create_stream(StreamName="elastic", StreamModeDetails=mode)
     assert len(client.list_shards(StreamName="elastic")["Shards"]) == 4
@@ -49,7 +49,7 @@ def test_malformed_streams_are_refused(client: Any, refusal: Any, params: dict[s
 
 
 def test_a_deleted_stream_is_gone(client: Any, refusal: Any) -> None:
-    """After DeleteStream every call on the stream says ResourceNotFoundException."""
+    """After DeleteStream every call on the stream is a ResourceNotFoundException."""
     client.create_stream(StreamName="nowhere", ShardCount=1)
     client.delete_stream(StreamName="nowhere")
     for call in (client.describe_stream, client.describe_stream_summary, client.list_shards):
@@ -58,7 +58,7 @@ def test_a_deleted_stream_is_gone(client: Any, refusal: Any) -> None:
 
 
 def test_streams_are_listed_in_pages(client: Any) -> None:
-    """ListStreams goes through the names in order, by NextToken or by ExclusiveStartStreamName."""
+    """ListStreams returns the names in order, by NextToken or by ExclusiveStartStreamName."""
     for name in ("c", "a", "b"):
         client.create_stream(StreamName=name, ShardCount=1)
     first = client.list_streams(Limit=2)
@@ -70,7 +70,7 @@ def test_streams_are_listed_in_pages(client: Any) -> None:
 
 
 def test_describe_stream_pages_through_the_shards(client: Any) -> None:
-    """DescribeStream says when it has more shards, and goes on behind the one it is told."""
+    """DescribeStream reports whether there are more shards, and goes on after the given one."""
     client.create_stream(StreamName="wide", ShardCount=3)
     first = client.describe_stream(StreamName="wide", Limit=2)["StreamDescription"]
     assert (len(first["Shards"]), first["HasMoreShards"]) == (2, True)
@@ -85,7 +85,7 @@ def test_describe_stream_pages_through_the_shards(client: Any) -> None:
 def test_regions_do_not_see_each_others_streams(
     emulator: Emulator, client: Any, new_client: Callable[..., Any]
 ) -> None:
-    """The region that a request is signed for decides which streams it sees."""
+    """A request uses the streams of the region that it is signed for."""
     tokyo = new_client(emulator.endpoint_url, "ap-northeast-1")
     assert tokyo.list_streams()["StreamNames"] == []
     tokyo.create_stream(StreamName="orders", ShardCount=2)
@@ -98,7 +98,7 @@ def test_regions_do_not_see_each_others_streams(
 def test_an_access_key_of_12_digits_is_an_account(
     emulator: Emulator, client: Any, new_client: Callable[..., Any]
 ) -> None:
-    """Accounts have streams of their own; another account's are reached by ARN."""
+    """Each account has its own streams. Streams of another account are reached by ARN."""
     other = new_client(emulator.endpoint_url, access_key="111122223333")
     assert other.list_streams()["StreamNames"] == []
     other.create_stream(StreamName="orders", ShardCount=2)
@@ -110,7 +110,7 @@ def test_an_access_key_of_12_digits_is_an_account(
 
 
 def test_a_stream_is_found_by_arn(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """Every call takes StreamARN in place of StreamName; another account's stream is not there."""
+    """Every call accepts StreamARN instead of StreamName. A stream of another account does not exist."""
     arn = emulator.create_stream("payments")
     client.put_record(StreamARN=arn, Data=b"x", PartitionKey="k")
     iterator = client.get_shard_iterator(
@@ -125,7 +125,7 @@ def test_a_stream_is_found_by_arn(emulator: Emulator, client: Any, refusal: Any)
 
 
 def test_name_and_arn_have_to_agree(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A call that names two streams, or none, is refused."""
+    """A call that names two streams, or no stream, is refused."""
     arn = emulator.create_stream("payments")
     assert refusal(client.list_shards, StreamName="orders", StreamARN=arn)[0] == "InvalidArgumentException"
     assert refusal(client.list_shards)[0] == "InvalidArgumentException"
@@ -141,7 +141,7 @@ def test_an_iterator_belongs_to_its_stream(
 
 
 def test_retention_is_raised_and_lowered_within_bounds(client: Any, refusal: Any) -> None:
-    """Retention lies between 24 and 8,760 hours; each call moves it in its own direction only."""
+    """The retention is 24 to 8,760 hours. Each call changes it in its own direction only."""
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
     refused = [
         (client.increase_stream_retention_period, 24, "can not be shorter than existing"),
@@ -159,7 +159,7 @@ def test_retention_is_raised_and_lowered_within_bounds(client: Any, refusal: Any
 
 
 def test_helpers_refuse_as_the_service_does(emulator: Emulator) -> None:
-    """The in-process helpers raise AwsError with AWS's code."""
+    """The methods of `Emulator` raise AwsError with AWS's code."""
     with pytest.raises(AwsError, match="ResourceInUseException: Stream orders"):
         emulator.create_stream("orders")
     with pytest.raises(AwsError, match="ResourceNotFoundException: Stream nowhere"):
@@ -169,7 +169,7 @@ def test_helpers_refuse_as_the_service_does(emulator: Emulator) -> None:
 def test_a_recreated_stream_has_a_later_creation_time(
     emulator: Emulator, client: Any, clock: ManualClock
 ) -> None:
-    """A stream recreated under its name is told apart by its creation time."""
+    """A recreated stream has a later creation time."""
     before = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]
     emulator.delete_stream("orders")
     clock.advance(60)

@@ -1,4 +1,4 @@
-"""Subscriptions under a manual clock, as an unpatched boto3 sees them."""
+"""Subscriptions with a manual clock, read by an unpatched boto3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def consumer_arn(emulator: Emulator) -> str:
 
 @pytest.fixture
 def subscribe(client: Any, consumer_arn: str) -> Iterator[Subscribe]:
-    """Return a function that subscribes to a shard and returns its events; the connections are closed at the end."""
+    """Return a function that subscribes to a shard and returns its events. The connections are closed at the end."""
     streams: list[Any] = []
 
     def call(kind: str = "TRIM_HORIZON", shard_id: str = SHARD, **start: Any) -> Events:
@@ -45,7 +45,7 @@ def data_of(event: dict[str, Any]) -> list[bytes]:
 def test_a_consumer_is_creating_active_deleting_and_gone(
     emulator: Emulator, client: Any, clock: ManualClock, refusal: Any
 ) -> None:
-    """A consumer's states follow the clock; until it is ACTIVE nobody can subscribe."""
+    """A consumer's status follows the clock. It can be subscribed through only while it is ACTIVE."""
     emulator.settings.consumer_creating_s = emulator.settings.consumer_deleting_s = 10
     arn = emulator.register_consumer("orders", "slow")
 
@@ -66,7 +66,7 @@ def test_a_consumer_is_creating_active_deleting_and_gone(
 def test_an_event_without_records_comes_every_five_seconds(
     emulator: Emulator, subscribe: Subscribe, clock: ManualClock
 ) -> None:
-    """A heartbeat says where to go on, and that nothing is behind it."""
+    """A heartbeat has a continuation, and shows that there are no more records."""
     last = emulator.put("orders", b"last")
     events = subscribe()
     assert data_of(next(events)) == [b"last"]
@@ -80,7 +80,7 @@ def test_an_event_without_records_comes_every_five_seconds(
 def test_an_empty_events_continuation_is_a_place_to_go_on(
     emulator: Emulator, subscribe: Subscribe, clock: ManualClock, kind: str
 ) -> None:
-    """What was put after an empty event is what a subscription from its continuation begins with."""
+    """A subscription from an empty event's continuation begins with the records that were put after it."""
     emulator.put("orders", b"before")
     events = subscribe("LATEST")
     next(events)
@@ -101,7 +101,7 @@ def test_a_subscription_ends_after_five_minutes(subscribe: Subscribe, clock: Man
 def test_the_older_subscription_ends_with_an_error_when_it_is_taken_over(
     emulator: Emulator, subscribe: Subscribe, clock: ManualClock
 ) -> None:
-    """After 5 seconds a second subscription is let in, and boto3 raises an EventStreamError for the first."""
+    """After 5 seconds a second subscription is accepted, and boto3 raises an EventStreamError for the first one."""
     older = subscribe()
     next(older)
     clock.advance(5)
@@ -137,7 +137,7 @@ def test_a_subscription_that_is_taken_over_may_just_end(
 def test_a_subscription_within_five_seconds_is_refused_also_when_the_first_has_ended(
     emulator: Emulator, client: Any, subscribe: Subscribe, consumer_arn: str, clock: ManualClock, refusal: Any
 ) -> None:
-    """What counts is the time since the call before; a refusal is HTTP 400, which boto3 raises from the call."""
+    """The time since the last call counts. A refusal is HTTP 400, which boto3 raises from the call."""
     subscription = {
         "ConsumerARN": consumer_arn,
         "ShardId": SHARD,
@@ -154,7 +154,7 @@ def test_a_subscription_within_five_seconds_is_refused_also_when_the_first_has_e
 def test_a_split_ends_the_parents_subscription_with_its_children(
     emulator: Emulator, subscribe: Subscribe
 ) -> None:
-    """The last event names the children and no continuation; then the events end."""
+    """The last event has the children and no continuation. Then the events end."""
     events = subscribe()
     next(events)
     children = emulator.split("orders", SHARD)
@@ -165,7 +165,7 @@ def test_a_split_ends_the_parents_subscription_with_its_children(
 
 
 def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subscribe: Subscribe) -> None:
-    """A consumer that goes takes its subscriptions with it: a ResourceNotFoundException within them."""
+    """Deregistering a consumer ends its subscriptions with a ResourceNotFoundException."""
     events = subscribe()
     next(events)
     emulator.deregister_consumer("orders", "one")
@@ -177,7 +177,7 @@ def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subs
 def test_a_subscription_goes_on_at_the_oldest_record(
     emulator: Emulator, client: Any, subscribe: Subscribe, clock: ManualClock, how: str
 ) -> None:
-    """Records that leave between two events are skipped without a word."""
+    """Records that expire between two events are skipped silently."""
     lower_limits(emulator)
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
     for i in range(5):
@@ -195,10 +195,8 @@ def test_a_subscription_goes_on_at_the_oldest_record(
     assert (data_of(event), event["MillisBehindLatest"]) == ([b"5"], 0)
 
 
-def test_a_subscription_may_lead_nowhere(
-    emulator: Emulator, subscribe: Subscribe, clock: ManualClock
-) -> None:
-    """With `trimmed_start = "empty_pages"` events stay empty, a whole retention behind, once the place has left."""
+def test_a_subscription_may_stay_empty(emulator: Emulator, subscribe: Subscribe, clock: ManualClock) -> None:
+    """With `trimmed_start = "empty_pages"` events stay empty, a whole retention behind, once the position has expired."""
     lower_limits(emulator)
     emulator.settings.trimmed_start = "empty_pages"
     for i in range(5):
@@ -213,5 +211,5 @@ def test_a_subscription_may_lead_nowhere(
 
 
 def lower_limits(emulator: Emulator) -> None:
-    """Let an event have two records, and the next one come a second later."""
+    """Limit an event to two records, and events to one per second."""
     emulator.settings.limits = replace(Limits.unlimited(), event_max_records=2, subscribe_bytes_per_s=2)

@@ -22,7 +22,7 @@ def two(emulator: Emulator) -> Emulator:
 
 
 def test_the_partition_key_routes_by_its_md5(two: Emulator, client: Any) -> None:
-    """A record goes to the shard whose range holds the MD5 of its partition key."""
+    """A record goes to the shard whose range has the MD5 of its partition key."""
     for key in ("a", "b", "ключ", "鍵", "k" * 256):
         expected = (
             RIGHT if int(hashlib.md5(key.encode(), usedforsecurity=False).hexdigest(), 16) >= MIDDLE else LEFT
@@ -33,7 +33,7 @@ def test_the_partition_key_routes_by_its_md5(two: Emulator, client: Any) -> None
 
 @pytest.mark.usefixtures("two")
 def test_the_explicit_hash_key_overrides_the_partition_key(client: Any, refusal: Any) -> None:
-    """ExplicitHashKey names the place among the hash keys; above 2**128-1 it is refused."""
+    """ExplicitHashKey is the hash key of the record. Above 2**128-1 it is refused."""
     for hash_key, shard_id in ((0, LEFT), (MIDDLE - 1, LEFT), (MIDDLE, RIGHT), (2**128 - 1, RIGHT)):
         response = client.put_record(
             StreamName="two", Data=b"", PartitionKey="k", ExplicitHashKey=str(hash_key)
@@ -49,7 +49,7 @@ def test_the_explicit_hash_key_overrides_the_partition_key(client: Any, refusal:
 def test_what_is_put_comes_back(
     emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
 ) -> None:
-    """Number, key, bytes and arrival time of a record are those of its acknowledgement."""
+    """Number, key, data and arrival time of a record are those of its acknowledgement."""
     clock.advance(0.123)
     responses = [
         client.put_record(StreamName="orders", Data=data, PartitionKey='quo"te')
@@ -77,7 +77,7 @@ def test_numbers_rise_within_a_shard(emulator: Emulator, client: Any, clock: Man
 
 
 def test_sequence_number_for_ordering_has_to_be_one_of_the_stream(client: Any, refusal: Any) -> None:
-    """SequenceNumberForOrdering takes a number that PutRecord returned, and no other."""
+    """SequenceNumberForOrdering accepts a number that PutRecord returned, and no other."""
     params = {"StreamName": "orders", "Data": b"", "PartitionKey": "k"}
     first = client.put_record(**params)["SequenceNumber"]
     second = client.put_record(**params, SequenceNumberForOrdering=first)["SequenceNumber"]
@@ -91,7 +91,7 @@ def test_sequence_number_for_ordering_has_to_be_one_of_the_stream(client: Any, r
 
 
 def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any) -> None:
-    """Records, acknowledgements and descriptions of an encrypted stream carry KMS; others carry nothing."""
+    """Records, acknowledgements and descriptions of an encrypted stream have KMS. Those of other streams have no such member."""
     emulator.create_stream("secret", encryption="KMS")
     response = client.put_record(StreamName="secret", Data=b"", PartitionKey="k")
     assert response["EncryptionType"] == "KMS"
@@ -102,7 +102,7 @@ def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any) -> None:
 
 
 def test_members_can_be_left_out_of_a_record(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A record put in-process can lack partition key and arrival time, as Kinesis may leave them out."""
+    """A record that `Emulator.put` adds can lack partition key and arrival time, as Kinesis may leave them out."""
     put = emulator.put("orders", b"bare", omit=["PartitionKey", "ApproximateArrivalTimestamp"])
     (record,) = client.get_records(ShardIterator=iterator_of())["Records"]
     assert record == {"SequenceNumber": put.sequence_number, "Data": b"bare"}
@@ -117,7 +117,7 @@ def test_partition_keys_have_1_to_256_characters(emulator: Emulator, key: str) -
 
 
 def test_settings_are_per_emulator() -> None:
-    """Two emulators do not share what is denied."""
+    """Two emulators do not share their denied actions."""
     first, second = Settings(), Settings()
     first.deny.add("PutRecord")
     assert second.deny == set()

@@ -1,4 +1,8 @@
-"""Where AWS credentials come from: picklable specs that become refreshing botocore sessions."""
+"""
+AWS credentials for drivers and executors: a picklable spec names the source, a botocore session refreshes the keys.
+
+`open_session` or `cached_session` turns a spec into a session. All errors are subclasses of `CredentialsError`.
+"""
 
 from kinesis_credentials.endpoints import find_endpoint_region
 from kinesis_credentials.errors import (

@@ -1,4 +1,8 @@
-"""Credentials by botocore's chain: asked source by source, so that an error can say what was tried and why it did not serve."""
+"""
+Credentials from botocore's chain.
+
+The sources are tried here one by one, so that an error can name each of them and why it gave no credentials.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +37,15 @@ _PARTS = (
     ("secret key", "AWS_SECRET_ACCESS_KEY"),
     ("session token", "AWS_SESSION_TOKEN"),
 )
-"""Of keys, as botocore orders them, with the variables of the environment that hold them."""
+"""The parts of keys in botocore's order, each with its environment variable."""
 _OUTSIDE_PROFILES = ("ec2-credentials-file", "boto-config", "container-role", "iam-role")
 
 
 class ChainCredentials(RenewableCredentials):
     """
-    What the first source of botocore's chain that has any gives. botocore refreshes them, 10 to 15 minutes ahead.
+    Credentials of the first source in botocore's chain that has any. botocore refreshes them 10 to 15 minutes early.
 
-    *open_session* returns a new session each time, with the chain to walk: a chain that is walked again reads the AWS
-    configuration anew.
+    *open_session* returns a new session with the chain each time, so that a renewal reads the AWS configuration again.
     """
 
     def __init__(self, open_session: Callable[[], Session], *, only_profile: bool) -> None:
@@ -91,7 +94,7 @@ class ChainCredentials(RenewableCredentials):
             if value is not None and not is_signable(value):
                 what = variable if self.method == "env" else f"The {part} that {self.method} gives"
                 raise SourceFailedError(
-                    f"{what} {UNSIGNABLE}, such as a newline at its end; set it again without.",
+                    f"{what} {UNSIGNABLE}, such as a newline at its end; set it again without it.",
                     "MalformedKeys",
                     attempts=self._attempts,
                 )
@@ -126,7 +129,7 @@ def _explain(source: str, session: Session) -> str:
 
 
 def explain_no_metadata() -> str:
-    """Return why the instance's metadata gave nothing."""
+    """Return why the instance metadata gave no credentials."""
     if os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
         return "AWS_EC2_METADATA_DISABLED is true"
-    return "no instance metadata service answered with a role"
+    return "no instance metadata service responded with a role"

@@ -1,9 +1,9 @@
 """
-What the sessions of this package sign with: credentials that are asked for anew before they expire.
+The credentials that this package's sessions sign with. They are refreshed before they expire.
 
-They replace botocore's own refreshing for the sources that are ours, because of what that does in a query that
-runs for days: it asks a source that is down again with each request, fails 10 minutes before the keys do, asks for
-short-lived keys all the time, and cannot be told that AWS calls keys expired which the clock does not.
+They replace botocore's own refreshing for this package's sources, because that does not suit a query that runs for days.
+botocore calls a source that is down again with each request, fails 10 minutes before the keys expire, refreshes
+short-lived keys all the time, and cannot renew keys that AWS calls expired while the clock does not.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kinesis_credentials.keys import Keys
 log = logging.getLogger("kinesis_credentials")
 
 REFRESH_EARLY = timedelta(minutes=15)
-"""How long before their end keys are refreshed; sooner than that for keys that live less than an hour."""
+"""Keys are refreshed this long before they expire, or a quarter of their lifetime before, if that is shorter."""
 UNSAFE = timedelta(minutes=1)
-"""How long before their end keys are no longer used: clocks differ, and a request takes its time."""
+"""Keys are not used in this time before they expire: clocks differ, and a request takes time."""
 PAUSE = timedelta(minutes=1)
-"""How long a source that failed is left alone while the keys are still good."""
+"""After a failed refresh the source is not called for this time, while the keys are still valid."""
 
 Now = Callable[[], datetime]
 
@@ -39,43 +39,48 @@ def utc_now() -> datetime:
 
 
 class KeySource(Protocol):
-    """Where keys come from. Asked by one thread at a time."""
+    """A source of keys. One thread calls it at a time."""
 
     @property
     def name(self) -> str:
-        """What logs and errors call it."""
+        """The source's name in logs and errors."""
         ...
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """What has been tried for the keys of the last `fetch`."""
+        """The sources that were tried for the keys of the last `fetch`."""
         ...
 
     def fetch(self) -> Keys:
-        """Return keys that are good now. Raises `CredentialsError`s only."""
+        """Return keys that are valid now. It raises only `CredentialsError`s."""
         ...
 
 
 class RenewableCredentials(Credentials):
-    """Credentials that a session signs with; `version` goes up with each change of keys."""
+    """Credentials that a session signs with. `version` increases with each change of keys."""
 
     version = 0
 
     def __init__(self, method: str) -> None:
-        # The attributes of botocore's class are properties here, so its own __init__ has nothing to set.
+        # The attributes of botocore's class are properties here, so its __init__ is not called.
         self.method = method
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        """Return what to sign with now; raises a `CredentialsError` when there is nothing."""
+        """
+        Return the keys to sign with now.
+
+        Raises:
+            CredentialsError: There are no valid keys.
+        """
         raise NotImplementedError
 
     def renew(self, version: int) -> bool:
-        """Get other keys than those of *version*, which AWS no longer takes; return whether there are any."""
+        """Replace the keys of *version*, which AWS no longer accepts. Return whether there are other keys now."""
         raise NotImplementedError
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The sources that were tried, the one that served last."""
+        """The sources that were tried. The last one served."""
         raise NotImplementedError
 
     @property
@@ -92,12 +97,12 @@ class RenewableCredentials(Credentials):
 
     @property
     def account_id(self) -> str | None:
-        return getattr(self.get_frozen_credentials(), "account_id", None)  # botocore before 1.36 has none
+        return getattr(self.get_frozen_credentials(), "account_id", None)  # new in botocore 1.36
 
 
 @frozen
 class _Held:
-    """Keys in use, and when what is to be done about them."""
+    """The keys in use, when to refresh them, and when to stop using them."""
 
     frozen: ReadOnlyCredentials
     refresh_at: datetime | None
@@ -111,7 +116,7 @@ class _Held:
 
 
 class SourceCredentials(RenewableCredentials):
-    """Credentials of one `KeySource`. Threads share them: one refreshes early, and the others go on meanwhile."""
+    """Credentials of one `KeySource`. Threads share them: one thread refreshes early while the others use the old keys."""
 
     def __init__(self, source: KeySource, now: Now = utc_now) -> None:
         super().__init__(source.name)
@@ -152,7 +157,7 @@ class SourceCredentials(RenewableCredentials):
             return held
 
     def _wait_for_keys(self, seen: _Held | None) -> _Held:
-        """Return keys from the source; of threads that come together, one asks and all share what came of it."""
+        """Return keys from the source. One of several waiting threads calls it, and all share its keys or error."""
         failures = self._failures
         with self._lock:
             held = self._held
@@ -184,8 +189,8 @@ def _hold(keys: Keys, now: datetime, source: str) -> _Held:
     life = keys.expires - now
     if life <= timedelta(0):
         raise SourceFailedError(
-            f"The credentials of {source} expired at {keys.expires.isoformat()}, and here it is {now.isoformat()}. "
-            "Set this machine's clock, or see to what gives them.",
+            f"The credentials of {source} expired at {keys.expires.isoformat()}; this machine's time is "
+            f"{now.isoformat()}. Set this machine's clock, or repair the source of the credentials.",
             code="ExpiredCredentials",
         )
     return _Held(

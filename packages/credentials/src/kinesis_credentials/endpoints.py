@@ -1,4 +1,4 @@
-"""What an endpoint's host tells, by botocore's own data of AWS's partitions."""
+"""Reads the region from an endpoint's host, using botocore's data of AWS's partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from botocore.loaders import Loader
 
 
 def find_endpoint_region(endpoint_url: str) -> str | None:
-    """Return the region in the host of an AWS endpoint, else None."""
+    """Return the region in the host of *endpoint_url*; None if it has none or is outside AWS."""
     host = _get_host(endpoint_url)
     for suffix, pattern in _load_partitions():
         if host.endswith(suffix):
@@ -22,7 +22,7 @@ def find_endpoint_region(endpoint_url: str) -> str | None:
 
 
 def is_aws_endpoint(endpoint_url: str) -> bool:
-    """Return whether the host is one of AWS's."""
+    """Return whether the host of *endpoint_url* belongs to AWS."""
     return any(_get_host(endpoint_url).endswith(suffix) for suffix, _ in _load_partitions())
 
 
@@ -32,7 +32,7 @@ def _get_host(endpoint_url: str) -> str:
 
 @lru_cache(maxsize=1)
 def _load_partitions() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return each DNS suffix of AWS with the pattern of the regions under it, from botocore's own data."""
+    """Return each DNS suffix of AWS with the pattern of its regions, from botocore's data."""
     data: dict[str, Any] = Loader().load_data("partitions")
     return tuple(
         (f".{partition['outputs'][kind]}", re.compile(partition["regionRegex"]))

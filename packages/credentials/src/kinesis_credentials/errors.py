@@ -1,18 +1,18 @@
 """
-Every error of this package, one class per situation that a caller can act on.
+The errors of this package: one class for each situation that a caller can act on.
 
     CredentialsError
-    ├── IncompleteKeysError (ValueError)   a key without its secret, or the reverse
-    ├── ProfileNotFoundError               no such profile in the AWS configuration
-    ├── NoCredentialsError                 every source was tried and none served
-    ├── SourceFailedError                  a source was there, but broke or was refused
-    │   ├── RoleRefusedError               STS does not give the role to these credentials
-    │   ├── ProviderClassError             a class of the user's cannot be used, or broke its contract
-    │   └── SourceUnavailableError         retryable: STS or a metadata service did not answer this time
-    └── RegionError (ValueError)           no region, or two that contradict each other
+    ├── IncompleteKeysError (ValueError)   explicit keys lack a part, or a part cannot be sent
+    ├── ProfileNotFoundError               the AWS configuration has no such profile
+    ├── NoCredentialsError                 no source has credentials
+    ├── SourceFailedError                  a source is configured, but failed or was refused
+    │   ├── RoleRefusedError               STS refuses to let these credentials assume the role
+    │   ├── ProviderClassError             the user's provider class cannot be used, or breaks its contract
+    │   └── SourceUnavailableError         retryable: STS or a metadata service did not respond this time
+    └── RegionError (ValueError)           no region is found, or two contradict each other
 
-`CredentialsError.retryable` says whether the same source may serve later. All of them pickle. None of them
-ever holds a key, a secret or a token.
+`CredentialsError.retryable` is true where the same source may succeed later. All errors pickle. They never hold a
+key, a secret or a token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from attrs import frozen
 
 @frozen
 class Attempt:
-    """One source that was asked for credentials, and why it did not serve; or that it did."""
+    """One source that was tried, and why it gave no credentials, or that it served."""
 
     source: str
     reason: str
@@ -41,24 +41,24 @@ class CredentialsError(Exception):
 
 
 class IncompleteKeysError(CredentialsError, ValueError):
-    """Explicit keys lack a part, or a part cannot be one."""
+    """Explicit keys lack a part, or a part has characters that cannot be sent."""
 
 
 class ProfileNotFoundError(CredentialsError):
-    """A profile was named that the AWS configuration does not have."""
+    """The AWS configuration does not have the named profile."""
 
 
 class RegionError(CredentialsError, ValueError):
-    """No region could be found, or two places name different ones."""
+    """No region is found, or two settings name different ones."""
 
 
 class NoCredentialsError(CredentialsError):
     """
-    No source served.
+    No source has credentials.
 
     Attributes:
-        attempts: The sources in the order in which they were tried.
-        role_arn: The role that was to be assumed with the credentials.
+        attempts: The sources in the order in which they were tried, with the reason of each.
+        role_arn: The role that the credentials should assume; None without a role.
     """
 
     def __init__(self, attempts: Sequence[Attempt], role_arn: str | None = None) -> None:
@@ -77,12 +77,12 @@ class NoCredentialsError(CredentialsError):
 
 class SourceFailedError(CredentialsError):
     """
-    A source of credentials was configured, but broke or was refused when it was used.
+    A source of credentials is configured, but it failed or was refused.
 
     Attributes:
-        code: AWS's error code, or the exception's class name when no answer came.
-        request_id: AWS's request id, or "" when no answer came.
-        attempts: The sources in the order in which they were tried, this one last; empty for one that stands alone.
+        code: AWS's error code, or the exception's class name when there was no response.
+        request_id: AWS's request id, or "" when there was no response.
+        attempts: The sources in the order in which they were tried, this one last; empty if it is the only source.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class RoleRefusedError(SourceFailedError):
 
 
 class ProviderClassError(SourceFailedError):
-    """A class of the user's cannot be imported or made, failed, or did not return credentials."""
+    """The user's provider class cannot be imported or instantiated, failed, or did not return credentials."""
 
 
 class SourceUnavailableError(SourceFailedError):
-    """STS, a metadata service or a provider class could not be reached, or failed for the moment."""
+    """STS, a metadata service or a provider class could not be reached, or failed temporarily."""
 
     retryable = True
 
@@ -116,7 +116,7 @@ E = TypeVar("E", bound=CredentialsError)
 
 
 def for_role(error: E, role_arn: str) -> E | NoCredentialsError:
-    """Return *error*, of the credentials that a role was to be assumed with, with that fact in it."""
+    """Return *error*, an error of a role's base credentials, with the role's ARN added to it."""
     if isinstance(error, NoCredentialsError):
         return NoCredentialsError(error.attempts, role_arn)
     message, *rest = error.args
@@ -124,5 +124,5 @@ def for_role(error: E, role_arn: str) -> E | NoCredentialsError:
 
 
 def list_attempts(attempts: Sequence[Attempt]) -> str:
-    """Return *attempts* as a list within a sentence."""
+    """Return *attempts* as text, separated by semicolons."""
     return "; ".join(str(attempt) for attempt in attempts)

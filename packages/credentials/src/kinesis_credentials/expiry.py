@@ -1,4 +1,4 @@
-"""When AWS no longer takes the keys: other keys, and the request again, where the source has any."""
+"""Renews keys that AWS no longer accepts, and repeats the request."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from kinesis_credentials.credentials import RenewableCredentials
 STALE_KEYS = frozenset(
     {"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidClientTokenId"}
 )
-"""AWS's codes for keys that have expired, or were taken back: other keys of the same source may be good."""
+"""AWS's codes for keys that have expired or were revoked. The same source may have valid keys."""
 MAX_ATTEMPTS = 3
 _VERSION = "KinesisCredentialsVersion"
 
 
 Retried = Callable[[str, str, int], None]
-"""Is told of a call that is made again: its action, AWS's code, and how often it was made."""
+"""Called with each call that is repeated: its action, AWS's code, and how often it was made."""
 
 
 def renew_expired(
     client: BaseClient, credentials: RenewableCredentials, on_retry: Retried = lambda *_: None
 ) -> None:
     """
-    Let *client*, which signs with *credentials*, renew them when AWS says that they are no good, and try again.
+    Make *client*, which signs with *credentials*, renew them when AWS does not accept them, and repeat the call.
 
-    *on_retry* is told. What AWS says is raised as ever when the source has no other keys, and a `CredentialsError` when it fails.
+    *on_retry* is called before each repetition. If the source has no other keys, AWS's error is raised as usual; if the
+    source fails, its `CredentialsError` is raised.
     """
 
     def note_version(request: Any, **_: Any) -> None:
@@ -39,7 +40,7 @@ def renew_expired(
         code = "" if response is None else _read_code(response)
         if attempts >= MAX_ATTEMPTS or code not in STALE_KEYS:
             return None
-        # Keys that changed since the request was signed are the other ones already.
+        # If the keys changed since the request was signed, no renewal is needed.
         if not credentials.renew(request_dict["context"].get(_VERSION, 0)):
             return None
         on_retry(operation.name, code, attempts)
@@ -47,7 +48,7 @@ def renew_expired(
 
     service = client.meta.service_model.service_id.hyphenize()
     client.meta.events.register(f"before-sign.{service}", note_version)
-    client.meta.events.register_first(f"needs-retry.{service}", renew)  # type: ignore[arg-type] # the stubs know no answers
+    client.meta.events.register_first(f"needs-retry.{service}", renew)  # type: ignore[arg-type] # the stubs have no handlers with results
 
 
 def _read_code(response: tuple[Any, Mapping[str, Any]]) -> str:

@@ -1,4 +1,4 @@
-"""Turns what botocore raises while it looks for credentials into the errors of this package."""
+"""Turns botocore's errors during a search for credentials into the errors of this package."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _PASSING_CODES = frozenset(
 _METADATA_SERVICES = ("iam-role", "container-role")
 
 _LEAST_HIDDEN = 5
-"""A piece of a secret that is shorter tells nothing; any text has one."""
+"""Shorter pieces of a secret are not hidden: they occur in any text and reveal nothing."""
 
 LOOKUP_ERRORS = (boto.BotoCoreError, boto.ClientError, OSError, ValueError, KeyError, RuntimeError)
-"""What botocore's sources raise, besides errors in our own code: a broken answer is a ValueError or a KeyError, one that
-has expired already a RuntimeError."""
+"""
+The errors of botocore's sources. A malformed response is a ValueError or KeyError, expired credentials are a RuntimeError.
+"""
 
 
 def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -> SourceFailedError:
-    """Return the error of ours for one of `LOOKUP_ERRORS`, which *source* raised after *attempts*."""
+    """Return this package's error for *error*, one of `LOOKUP_ERRORS` that *source* raised after *attempts*."""
     code, request_id = describe_response(error)
     reason = _explain(error)
     kind = SourceUnavailableError if is_passing(error, source) else SourceFailedError
@@ -39,7 +40,7 @@ def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -
 
 
 def is_passing(error: Exception, source: str = "") -> bool:
-    """Return whether the same source may serve later."""
+    """Return whether the same source may succeed later."""
     if isinstance(error, boto.ClientError):
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         return status >= 500 or describe_response(error)[0] in _PASSING_CODES
@@ -49,7 +50,7 @@ def is_passing(error: Exception, source: str = "") -> bool:
 
 
 def describe_response(error: Exception) -> tuple[str, str]:
-    """Return AWS's error code and request id; without an answer the exception's name, and ""."""
+    """Return AWS's error code and request id, or the exception's name and "" when there was no response."""
     if not isinstance(error, boto.ClientError):
         return type(error).__name__, ""
     code = str(error.response.get("Error", {}).get("Code", "")) or "Unknown"
@@ -57,11 +58,11 @@ def describe_response(error: Exception) -> tuple[str, str]:
 
 
 def explain_response(error: boto.ClientError) -> str:
-    """Return what AWS said, with code, status and request id."""
+    """Return the text of AWS's error, with code, status and request id."""
     code, request_id = describe_response(error)
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    said = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
-    return f"{code} (status {status}, request id {request_id or 'none'}): {said}"
+    message = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
+    return f"{code} (status {status}, request id {request_id or 'none'}): {message}"
 
 
 def _explain(error: Exception) -> str:
@@ -72,18 +73,18 @@ def _explain(error: Exception) -> str:
     if isinstance(error, (boto.BotoCoreError, OSError)):
         return safe_message(error).rstrip(".")
     if isinstance(error, ValueError):
-        # Its text is left out, because it may hold the keys.
-        return "a credential process or service gave an answer that is not JSON"
+        # The error's text is left out because it may hold the keys.
+        return "a credential process or service gave a response that is not JSON"
     if isinstance(error, KeyError):
-        return f"the answer has no {error}"
+        return f"the response has no {error}"
     return str(error).rstrip(".")
 
 
 def safe_message(error: Exception) -> str:
     """
-    Return the text of *error*; of one that botocore has no class for only what it wraps is named.
+    Return the text of *error*, or only the wrapped exception's name for an error that botocore has no class for.
 
-    That may come from http.client, whose text shows the header that it would not send, and so a token.
+    Such an error may come from http.client. Its text shows the header that was not sent, and so a token.
     """
     if type(error) is boto.HTTPClientError:
         wrapped = error.kwargs.get("error")
@@ -92,14 +93,18 @@ def safe_message(error: Exception) -> str:
 
 
 def redact(text: str, secret: str) -> str:
-    """Return *text* with asterisks for *secret*, and for each piece of it: an error may quote the password of a pair."""
-    shown, place = "", 0
+    """
+    Return *text* with asterisks for *secret* and for each piece of it.
+
+    An error may quote only a part of a secret, such as the password of a user and password.
+    """
+    shown, index = "", 0
     least = min(_LEAST_HIDDEN, len(secret))
-    while place < len(text):
-        end = place
-        while end < len(text) and text[place : end + 1] in secret:
+    while index < len(text):
+        end = index
+        while end < len(text) and text[index : end + 1] in secret:
             end += 1
-        is_piece = end - place >= least
-        shown += "****" if is_piece else text[place]
-        place = end if is_piece else place + 1
+        is_piece = end - index >= least
+        shown += "****" if is_piece else text[index]
+        index = end if is_piece else index + 1
     return shown

@@ -1,4 +1,4 @@
-"""Keys as a source gives them, and their reading from an answer of STS or of a user's class."""
+"""Keys as a source gives them, and how they are read from a response of STS or of a user's class."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ UNSIGNABLE = "has white space, a control character or a letter outside ASCII in 
 
 
 class MalformedKeysError(ValueError):
-    """An answer does not hold keys. The message says what is wrong with it, and shows nothing that is in it."""
+    """A response does not hold valid keys. The message names the fault and shows nothing of the response."""
 
 
 @frozen
 class Keys:
-    """What requests are signed with, and how long. Its repr shows none of it."""
+    """The keys to sign with, and when they expire. The repr shows no key."""
 
     access_key_id: str = field(repr=False)
     secret_key: str = field(repr=False)
@@ -29,7 +29,7 @@ class Keys:
     @staticmethod
     def read(response: Mapping[str, Any]) -> Keys:
         """
-        Return the keys in *answer*, by the names that STS and `credential_process` have for them.
+        Return the keys in *response*, which has the names that STS and `credential_process` use.
 
         Raises:
             MalformedKeysError: Something is missing, of another type, or cannot be sent.
@@ -42,21 +42,21 @@ class Keys:
         )
 
     def freeze(self) -> ReadOnlyCredentials:
-        """Return the keys in the form that botocore signs with."""
+        """Return the keys as botocore's type."""
         return botocore.credentials.Credentials(
             self.access_key_id, self.secret_key, self.session_token
         ).get_frozen_credentials()
 
 
 def is_signable(part: str) -> bool:
-    """Return whether *part* of keys can be sent: of others http.client raises an error that shows them."""
+    """Return whether *part* of the keys can be sent. If not, http.client would raise an error that shows it."""
     return part.isascii() and part.isprintable() and " " not in part
 
 
 def _read_text(response: Mapping[str, Any], name: str) -> str:
     value = response.get(name)
     if not isinstance(value, str) or not value:
-        raise MalformedKeysError(f"'{name}' is missing" if value is None else f"'{name}' is no text")
+        raise MalformedKeysError(f"'{name}' is missing" if value is None else f"'{name}' is not text")
     if not is_signable(value):
         raise MalformedKeysError(f"'{name}' {UNSIGNABLE}")
     return value
@@ -66,7 +66,7 @@ def _read_expiration(value: object) -> datetime | None:
     if value is None:
         return None
     try:
-        # Python 3.10 does not know Z.
+        # Python 3.10 does not parse Z.
         expires = datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
     except ValueError:
         raise MalformedKeysError("'Expiration' is not ISO 8601") from None

@@ -1,4 +1,4 @@
-"""Which region to sign for."""
+"""Finds the region to sign requests for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kinesis_credentials.sessions import cached_session
 from kinesis_credentials.specs import CredentialSpec
 
 REGION_OF_CUSTOM_ENDPOINTS = "us-east-1"
-"""What is signed for when an endpoint outside AWS is given and nothing names a region."""
+"""The region to sign for when the endpoint is outside AWS and no region is configured."""
 
 
 def resolve_region(
@@ -22,17 +22,23 @@ def resolve_region(
     endpoint_url: str | None = None,
 ) -> str:
     """
-    Return the region to work in; calls nothing over the network.
+    Return the region to work in. It makes no network call.
 
-    In this order: *region*; the region in the first of *arns*; the region in the host of *endpoint_url*, if that is
-    AWS's; botocore's chain (AWS_DEFAULT_REGION, then the profile's `region`); AWS_REGION, which botocore does not
-    read but every other SDK does; `us-east-1` when *endpoint_url* lies outside AWS, where any will do. The
-    first three must agree as far as they are there: *arns* may lie in several regions, *region* must be one of them,
-    and an endpoint of AWS serves but one.
+    The first of these that exists is used:
+
+    * *region*
+    * the region in the first of *arns*
+    * the region in the host of *endpoint_url*, if that is an AWS endpoint
+    * botocore's chain: AWS_DEFAULT_REGION, then the profile's `region`
+    * AWS_REGION, which botocore does not read but every other SDK does
+    * `us-east-1` if *endpoint_url* is outside AWS, where any region works
+
+    The first three must agree: *arns* may be in several regions, *region* must be one of them, and an AWS endpoint
+    serves one region only.
 
     Raises:
-        RegionError: Nothing names a region, or two of the first three contradict each other.
-        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
+        RegionError: No region is found, or two of the first three contradict each other.
+        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that the AWS configuration does not have.
     """
     in_arns = tuple(dict.fromkeys(find_arn_region(arn) for arn in arns))
     at_endpoint = None if endpoint_url is None else find_endpoint_region(endpoint_url)
@@ -56,11 +62,13 @@ def find_arn_region(arn: str) -> str:
     Return the region in *arn*.
 
     Raises:
-        RegionError: It is not the ARN of something in a region.
+        RegionError: It is not the ARN of a resource in a region.
     """
     parts = arn.split(":", 5)
     if len(parts) != 6 or parts[0] != "arn" or not parts[3]:
-        raise RegionError(f"'{arn}' is not the ARN of something in a region.")
+        raise RegionError(
+            f"'{arn}' is not the ARN of a resource in a region. Copy the stream's ARN from AWS."
+        )
     return parts[3]
 
 
@@ -72,6 +80,6 @@ def _check_agreement(region: str | None, in_arns: tuple[str, ...], at_endpoint: 
     contradicts_arns = region is not None and bool(in_arns) and region not in in_arns
     contradicts_endpoint = at_endpoint is not None and any(name != at_endpoint for _, name in stated)
     if contradicts_arns or contradicts_endpoint:
-        places = ", ".join(f"{place} says '{name}'" for place, name in stated)
+        regions = ", ".join(f"'{name}' ({source})" for source, name in stated)
         remedy = "An endpoint of AWS serves one region" if contradicts_endpoint else "Leave the region out"
-        raise RegionError(f"The regions contradict each other: {places}. {remedy}.")
+        raise RegionError(f"The regions contradict each other: {regions}. {remedy}.")

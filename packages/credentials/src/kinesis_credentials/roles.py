@@ -1,4 +1,4 @@
-"""Roles: keys that STS gives to whoever may assume them."""
+"""Fetches keys by assuming a role through STS."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _GLOBAL_STS, _GLOBAL_STS_REGION = "sts.amazonaws.com", "us-east-1"
 
 @define
 class Role:
-    """A role on top of what a base signs with."""
+    """A role that is assumed with the credentials of *base*."""
 
     spec: AssumeRole
     base: Session
     base_credentials: RenewableCredentials
-    """What *base* signs with."""
+    """The credentials that *base* signs with."""
     _client: Any = field(default=None, init=False, repr=False)
 
     @property
@@ -69,13 +69,13 @@ class Role:
 
         except MalformedKeysError as error:
             raise SourceUnavailableError(
-                f"STS AssumeRole for {self.name} gave an answer in which {error}. Is stsEndpointUrl that of STS?",
+                f"STS AssumeRole for {self.name} gave a response in which {error}. Is stsEndpointUrl that of STS?",
                 "MalformedResponse",
             ) from None
 
     def _make_client(self) -> Any:
         url = self.spec.sts_endpoint_url
-        # Older releases of botocore ask the global endpoint, far away and a point of failure of its own.
+        # Older releases of botocore call the global endpoint: far away, and one more point of failure.
         self.base.set_config_variable("sts_regional_endpoints", "regional")
         client = self.base.create_client(
             "sts",
@@ -114,7 +114,7 @@ class Role:
 
 
 def _find_region(url: str | None) -> str | None:
-    """Return the region to sign for, where the URL of STS has it; else the session's is right."""
+    """Return the region in the URL of STS; None when the session's region is right."""
     if url is None:
         return None
     return _GLOBAL_STS_REGION if urlsplit(url).hostname == _GLOBAL_STS else find_endpoint_region(url)

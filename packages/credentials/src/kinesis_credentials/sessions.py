@@ -1,4 +1,4 @@
-"""From a spec to a botocore session that refreshes its credentials by itself."""
+"""Turns a spec into a botocore session that refreshes its credentials by itself."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def open_session(
     """
     Return a new session that takes its credentials from *spec* and works in *region*.
 
-    Its clients, and those that fetch the credentials, go through the proxy at *proxy_url*; metadata services are
-    asked directly. Nothing is asked for credentials yet; `check` does that.
+    Its clients use the proxy at *proxy_url*, and so do the clients that fetch the credentials. Metadata services are
+    called directly. No credentials are fetched yet; `ensure_credentials` does that.
 
     Raises:
-        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
+        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that the AWS configuration does not have.
+        SourceFailedError: The AWS configuration cannot be read.
     """
     session = _open_plain(find_profile(spec), region, proxy_url)
     credentials = _make_credentials(spec, region, proxy_url, now)
@@ -54,7 +55,7 @@ def open_session(
 
 @frozen(eq=False)
 class _Provider:
-    """What a session asks for its credentials."""
+    """The credential provider of a session."""
 
     credentials: RenewableCredentials
 
@@ -63,7 +64,7 @@ class _Provider:
 
 
 def _open_plain(profile: str | None, region: str | None, proxy_url: str | None) -> Session:
-    """Return a session as botocore makes it."""
+    """Return a session with botocore's own credential providers."""
     session = Session(profile=profile)
     try:
         session.get_scoped_config()
@@ -110,7 +111,12 @@ def _describe_missing_profile(profile: str | None, session: Session) -> str:
 
 
 def get_credentials(session: Session) -> RenewableCredentials:
-    """Return what *session*, one of this package's, signs with."""
+    """
+    Return the credentials that *session* signs with.
+
+    Raises:
+        TypeError: `open_session` or `cached_session` did not make the session.
+    """
     credentials = session.get_credentials()
     if not isinstance(credentials, RenewableCredentials):
         raise TypeError("The session was not made by kinesis_credentials.")
@@ -119,13 +125,13 @@ def get_credentials(session: Session) -> RenewableCredentials:
 
 def ensure_credentials(session: Session) -> None:
     """
-    Ask for credentials now, so that a missing one is an error here and not in the middle of a query.
+    Fetch credentials now, so that missing ones fail here and not in the middle of a query.
 
-    May call STS or a metadata service when that is where the credentials come from.
+    It calls STS or a metadata service if the credentials come from there.
 
     Raises:
-        NoCredentialsError: Every source was tried and none served; it names them and why.
-        SourceFailedError: A source was configured but broke or was refused.
+        NoCredentialsError: No source has credentials. The error names each source and the reason.
+        SourceFailedError: A source is configured, but failed or was refused.
     """
     try:
         get_credentials(session).get_frozen_credentials()
@@ -138,18 +144,19 @@ def ensure_credentials(session: Session) -> None:
 
 def cached_session(spec: CredentialSpec, region: str | None = None, proxy_url: str | None = None) -> Session:
     """
-    Return this process's session for *spec*, *region* and *proxy_url*, opening it on first use.
+    Return this process's session for *spec*, *region* and *proxy_url*. The first call opens it.
 
-    A change of an AWS_ variable in the environment opens a new one, so that a notebook may correct its keys.
-    Safe to call from any thread; but make clients one thread at a time, as botocore asks. Clients are shared freely.
+    When an AWS_ variable in the environment changes, a new session is opened, so that a notebook can correct its keys.
+    Threads may call it. Create clients in one thread at a time, as botocore requires; threads may share a client.
 
     Raises:
-        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that is not configured.
+        ProfileNotFoundError: The spec, or AWS_PROFILE, names a profile that the AWS configuration does not have.
+        SourceFailedError: The AWS configuration cannot be read.
     """
     key = (spec, region, proxy_url, _read_environment())
     with _lock:
         session = _sessions.pop(key, None) or open_session(spec, region, proxy_url)
-        _sessions[key] = session  # the one used last stands last
+        _sessions[key] = session  # the dict is in order of use
         while len(_sessions) > _MOST_SESSIONS:
             del _sessions[next(iter(_sessions))]
     return session
@@ -162,16 +169,16 @@ def forget_sessions() -> None:
 
 
 def _read_environment() -> _Environment:
-    # Done for each range that is read, and decoding all the values would take three times as long.
+    # Called for each range that is read. Decoding the values of all variables would take three times as long.
     return tuple(sorted((name, os.environ.get(name, "")) for name in os.environ if name.startswith("AWS_")))
 
 
-def _begin_anew() -> None:
-    """Give a forked child its own lock and sessions: the parent may have held the one and be using the others."""
+def _reset_after_fork() -> None:
+    """Give a forked child its own lock and sessions: the parent may hold the lock and use the sessions."""
     global _lock
     _lock = threading.Lock()
     _sessions.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_begin_anew)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,4 +1,4 @@
-"""Where keys come from that botocore's chain is not asked for: given ones, the instance's metadata, a class of the user's."""
+"""Sources of keys outside botocore's chain: explicit keys, the instance metadata, and the user's provider class."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys
 
 METADATA_ATTEMPTS = 3
-"""botocore's one attempt of a second suits a chain, where the instance is but a guess; here it is what was asked for."""
+"""
+At least this many attempts. botocore makes one attempt of a second, because in a chain the instance is only a guess. Here
+the user asked for it.
+"""
 LIVE_FOR = timedelta(minutes=10)
-"""How long keys count that an object of botocore gives: when asked, it sees that they are good for 10 minutes."""
+"""How long keys of a botocore credentials object are used: it returns keys that are valid for 10 minutes at least."""
 
 
 @define
 class GivenKeys:
-    """Keys that the user gave."""
+    """Explicit keys of the user."""
 
     spec: StaticKeys
     name: str = "keys"
@@ -47,7 +50,7 @@ class GivenKeys:
 
 @define
 class InstanceMetadata:
-    """The role of the EC2 instance, by IMDSv2."""
+    """The role of the EC2 instance, from IMDSv2."""
 
     session: Session
     name: str = "iam-role"
@@ -73,7 +76,7 @@ class InstanceMetadata:
                 }
             )
         except MalformedKeysError as error:
-            raise self._fail(f"in its answer {error}", "MalformedResponse") from None
+            raise self._fail(f"in its response {error}", "MalformedResponse") from None
 
     def _make_fetcher(self) -> InstanceMetadataFetcher:
         get = self.session.get_config_variable
@@ -91,7 +94,7 @@ class InstanceMetadata:
 
     def _fail(self, reason: str, code: str) -> SourceUnavailableError:
         return SourceUnavailableError(
-            "The instance profile gave no credentials, and nothing else is asked. Give the instance a role, and a "
+            "The instance profile gave no credentials, and no other source is tried. Give the instance a role, and a "
             "container on it a hop limit of 2; or leave awsUseInstanceProfile out.",
             code,
             attempts=(Attempt(self.name, reason),),
@@ -100,7 +103,7 @@ class InstanceMetadata:
 
 @define
 class UserClass:
-    """An object of the user's class, made once."""
+    """An instance of the user's provider class, created once per process."""
 
     spec: ProviderClass
     now: Now
@@ -123,14 +126,14 @@ class UserClass:
                 response = self._freeze(response)
         except CredentialsError:
             raise
-        except Exception as error:  # noqa: BLE001 # whatever a user's class raises, its text may hold a secret
+        except Exception as error:  # noqa: BLE001 # any error of a user's class may hold a secret in its text
             raise self._fail(error) from None
         return self._read(response)
 
     def _make(self) -> Any:
         cls = self._import()
         if not isinstance(cls, type):
-            raise ProviderClassError(f"'{self.name}' is no class. {_CONTRACT}", "ProviderClass")
+            raise ProviderClassError(f"'{self.name}' is not a class. {_CONTRACT}", "ProviderClass")
         if not callable(getattr(cls, "get_credentials", None)):
             raise ProviderClassError(
                 f"The class {self.name} has no method get_credentials(). {_CONTRACT}", "ProviderClass"
@@ -141,7 +144,7 @@ class UserClass:
         module, _, name = self.name.rpartition(".")
         try:
             return getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, TypeError, ValueError) as error:  # the latter for odd dots
+        except (ImportError, AttributeError, TypeError, ValueError) as error:  # ValueError for misplaced dots
             raise ProviderClassError(
                 f"The credential provider class '{self.name}' cannot be imported: {self._describe(error)}. Give the dotted "
                 "path of a class in a module that driver and executors have (spark.submit.pyFiles).",
@@ -177,13 +180,13 @@ class UserClass:
         )
 
     def _describe(self, error: Exception) -> str:
-        """Return what went wrong, without the parameter or pieces of it: that is a secret."""
-        said = f"{type(error).__name__}: {error}".rstrip(".")
-        return redact(said, self.spec.param) if self.spec.param else said
+        """Return the error's name and text without the parameter or pieces of it, which is a secret."""
+        text = f"{type(error).__name__}: {error}".rstrip(".")
+        return redact(text, self.spec.param) if self.spec.param else text
 
 
 _CONTRACT = (
-    "It is to be a class with a method get_credentials() that returns a mapping with AccessKeyId, SecretAccessKey and, "
+    "It must be a class with a method get_credentials() that returns a mapping with AccessKeyId, SecretAccessKey and, "
     "for temporary keys, SessionToken and Expiration (an aware datetime or ISO 8601), or credentials of botocore."
 )
 

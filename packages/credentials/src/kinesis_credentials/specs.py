@@ -1,7 +1,7 @@
 """
-Where credentials come from, as values that pickle: a spec travels to executors, a session never does.
+Specs: picklable values that name a source of credentials. A spec travels to executors, a session never does.
 
-A spec says where to look; `open_session` looks. New kinds of specs join the union `CredentialSpec`.
+`open_session` fetches the credentials of a spec. The union `CredentialSpec` lists all kinds of specs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def _mask(key_id: str) -> str:
 def _check_signable(_: Any, attribute: Attribute[str], value: str | None) -> None:
     if value is not None and not is_signable(value):
         name = attribute.name.replace("_", " ")
-        raise IncompleteKeysError(f"The {name} {UNSIGNABLE}; copy it again without.")
+        raise IncompleteKeysError(f"The {name} {UNSIGNABLE}; copy it again without it.")
 
 
 @frozen
 class StaticKeys:
     """
-    Keys given by the user, with the session token that temporary keys need. They are never refreshed.
+    Explicit keys, with the session token that temporary keys need. They are never refreshed.
 
     Raises:
-        IncompleteKeysError: The key id comes without a secret key, or the reverse; or what cannot be sent is in one.
+        IncompleteKeysError: The key id or the secret key is missing, or a part has characters that cannot be sent.
     """
 
     access_key_id: str = field(repr=_mask, validator=_check_signable)
@@ -54,11 +54,11 @@ class StaticKeys:
 @frozen
 class Profile:
     """
-    A named profile of the AWS configuration files, with everything such a profile may say: keys, a role to
-    assume, SSO, a process.
+    A named profile of the AWS configuration files, with all that a profile supports: keys, a role to assume, SSO, a
+    credential process.
 
-    Only the profile is asked. One that holds no credentials is an error, and never falls through to the
-    environment or to the machine's own role.
+    No other source is tried. A profile without credentials is an error; it never falls back to the environment or to the
+    machine's role.
     """
 
     name: str
@@ -72,28 +72,27 @@ class DefaultChain:
 @frozen
 class InstanceProfile:
     """
-    The role of the EC2 instance, from its metadata service by version 2 of the protocol. Nothing else is asked.
+    The role of the EC2 instance, from its metadata service by IMDSv2. No other source is tried.
 
-    In a container on the instance, that needs a hop limit of 2 in the instance's metadata options.
+    In a container on the instance this needs a hop limit of 2 in the instance's metadata options.
     """
 
 
 @frozen
 class ProviderClass:
     """
-    A class of the user's, by its dotted path, such as `company.aws.VaultCredentials`.
+    A provider class of the user, by its dotted path, such as `company.aws.VaultCredentials`.
 
-    It is made once in a process, `VaultCredentials(param)`, or `VaultCredentials()` without a param, and has a method
-    `get_credentials()`, which one thread at a time calls, whenever keys are needed or will expire soon. That returns
-    one of:
+    Each process creates one instance: `VaultCredentials(param)`, or `VaultCredentials()` without a param. Its method
+    `get_credentials()` is called by one thread at a time, when keys are needed or expire soon. It returns one of:
 
-    * a mapping with `AccessKeyId`, `SecretAccessKey` and, where they are temporary, `SessionToken` and `Expiration`:
-      an aware datetime, or ISO 8601 text with Z or an offset. That is what STS answers under `Credentials`, too.
-      Without `Expiration` it is called again only when AWS no longer takes the keys.
-    * credentials of botocore, or of boto3, which refresh themselves.
+    * a mapping with `AccessKeyId`, `SecretAccessKey` and, for temporary keys, `SessionToken` and `Expiration` (an aware
+      datetime, or ISO 8601 text with Z or an offset), as STS returns it under `Credentials`. Without `Expiration` the
+      method is called again only when AWS no longer accepts the keys.
+    * credentials of botocore or boto3, which refresh themselves.
 
-    An OSError (a TimeoutError, a ConnectionError) and botocore's connection errors count as passing trouble, for which
-    a running query tries again; every other exception ends it.
+    An OSError (such as TimeoutError or ConnectionError) and botocore's connection errors count as temporary: a running
+    query tries again. Every other exception ends the query.
     """
 
     class_path: str
@@ -103,10 +102,10 @@ class ProviderClass:
 @frozen
 class AssumeRole:
     """
-    A role that STS gives to *base*, which is any other spec, also a role.
+    A role that is assumed with the credentials of *base*, any other spec, also another role.
 
-    STS is asked in the region that the session works in, unless *sts_endpoint_url* says where. Temporary keys of
-    an hour, which is the longest for a role on a role, are refreshed 15 minutes before they expire.
+    STS is called in the session's region, or at *sts_endpoint_url*. The keys are valid for an hour, the longest time
+    for a role assumed by a role, and are refreshed 15 minutes before they expire.
     """
 
     base: CredentialSpec
@@ -120,7 +119,7 @@ CredentialSpec = StaticKeys | Profile | DefaultChain | InstanceProfile | Provide
 
 
 def find_profile(spec: CredentialSpec) -> str | None:
-    """Return the profile that *spec* names, be it under roles."""
+    """Return the profile that *spec* names, directly or as the base of a role."""
     while isinstance(spec, AssumeRole):
         spec = spec.base
     return spec.name if isinstance(spec, Profile) else None

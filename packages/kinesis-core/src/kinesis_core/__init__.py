@@ -1,4 +1,8 @@
-"""Amazon Kinesis Data Streams for plain Python: shards, exact ranges, fast decoding, producing. No Spark needed."""
+"""
+Amazon Kinesis Data Streams for plain Python, without Spark.
+
+`Stream` reads a stream in exact batches, `Producer` writes to one. All errors are subclasses of `KinesisError`.
+"""
 
 from kinesis_core.errors import (
     AccessDeniedError,
@@ -21,6 +25,7 @@ from kinesis_core.model import (
     AtTimestamp,
     ForeignCheckpoint,
     Latest,
+    ListedShard,
     PerShard,
     PerStream,
     ShardEnd,
@@ -29,7 +34,7 @@ from kinesis_core.model import (
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.reading import FanOutSettings, FanOutTransport, ReadSettings, UserRecord
-from kinesis_core.stream import Batch, ListedShard, Stream
+from kinesis_core.stream import Batch, Stream
 
 __all__ = [
     "AccessDeniedError",

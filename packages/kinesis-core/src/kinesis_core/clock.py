@@ -1,4 +1,4 @@
-"""Time as an argument: whatever waits or looks at the clock takes one of these."""
+"""Time as an argument: code that waits or reads the time takes a clock, so that tests can control it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds since the epoch, and a way to wait."""
+    """Reads the time and waits."""
 
     def now_s(self) -> float:
         """Return seconds since the epoch."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait *seconds*; values below zero do not wait."""
+        """Wait for *seconds*. Zero and negative values return at once."""
         ...
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The clock of the machine. An administrator or NTP may set it."""
 
     def now_s(self) -> float:
         return time.time()
@@ -30,7 +30,7 @@ class SystemClock:
 
 
 class SteadyClock(SystemClock):
-    """For deadlines and pauses: counts from some moment of its own, and nobody can set it."""
+    """A clock for deadlines and pauses: it counts from an arbitrary moment, and cannot be set."""
 
     def now_s(self) -> float:
         return time.monotonic()

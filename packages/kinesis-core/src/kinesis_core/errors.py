@@ -1,29 +1,30 @@
 """
-Every error of the core, one class per situation that a caller can act on.
+The errors of the core: one class for each situation that a caller can act on.
 
     KinesisError
-    ├── OptionError (ValueError)        an option's name or value
-    │   └── TableLayoutError            the DynamoDB table that it names is one of something else
-    ├── OffsetError (ValueError)        an offset that cannot be read or is not ours
-    ├── DataLossError                   records left the stream before they were read
-    ├── StreamRecreatedError            the stream was deleted and created anew
+    ├── OptionError (ValueError)        an option has an unknown name or an invalid value
+    │   └── TableLayoutError            the DynamoDB table is not a lease table
+    ├── OffsetError (ValueError)        a saved offset cannot be used
+    ├── DataLossError                   records expired before they were read
+    ├── StreamRecreatedError            the stream was deleted and created again
     ├── StaleListingError               ListShards keeps leaving out shards; nothing was skipped
-    ├── InvalidRecordError (ValueError) a record that Kinesis would not take, found before it was sent
+    ├── InvalidRecordError (ValueError) a record breaks a limit of Kinesis; it was not sent
     ├── PutError                        records could not be written
-    └── ServiceError                    AWS, or the way to it, said no
+    └── ServiceError                    a call to AWS failed
         ├── StreamNotFoundError
         ├── TableNotFoundError
         ├── AccessDeniedError
         ├── InvalidRequestError
-        ├── IteratorExpiredError        renew the iterator and go on
-        ├── ResourceInUseError          somebody else, or oneself a moment ago, holds it
-        ├── DryRunSucceededError        the call would have succeeded
+        ├── IteratorExpiredError        get a new iterator and go on
+        ├── ResourceInUseError          another subscription or consumer holds the resource
+        ├── DryRunSucceededError        the call is allowed
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
-        └── MalformedResponseError        retryable
+        └── MalformedResponseError      retryable
 
-`ServiceError.retryable` says whether the same call may succeed later. All of them pickle, and their
-message carries everything: Spark drops `__cause__` on the way from an executor to the user.
+`ServiceError.retryable` is true where the same call may succeed later. All errors pickle. The message holds all
+facts, AWS's error code and request id included, because Spark drops `__cause__` on the way from an executor to the
+user.
 """
 
 from __future__ import annotations
@@ -36,15 +37,19 @@ class KinesisError(Exception):
 
 
 class OptionError(KinesisError, ValueError):
-    """An option has an unknown name, a value outside its domain, or contradicts another."""
+    """
+    An option or argument has an unknown name or an invalid value, or contradicts another one.
+
+    The message names the option, the values it accepts and the value it got.
+    """
 
 
 class TableLayoutError(OptionError):
     """
-    The DynamoDB table has another key than a table of leases.
+    The DynamoDB table exists, but its key is not the key of a lease table. Name another table.
 
     Attributes:
-        keys: The names of the attributes that make up its key.
+        keys: The names of the table's key attributes.
     """
 
     def __init__(self, message: str, keys: tuple[str, ...] = ()) -> None:
@@ -56,27 +61,40 @@ class TableLayoutError(OptionError):
 
 
 class OffsetError(KinesisError, ValueError):
-    """An offset is damaged, of an unknown version, or belongs to another stream."""
+    """
+    A saved offset is damaged, has an unknown version, or belongs to another stream.
+
+    Restore the offset or checkpoint directory, or start with a new one.
+    """
 
 
 class DataLossError(KinesisError):
-    """Records between the saved position and the oldest one left are gone from the stream."""
+    """
+    Records after the saved offset expired before they were read, or may have expired.
+
+    Raise the stream's retention first. `failOnDataLoss=false` (`fail_on_data_loss=False` in `PlanSettings` and
+    `ReadSettings`) then goes on at the oldest record that is left.
+    """
 
 
 class StreamRecreatedError(KinesisError):
-    """The stream has another creation time than the one the offset was made with."""
+    """The stream was deleted and created again: its creation time differs from the one in the offset."""
 
 
 class StaleListingError(KinesisError):
-    """ListShards kept leaving out shards. Nothing was skipped: the same query goes on once the listing is whole."""
+    """
+    ListShards keeps leaving out shards that must exist. No record was skipped.
+
+    Run the same query or program again: it goes on once the listing is complete.
+    """
 
 
 class InvalidRecordError(KinesisError, ValueError):
     """
-    A record is too large, or its key or explicit hash key is outside its domain.
+    A record is too large, or its partition key or explicit hash key is invalid. It was not sent.
 
     Attributes:
-        row: Its place in what was to be put at once, from 0. Nothing of that was put.
+        row: The record's index, from 0, among the records of the same call. No record of that call was put.
     """
 
     def __init__(self, message: str, row: int = 0) -> None:
@@ -89,12 +107,12 @@ class InvalidRecordError(KinesisError, ValueError):
 
 class PutError(KinesisError):
     """
-    Records that were put could not be written: not in time, or not at all.
+    Records could not be written, in time or at all.
 
     Attributes:
-        counts: How many user records, by AWS's error code or the name of what went wrong.
-        shard_id: The shard that the first of them belongs to, as far as it is known.
-        key_sha256: The first digits of the SHA-256 of that one's partition key, for finding it; never the key.
+        counts: Number of user records by AWS's error code, or by the name of the failure.
+        shard_id: Shard of the first of them; None when it is not known.
+        key_sha256: First digits of the SHA-256 of that record's partition key, to find the record. Never the key itself.
     """
 
     def __init__(
@@ -111,11 +129,11 @@ class PutError(KinesisError):
 
 class ServiceError(KinesisError):
     """
-    A call to Kinesis, or to DynamoDB for leases, failed.
+    A call to AWS failed: to Kinesis, or to DynamoDB for leases.
 
     Attributes:
-        code: AWS's error code, or the exception's class name when no answer came.
-        request_id: AWS's request id, or "" when no answer came.
+        code: AWS's error code, or the exception's class name when there was no response.
+        request_id: AWS's request id, or "" when there was no response.
         retryable: Whether the same call may succeed later.
     """
 
@@ -131,46 +149,49 @@ class ServiceError(KinesisError):
 
 
 class StreamNotFoundError(ServiceError):
-    """The stream, or the shard in it, does not exist (or no longer does)."""
+    """The stream, or the shard or consumer in it, does not exist."""
 
 
 class TableNotFoundError(ServiceError):
-    """The DynamoDB table does not exist (or no longer does)."""
+    """The DynamoDB table does not exist."""
 
 
 class AccessDeniedError(ServiceError):
-    """The credentials in use lack a permission, or AWS does not accept them."""
+    """The credentials lack a permission, or AWS does not accept them."""
 
 
 class InvalidRequestError(ServiceError):
-    """Kinesis refused an argument: a foreign sequence number, a future timestamp, a malformed name."""
+    """Kinesis refused an argument: a sequence number of another shard or stream, a future timestamp, a malformed name."""
 
 
 class IteratorExpiredError(ServiceError):
-    """A shard iterator was older than 5 minutes. The caller renews it from its last position."""
+    """The shard iterator is older than 5 minutes. The caller gets a new one for the last record it read."""
 
 
 class ResourceInUseError(ServiceError):
-    """A consumer's shard was subscribed to less than 5 seconds ago, or somebody else has taken it or its name."""
+    """
+    The resource is in use: the shard was subscribed to less than 5 seconds ago, the consumer or table is being created
+    or deleted, or its name is taken.
+    """
 
 
 class DryRunSucceededError(ServiceError):
-    """The call was a dry run and would have succeeded without it."""
+    """The call was a dry run. It would have succeeded."""
 
 
 class ThrottledError(ServiceError):
-    """The shard's or the account's rate limit was exceeded."""
+    """The rate limit of the shard or the account was exceeded."""
 
     retryable = True
 
 
 class UnavailableError(ServiceError):
-    """Kinesis failed (5xx), could not be reached, or the connection broke."""
+    """Kinesis failed (HTTP 5xx), could not be reached, or the connection broke."""
 
     retryable = True
 
 
 class MalformedResponseError(ServiceError):
-    """A successful status came with a body that is not a Kinesis answer."""
+    """The status was a success, but the body is not a Kinesis response. A proxy may have sent it."""
 
     retryable = True

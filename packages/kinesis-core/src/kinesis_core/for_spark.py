@@ -1,4 +1,4 @@
-"""What the packages for Spark share. Nothing here imports Spark."""
+"""Helpers that both Spark packages use. This module does not import Spark."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kinesis_core.errors import KinesisError
 from kinesis_credentials import CredentialsError
 
 FREEZING_TASKS = 2
-"""The first task imports most of what is ever imported, and leaves the rest to the second."""
+"""The first task of a worker imports most modules, the second one imports the rest."""
 
 _tasks = 0
 
 
 def freeze_heap() -> None:
     """
-    Take what is loaded by now out of the garbage collector's sight; called by each task, it does so in the first ones.
+    Exclude all live objects from garbage collection. Each task calls this; only the first tasks of a worker do it.
 
-    Spark collects garbage between two tasks of a worker, and a collection looks at every object of every
-    imported module: pandas, pyarrow and botocore make that 45 ms a task, against 2 ms afterwards. The price: what
-    is alive now is freed by reference counting only, should it ever become garbage.
+    Spark collects garbage between two tasks of a worker, and a collection visits every object of every imported
+    module. With pandas, pyarrow and botocore this costs 45 ms a task, and 2 ms after this call. The cost: objects
+    that are alive now and become part of a reference cycle later are never freed.
     """
     global _tasks
     if _tasks < FREEZING_TASKS:
@@ -35,10 +35,10 @@ def freeze_heap() -> None:
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """
-    Let our errors through without their causes; usable as a decorator as well.
+    Raise the errors of our packages without their causes. Works as a context manager and as a decorator.
 
-    Spark prints an error's traceback with all its causes, and would bury the sentence that says what to do
-    under botocore's frames. The message carries AWS's code and request id already.
+    Spark prints an error's traceback with all its causes, so botocore's frames would hide the sentence that says
+    what to do. Nothing is lost: the message holds AWS's code and request id.
     """
     try:
         yield
@@ -50,10 +50,10 @@ def plain_errors() -> Iterator[None]:
 
 def import_other_half(package: str, purpose: str) -> ModuleType:
     """
-    Import what serves *purpose*, reading or writing, and need not be installed.
+    Import *package*, the optional Spark package that *purpose* (reading or writing) needs.
 
     Raises:
-        ImportError: *package* is not there, and the message says what to install; or it is, and cannot be imported.
+        ImportError: *package* is not installed (the message says what to install), or it cannot be imported.
     """
     try:
         return import_module(package)

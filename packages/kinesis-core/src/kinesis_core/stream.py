@@ -1,5 +1,5 @@
 """
-Kinesis for plain Python: open a stream, see its shards, read it from one place to another, or follow it.
+Kinesis for plain Python: open a stream, list its shards, read it between two positions, or follow it.
 
     stream = Stream.open("orders", region="eu-west-1")
     for record in stream.read("TRIM_HORIZON").records():
@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, define, field, frozen
+from attrs import define, field, frozen
 
 from kinesis_core.aws import Connection, StreamApi, stream_client
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.model import (
     EndingPosition,
+    ListedShard,
     Offset,
     Page,
     RangeGroup,
-    Shard,
     ShardRange,
     StartingPosition,
-    by_id,
-    index_children,
+    with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
 from kinesis_core.planning import Planner, PlanSettings
@@ -54,20 +52,30 @@ Pages = Iterator[tuple[ShardRange, Page]]
 @frozen
 class Batch:
     """
-    An exact piece of a stream, fixed before anything of it is read: reading it twice gives the same records.
+    An exact part of a stream. It is fixed before any record is read, so reading it twice gives the same records.
 
     Attributes:
-        offset: Where it ends, ready for JSON. Save it when the batch is done, and give it as `start` to go on there.
+        offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
+            to go on there.
     """
 
     offset: dict[str, Any]
     _name: str
-    _chains: Sequence[RangeGroup]
+    _groups: Sequence[RangeGroup]
     _read: Callable[[Sequence[RangeGroup], bool], Pages] = field(repr=False)
 
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
-        """Yield the (user) records: those of one shard in order, a parent's before its children's."""
-        for shard_range, page in self._read(self._chains, True):
+        """
+        Yield the records of the batch. A shard's records come in order, a parent's before its children's.
+
+        KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
+
+        Raises:
+            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
+            OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
+            ServiceError: A call to Kinesis failed for good.
+        """
+        for shard_range, page in self._read(self._groups, True):
             skip = shard_range.skip(page)
             yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
@@ -75,25 +83,29 @@ class Batch:
         self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
     ) -> Iterator[pyarrow.RecordBatch]:
         """
-        Yield one record batch for each page with records, in the order of `records`. Needs pyarrow.
+        Yield an Arrow record batch per page with records (at most 10 MiB of data), in the order of `records`.
+
+        It needs pyarrow: `pip install kinesis-core[arrow]`. *columns* are names of the columns that the Spark source
+        has, in any order.
 
         Raises:
-            OptionError: A column is unknown or comes twice, or there is none.
+            OptionError: A column is unknown or repeated, or *columns* is empty.
+            DataLossError, ServiceError: As in `records`.
         """
         from kinesis_core.reading.arrow import BatchBuilder
 
         builder = BatchBuilder(columns, deaggregate)
-        for shard_range, page in self._read(self._chains, builder.needs_data):
+        for shard_range, page in self._read(self._groups, builder.needs_data):
             skip = shard_range.skip(page)
             yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
 
 
 @define
 class Stream:
-    """One stream, for reading. Safe to share between threads. As a context manager, it is closed at the end."""
+    """One stream to read from. Threads may share it. As a context manager it closes itself."""
 
     name: str
-    _label: str
+    _given_name: str
     _api: StreamApi = field(repr=False)
     _plan_settings: PlanSettings
     _read_settings: ReadSettings
@@ -115,18 +127,17 @@ class Stream:
         fan_out: FanOutSettings | None = None,
     ) -> Stream:
         """
-        Return the stream, once it has been found to be there.
+        Return the stream, after one call that verifies that it exists.
 
-        *region* is taken from the ARN, the endpoint or botocore's chain when absent; *credentials* from botocore's
-        chain.
+        *region* comes from the ARN, the endpoint or botocore's chain if it is None; *credentials* from botocore's chain.
 
-        With a *consumer*, batches are read by enhanced fan-out. One that goes by its name is registered if it is not there,
-        and removed by `close` unless *keep_consumer* says otherwise; one by its ARN must be there, and stays.
+        With a *consumer*, batches are read by enhanced fan-out. A consumer given by name is registered if it does not
+        exist, and removed by `close` unless *keep_consumer* is set. A consumer given by ARN must exist; it is kept.
 
         Raises:
-            CredentialsError: There are no credentials, or no region.
-            OptionError: The consumer is another stream's, or what *fan_out* wants is not installed.
-            StreamNotFoundError: There is no such stream, or no such consumer.
+            CredentialsError: No credentials or no region are found.
+            OptionError: The consumer belongs to another stream, or HTTP/2 is asked for and not installed.
+            StreamNotFoundError: The stream or the consumer does not exist.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
         connection = Connection.to_stream(
@@ -134,18 +145,18 @@ class Stream:
         )
         (ref,) = connection.streams
         api = stream_client(connection, ref)
-        found = api.describe()
-        made = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        summary = api.describe()
+        stream = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
             from kinesis_core.reading.fan_out import StreamConsumer
 
-            made._consumer = StreamConsumer.open(
-                connection, found.arn, consumer, keep_consumer, fan_out or FanOutSettings(), made._clock
+            stream._consumer = StreamConsumer.open(
+                connection, summary.arn, consumer, keep_consumer, fan_out or FanOutSettings(), stream._clock
             )
-        return made
+        return stream
 
     def close(self) -> None:
-        """Remove the consumer if it goes by its name and is not to be kept. Batches are read by polling from then on."""
+        """Remove the consumer if it was given by name and is not kept. Later reads poll. Idempotent."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()
@@ -153,26 +164,25 @@ class Stream:
     def __enter__(self) -> Stream:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def shards(self) -> list[ListedShard]:
-        """Return all shards that Kinesis still knows, open and closed, by shard id."""
-        listing = by_id(self._api.list_shards())
-        children = index_children(listing)
-        return [_listed(shard, children.get(shard.shard_id, ())) for shard in listing.values()]
+        """Return all shards that Kinesis lists, open and closed, in the order of their ids."""
+        return with_children(self._api.list_shards())
 
     def read(self, start: Start = "TRIM_HORIZON", end: str | EndingPosition = "LATEST") -> Batch:
         """
-        Return everything from *start* to *end* as one batch. LATEST as the end is the tip of each shard now.
+        Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
 
-        Positions are those of the option `startingPosition`, as text or as types, or the `offset` of another batch.
+        A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z",
+        JSON), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch.
 
         Raises:
-            OptionError: A position is malformed, in the future, or names a shard that does not exist.
-            OffsetError: The offset is damaged, or of another stream.
+            OptionError: A position is malformed or in the future, or names a shard that does not exist.
+            OffsetError: The offset is damaged, or belongs to another stream.
+            DataLossError: Records after *start* expired (unless `fail_on_data_loss` is off).
+            ServiceError: A call to Kinesis failed for good.
         """
         ending = _parsed(end, ending_position(), "end")
         planner = self._planner()
@@ -184,11 +194,14 @@ class Stream:
 
     def follow(self, start: Start = "LATEST") -> Iterator[Batch]:
         """
-        Yield batch after batch from *start*, and wait when there is nothing new. It never ends by itself.
+        Yield batch after batch from *start*, and wait while there are no new records. It never ends by itself.
 
-        A child shard's records come in a later batch than its parents'. After hours of silence a batch may be empty, and its
-        offset is as good to save as any. To go on after a restart, save each batch's
-        `offset` when it is done, and give the last one as *start*.
+        A child shard's records come in a later batch than its parents'. After hours without records a batch may be
+        empty; save its offset like any other. To go on after a restart, save the `offset` of each batch once it is
+        processed, and pass the last one as *start*.
+
+        Raises:
+            OptionError, OffsetError, DataLossError, ServiceError: As in `read`.
         """
         planner = self._planner()
         started = self._begin(planner, start)
@@ -202,7 +215,7 @@ class Stream:
             planner.close()
 
     def _planner(self) -> Planner:
-        return Planner({self._label: self._api}, self._plan_settings, clock=self._clock)
+        return Planner({self._given_name: self._api}, self._plan_settings, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
@@ -222,18 +235,7 @@ class Stream:
 
 
 Start = str | StartingPosition | Mapping[str, Any]
-"""A position as text or as a type, or a saved offset."""
-
-
-@frozen
-class ListedShard(Shard):
-    """A shard, and those it was split or merged into."""
-
-    children: tuple[str, ...] = ()
-
-
-def _listed(shard: Shard, children: Sequence[Shard]) -> ListedShard:
-    return ListedShard(**asdict(shard, recurse=False), children=tuple(child.shard_id for child in children))
+"""A position as text or as a value, or a saved offset."""
 
 
 def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:

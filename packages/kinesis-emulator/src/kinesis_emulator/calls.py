@@ -1,4 +1,4 @@
-"""Counts of the calls that the emulator answered, refused ones included."""
+"""Counts the calls that the emulator received, including the refused ones."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class Calls:
         return dict(totals)
 
     def clear(self) -> None:
-        """Begin counting anew."""
+        """Set all counts to zero."""
         with self._lock:
             self._counts.clear()

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TypeVar
 
 READY = "kinesis-emulator listens on "
-"""What the first line of a child's output begins with; the endpoint's URL follows."""
+"""The first line of a child's output begins with this. The endpoint's URL follows."""
 _STOP_S = 5
 _PARENT_CHECK_S = 0.25
 
@@ -21,16 +21,16 @@ C = TypeVar("C", bound="ChildProcess")
 
 class ChildProcess:
     """
-    A child that runs a module of ours; a context manager.
+    A child process that runs a module of this package; a context manager.
 
-    It ends with the `with` block, and by itself when this process dies, however it dies.
+    It ends with the `with` block, and by itself when this process dies, whatever the cause.
     """
 
     def __init__(self, module: str, options: Sequence[str]) -> None:
         self._command = [sys.executable, "-m", module, "--parent-pid", str(os.getpid()), *options]
         self._child: subprocess.Popen[str] | None = None
         self.endpoint_url = ""
-        """Known once it is started."""
+        """Set by `start`."""
 
     @property
     def port(self) -> int:
@@ -41,9 +41,14 @@ class ChildProcess:
         return self._running().pid
 
     def start(self) -> None:
-        """Return when the child listens; RuntimeError with its message when it cannot."""
-        # A file, because nobody reads a pipe while the child runs. A session of its own, because Ctrl-C shall
-        # reach the program first and let it finish with its emulator still there.
+        """
+        Start the child, and return when it listens.
+
+        Raises:
+            RuntimeError: It cannot start. The message has its error output.
+        """
+        # Errors go to a file, because a pipe would fill up unread. The child has its own session, so that Ctrl-C
+        # reaches only the program, which can finish while the emulator still runs.
         with tempfile.TemporaryFile("w+") as errors:
             child = subprocess.Popen(  # noqa: S603 - our own module
                 self._command,
@@ -62,7 +67,7 @@ class ChildProcess:
         self.endpoint_url = line.removeprefix(READY).strip()
 
     def stop(self) -> None:
-        """End the child, by force when it does not end by itself."""
+        """End the child, by force if it has not ended after 5 seconds."""
         child, self._child = self._running(), None
         child.terminate()
         try:
@@ -73,7 +78,9 @@ class ChildProcess:
 
     def _running(self) -> subprocess.Popen[str]:
         if self._child is None:
-            raise RuntimeError("The emulator was not started.")
+            raise RuntimeError(
+                "The emulator is not running. Use it in a `with` block, or call `start` first."
+            )
         return self._child
 
     def __enter__(self: C) -> C:
@@ -90,7 +97,7 @@ class ChildProcess:
 
 
 def wait_until_stopped(stopped: threading.Event, parent_pid: int | None) -> None:
-    """Wait for a signal, or until the parent is gone: an orphan is handed to another process."""
+    """Wait for a signal, or until the parent has ended: then this process gets another parent."""
     if parent_pid is None:
         stopped.wait()
         return

@@ -19,7 +19,7 @@ from kinesis_emulator.service import Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until interrupted; returns the exit status."""
+    """Serve until a signal stops the command. Return the exit status."""
     options = _parser().parse_args(arguments)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             for name, shards in options.stream:
                 if options.data is not None and emulator.has_stream(name):
-                    continue  # it was kept
+                    continue  # the folder has it
                 emulator.create_stream(name, shards)
         except AwsError as error:
             sys.stderr.write(f"kinesis-emulator: {error}\n")
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _why_not(error: OSError | ValueError, port: int) -> str:
-    """Say why there is no emulator: its folder cannot be used, or its port."""
+    """Return why the emulator cannot start: its folder or its port cannot be used."""
     if isinstance(error, ValueError):
         return str(error)
     if error.filename is not None:
@@ -74,8 +74,8 @@ def _clock(options: argparse.Namespace) -> Callable[[], float]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kinesis-emulator",
-        description="A local Amazon Kinesis Data Streams for tests and demos. Listens on 127.0.0.1 only, keeps "
-        "everything in memory unless told otherwise.",
+        description="A local Amazon Kinesis Data Streams for tests and demos. Listens on 127.0.0.1 only and keeps "
+        "all data in memory, unless --data is given.",
     )
     parser.add_argument(
         "--port", type=_port, default=4567, help="default: 4567; 0 takes any free port", metavar="N"
@@ -89,18 +89,18 @@ def _parser() -> argparse.ArgumentParser:
         help="create this stream; may be repeated",
     )
     parser.add_argument(
-        "--region", default="us-east-1", help="of the streams created here; default: us-east-1"
+        "--region", default="us-east-1", help="region of the streams created here; default: us-east-1"
     )
     parser.add_argument(
         "--unlimited", action="store_true", help="no throttling; request and record sizes still hold"
     )
     parser.add_argument(
-        "--data", help="keep streams in this folder, and go on with what is there", metavar="DIR"
+        "--data", help="keep streams in this folder, and load the streams that it has", metavar="DIR"
     )
     parser.add_argument(
         "--shard-capacity-records",
         type=_count,
-        help="how many records a shard holds at least, before the oldest go; default: all of the last 24 hours",
+        help="a shard keeps at least this many records, and may remove older ones; default: the retention only",
         metavar="N",
     )
     parser.add_argument(
@@ -113,21 +113,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--signed-within-s",
         type=_seconds,
-        help="refuse calls whose signature is so much older or newer; AWS's value is 300; default: any will do",
+        help="refuse calls whose signature date is further from the clock; AWS's value is 300; default: no check",
         metavar="S",
     )
     parser.add_argument(
         "--readable-after-s",
         type=_seconds,
         default=0.0,
-        help="how long after its put a record can be read; default: 0",
+        help="time from the put of a record until it can be read; default: 0",
         metavar="S",
     )
     parser.add_argument(
         "--fault-share", type=_share, default=0.0, help="share of calls that fail, 0 to 1", metavar="SHARE"
     )
     parser.add_argument(
-        "--fault-seed", type=int, default=0, help="which calls fail, and how; default: 0", metavar="N"
+        "--fault-seed", type=int, default=0, help="seed of the faults; default: 0", metavar="N"
     )
     parser.add_argument("--parent-pid", type=int, help=argparse.SUPPRESS)
     return parser
@@ -178,7 +178,7 @@ def _welcome(emulator: Emulator, streams: Sequence[tuple[str, int]]) -> str:
     lines += [f"  stream {name} with {shards} shard{'s'[: shards > 1]}" for name, shards in streams]
     lines += [
         "",
-        "For boto3 and the AWS CLI (any credentials will do):",
+        "For boto3 and the AWS CLI (any credentials work):",
         f"  export AWS_ENDPOINT_URL_KINESIS={url} AWS_REGION={region} AWS_DEFAULT_REGION={region}",
         "  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local",
         "For Spark:",

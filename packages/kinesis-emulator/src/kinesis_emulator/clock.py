@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to go on."""
+"""A clock that only moves when the program advances it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class ManualClock:
     """
     Seconds since the epoch, for `Emulator(clock=...)`.
 
-    It makes retention, iterator life and rates a matter of `advance`, not of waiting.
+    Retention, iterator expiry and rate limits then depend on `advance`, and no test has to wait.
     """
 
     def __init__(self, now_s: float = 1_700_000_000.0) -> None:
@@ -20,15 +20,15 @@ class ManualClock:
         return self.now_s
 
     def advance(self, seconds: float) -> None:
-        """Let *seconds* pass."""
+        """Move the clock on by *seconds*."""
         self.now_s += seconds
         for watcher in list(self._watchers):
             watcher()
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call *watcher* after each `advance`: an emulator's subscriptions wait for time to pass."""
+        """Call *watcher* after each `advance`, so that an emulator's subscriptions see the new time."""
         self._watchers.append(watcher)
 
     def unwatch(self, watcher: Callable[[], None]) -> None:
-        """Call *watcher* no more."""
+        """Stop calling *watcher*."""
         self._watchers = [other for other in self._watchers if other != watcher]

@@ -1,4 +1,4 @@
-"""A stream's registered consumers, which read it by enhanced fan-out."""
+"""The registered consumers of a stream, for enhanced fan-out."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ ConsumerStatus = Literal["CREATING", "ACTIVE", "DELETING"]
 
 @dataclass(eq=False)
 class Seat:
-    """A consumer's subscription to one shard; whoever takes the seat next ends the one before."""
+    """A consumer's subscription to one shard. A new subscription to the same shard ends it."""
 
     taken_s: float
     is_open: bool = False
-    """Whether events are being sent."""
+    """Whether it sends events now."""
 
 
 @dataclass(eq=False)
 class Consumer:
-    """One registered consumer. Its states follow from the time, so nothing has to run for them to change."""
+    """One registered consumer. Its status is computed from the time."""
 
     name: str
     stream_arn: str
     created_s: int
     active_ms: int
     gone_ms: int | None = None
-    """When it is forgotten; None while it is not being deregistered."""
+    """When the deregistered consumer disappears; None while it is registered."""
     seats: dict[str, Seat] = field(default_factory=dict)
-    """The latest subscription to each shard, by the shard's id."""
+    """The latest subscription to each shard, by shard id."""
     rates: defaultdict[str, RateWindow] = field(default_factory=lambda: defaultdict(RateWindow))
-    """Calls of SubscribeToShard, by the shard's id."""
+    """Calls of SubscribeToShard, by shard id."""
 
     @property
     def arn(self) -> str:
@@ -46,14 +46,14 @@ class Consumer:
 
 
 class Consumers:
-    """The consumers of one stream, by name; the caller holds the stream's lock."""
+    """The consumers of one stream by name. The caller holds the stream's lock."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Consumer] = {}
         self._last_created_s = 0
 
     def known(self, now_ms: int) -> list[Consumer]:
-        """Return the consumers that are not yet gone, by name."""
+        """Return the consumers that have not disappeared, in the order of their names."""
         self._by_name = {
             name: consumer
             for name, consumer in sorted(self._by_name.items())
@@ -62,15 +62,15 @@ class Consumers:
         return list(self._by_name.values())
 
     def get(self, name: str, now_ms: int) -> Consumer | None:
-        """Return the consumer of that name that is not yet gone."""
+        """Return the consumer of that name; None if it does not exist or has disappeared."""
         return next((consumer for consumer in self.known(now_ms) if consumer.name == name), None)
 
     def add(self, name: str, stream_arn: str, now_ms: int, active_ms: int) -> Consumer:
         """
         Register a consumer that becomes active at *active_ms*.
 
-        Its second of creation, which is part of its ARN, runs ahead of the clock when a name comes back within
-        the same second: AWS never gives an ARN twice.
+        Its second of creation is part of its ARN. The second runs ahead of the clock when consumers are registered within
+        the same second, because AWS never uses an ARN twice.
         """
         self._last_created_s = max(now_ms // 1000, self._last_created_s + 1)
         consumer = Consumer(name, stream_arn, self._last_created_s, active_ms)
@@ -78,14 +78,14 @@ class Consumers:
         return consumer
 
     def every(self) -> list[Consumer]:
-        """Return all of which anything is known."""
+        """Return all consumers, including deregistered ones that have not been removed yet."""
         return list(self._by_name.values())
 
     def restore(self, consumer: Consumer) -> None:
-        """Have a consumer again that was registered before a restart."""
+        """Add a consumer that was registered before a restart."""
         self._last_created_s = max(self._last_created_s, consumer.created_s)
         self._by_name[consumer.name] = consumer
 
     def restore_end(self, name: str, gone_ms: int) -> None:
-        """Let a restored consumer be one that was deregistered."""
+        """Mark a restored consumer as deregistered."""
         self._by_name[name].gone_ms = gone_ms

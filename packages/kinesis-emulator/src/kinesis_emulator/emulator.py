@@ -1,4 +1,4 @@
-"""The emulator in this process: a server thread, and helpers that go past HTTP."""
+"""The emulator in this process: a server thread, and methods that bypass HTTP."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ from kinesis_emulator.writes import append, make_entry
 
 class Emulator:
     """
-    A Kinesis on 127.0.0.1 that lives in a thread of this process; a context manager.
+    A Kinesis on 127.0.0.1 in a thread of this process; a context manager.
 
         with Emulator() as emulator:
             emulator.create_stream("orders", shards=4)
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
 
-    The helpers see the streams of `settings.region` and `settings.account_id`. They ignore rates and record sizes;
-    what Kinesis would refuse otherwise raises `AwsError`.
+    Its methods use the streams of `settings.region` and `settings.account_id`, and ignore rates and record sizes. For other
+    errors of Kinesis they raise `AwsError`.
 
     Args:
-        port: Where to listen; 0 takes any free port.
-        settings: How to behave; may be changed while it runs. By default all of AWS's limits hold.
-        clock: Seconds since the epoch.
-        data: A folder to keep streams in, and to find them in when started again; by default they are gone.
+        port: The port to listen on; 0 takes any free port.
+        settings: The behaviour; it may be changed while the emulator runs. By default all of AWS's limits hold.
+        clock: Returns seconds since the epoch.
+        data: A folder that keeps the streams for the next start. By default they are in memory only.
+
+    Raises:
+        OSError: The port or the folder cannot be used.
+        ValueError: The folder has a journal of another version.
     """
 
     def __init__(
@@ -65,17 +69,17 @@ class Emulator:
 
     @property
     def calls(self) -> Calls:
-        """How often each action was called over HTTP, per stream and shard."""
+        """The number of HTTP calls per action, stream and shard."""
         return self._service.calls
 
     def start(self) -> None:
-        """Answer requests from now on."""
+        """Start to serve requests."""
         if isinstance(self._clock, ManualClock):
             self._clock.watch(self._service.store.wake)
         self._server.start()
 
     def stop(self) -> None:
-        """Close all connections; the streams are gone with the emulator unless it keeps data."""
+        """Close all connections. Without a data folder the streams are lost."""
         if isinstance(self._clock, ManualClock):
             self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
@@ -106,7 +110,7 @@ class Emulator:
         max_record_kib: int = 1024,
         strategy: Strategy | None = None,
     ) -> str:
-        """Create a stream and return its ARN; with a *strategy* it is on-demand, otherwise provisioned."""
+        """Create a stream and return its ARN. With a *strategy* it is on-demand, otherwise provisioned."""
         stream = Stream(
             name,
             self.settings.region,
@@ -129,7 +133,7 @@ class Emulator:
         self._service.store.delete(self._stream(name))
 
     def distribute(self, stream: str, strategy: Strategy) -> None:
-        """Let keys choose the shards of an on-demand stream from now on (`USER_PARTITION_KEY`), or let Kinesis (`AUTO`)."""
+        """Change an on-demand stream: keys choose the shards (`USER_PARTITION_KEY`), or Kinesis does (`AUTO`)."""
         target = self._stream(stream)
         with target.lock:
             streams.distribute(target, strategy)
@@ -149,11 +153,11 @@ class Emulator:
 
         Args:
             stream: The stream's name.
-            data: Text is encoded as UTF-8.
-            partition_key: Routes the record unless there is an explicit hash key.
-            explicit_hash_key: Routes the record.
-            arrived_s: Its arrival time in seconds since the epoch, in any order; by default the clock's.
-            omit: Members that GetRecords shall leave out: `PartitionKey`, `ApproximateArrivalTimestamp`.
+            data: The payload; text is encoded as UTF-8.
+            partition_key: Chooses the shard if there is no explicit hash key.
+            explicit_hash_key: Chooses the shard.
+            arrived_s: The arrival time in seconds since the epoch, in any order. The default is the clock's time.
+            omit: Members that GetRecords leaves out: `PartitionKey`, `ApproximateArrivalTimestamp`.
         """
         raw = data.encode() if isinstance(data, str) else data
         explicit = None if explicit_hash_key is None else str(explicit_hash_key)
@@ -166,29 +170,29 @@ class Emulator:
             return shard.newest_record()
 
     def records(self, stream: str) -> list[StoredRecord]:
-        """Return every record ever put into the stream, shard by shard in order, trimmed ones too."""
+        """Return all records of the stream, also trimmed ones that `settings.keep_trimmed` keeps, in shard order."""
         target = self._stream(stream)
         with target.lock:
             return [record for shard in target.shards for record in shard.stored_records()]
 
     def trim(self, stream: str, shard_id: str, records: int) -> None:
-        """Take the oldest *records* of a shard away, as if they had left retention."""
+        """Remove the oldest *records* of a shard, as if they had expired."""
         target = self._stream(stream)
         with target.lock:
             shard = positions.known_shard(target, shard_id, self._service.now_ms())
             target.trim_shard(shard, records, keep=self.settings.keep_trimmed)
 
     def shard_ids(self, stream: str) -> list[str]:
-        """Return the ids of the open shards, by hash key."""
+        """Return the ids of the open shards in the order of their hash keys."""
         target = self._stream(stream)
         with target.lock:
             return [shard.shard_id for shard in target.open_shards]
 
     def hide_shards(self, stream: str, shard_ids: Collection[str], for_s: float) -> None:
         """
-        Leave these shards out of ListShards and DescribeStream for so many seconds of the clock, as stale answers do.
+        Leave these shards out of ListShards and DescribeStream for *for_s* seconds of the clock, like a stale listing.
 
-        They are written and read as before.
+        Writing and reading them works as before.
         """
         target, now_ms = self._stream(stream), self._service.now_ms()
         with target.lock:
@@ -197,16 +201,16 @@ class Emulator:
                 shard.hidden_until_ms = now_ms + round(for_s * 1000)
 
     def split(self, stream: str, shard_id: str, new_starting_hash_key: int | None = None) -> list[str]:
-        """Split a shard, by default in the middle, and return its children's ids."""
+        """Split a shard, by default in the middle, and return the ids of its children."""
         children = resharding.split(self._service, self._stream(stream), shard_id, new_starting_hash_key)
         return [child.shard_id for child in children]
 
     def merge(self, stream: str, shard_id: str, adjacent_shard_id: str) -> str:
-        """Merge two shards whose hash keys touch and return their child's id."""
+        """Merge two shards with adjacent hash keys, and return the id of their child."""
         return resharding.merge(self._service, self._stream(stream), shard_id, adjacent_shard_id).shard_id
 
     def scale(self, stream: str, target_shards: int) -> None:
-        """Split and merge until so many shards share the hash keys evenly."""
+        """Split and merge until *target_shards* shards share the hash keys evenly."""
         resharding.scale(self._service, self._stream(stream), target_shards)
 
     def register_consumer(self, stream: str, name: str) -> str:
@@ -222,7 +226,7 @@ class Emulator:
         registration.deregister(self._service, target, consumer)
 
     def subscriptions(self, stream: str) -> list[tuple[str, str]]:
-        """Return consumer name and shard id of each subscription that sends events now."""
+        """Return the consumer name and shard id of each open subscription."""
         target = self._stream(stream)
         with target.lock:
             return [

@@ -1,4 +1,4 @@
-"""The errors that the emulator answers with, worded as Kinesis words them."""
+"""The errors of the emulator, in Kinesis' wording."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 class AwsError(Exception):
     """
-    A refusal, sent as `{"__type": code, "message": message}`.
+    An error of the emulated service, sent as `{"__type": code, "message": message}`.
 
-    The in-process helpers of `Emulator` raise it as it is.
+    The methods of `Emulator` raise it directly.
 
     Attributes:
         code: AWS's name for the error, such as `ResourceNotFoundException`.
@@ -72,7 +72,7 @@ def validation(member: str, value: Any, constraint: str) -> AwsError:
     """
     Return the error for a parameter outside its domain.
 
-    *member* is the parameter's name as AWS writes it in the request; messages begin it in lower case.
+    *member* is the parameter's name in the request. Messages write its first letter in lower case.
     """
     shown = "null" if value is None else f"'{value}'"
     path = member[:1].lower() + member[1:]

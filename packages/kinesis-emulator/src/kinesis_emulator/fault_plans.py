@@ -1,4 +1,4 @@
-"""When faults happen: step by step, or at random from a seed. Each plan fits `Settings.fault`."""
+"""Plans of faults, for `Settings.fault`: step by step, or at random from a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANY_CALL: tuple[Fault, ...] = (
     Fault(drop_response=True),
     Fault(cut_response=True),
 )
-"""What `RandomFaults` does to any call unless told otherwise; each is worth a retry."""
+"""The faults that `RandomFaults` chooses from by default for any call. Each of them is worth a retry."""
 OF_ACTIONS: dict[str, tuple[Fault, ...]] = {
     "GetRecords": (
         Fault("ProvisionedThroughputExceededException"),
@@ -35,20 +35,23 @@ OF_ACTIONS: dict[str, tuple[Fault, ...]] = {
     "ListShards": (Fault("LimitExceededException"),),
     "DescribeStreamSummary": (Fault("LimitExceededException"),),
 }
-"""What it does to calls of one action besides."""
+"""Further default faults, by action."""
 
 
 class RandomFaults:
     """
-    A share of all calls suffers a fault chosen at random.
+    Applies a random fault to a share of all calls.
 
-    The same seed makes the same choices for the same sequence of calls. Calls that run at the same time may change
-    places from run to run, and so may their faults.
+    The same seed makes the same choices for the same sequence of calls. The order of overlapping calls may differ from
+    run to run, and so may their faults.
 
     Args:
-        seed: Of the choices.
-        share: How many of all calls suffer, from 0 to 1.
-        faults: What to choose from; by default `ANY_CALL`, and what `OF_ACTIONS` has for the action.
+        seed: The seed of the choices.
+        share: The share of calls with a fault, from 0 to 1.
+        faults: The faults to choose from. The default is `ANY_CALL` and those of the action in `OF_ACTIONS`.
+
+    Raises:
+        ValueError: *share* is not from 0 to 1.
     """
 
     def __init__(self, seed: int, share: float, faults: Sequence[Fault] = ()) -> None:
@@ -68,9 +71,9 @@ class RandomFaults:
 @dataclass(frozen=True)
 class Step:
     """
-    A fault for the calls that fit: of this action, stream and shard, where they are given.
+    A fault for calls of this action, stream and shard; None matches any.
 
-    It lets `after_calls` of them pass, then befalls the next `times`; None: all that come.
+    The first `after_calls` matching calls have no fault. The next `times` calls have it; None means all further calls.
     """
 
     fault: Fault
@@ -91,9 +94,9 @@ class Step:
 
 class FaultScript:
     """
-    Faults in the order of calls, such as `AccessDeniedException` from the tenth GetRecords on.
+    Applies faults by the count of calls, such as `AccessDeniedException` from the tenth GetRecords on.
 
-    Each step counts the calls that fit it; the first step that is due decides.
+    Each step counts the calls that match it. The first step that is due decides.
     """
 
     def __init__(self, *steps: Step) -> None:
@@ -106,9 +109,9 @@ class FaultScript:
         return due[0] if due else None
 
     def _count(self, i: int) -> bool:
-        """Count a call for step *i* and return whether the step is due."""
+        """Count a call for step *i*, and return whether the step is due."""
         step = self._steps[i]
         with self._lock:
             self._seen[i] += 1
-            place = self._seen[i] - step.after_calls
-        return place > 0 and (step.times is None or place <= step.times)
+            nth = self._seen[i] - step.after_calls
+        return nth > 0 and (step.times is None or nth <= step.times)

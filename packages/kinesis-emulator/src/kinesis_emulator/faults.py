@@ -1,4 +1,4 @@
-"""Trouble on demand: what `Settings.fault` may answer."""
+"""Faults on demand: the values that `Settings.fault` may return."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class CutConnectionError(Exception):
-    """The connection is to be cut in the middle of *frame*."""
+    """A fault that cuts the connection in the middle of *frame*."""
 
     def __init__(self, frame: bytes) -> None:
         super().__init__(f"cut within a frame of {len(frame)} bytes")
@@ -16,12 +16,14 @@ class CutConnectionError(Exception):
 @dataclass(frozen=True)
 class EventFault:
     """
-    What happens inside a stream of events that SubscribeToShard opened.
+    A fault inside the event stream of a SubscribeToShard call.
 
-    First come `after_events` events as usual. Then, in this order, each if asked for: nothing for `pause_s` of the
-    emulator's clock since the last event; `empty_events` without records that are `millis_behind` behind and do not go on in the shard;
-    and one end. A *code* ends the stream with that exception, `cut` breaks the connection in the middle of the next
-    event, `silence` keeps it open with nothing ever coming. Without an end, all goes on as usual.
+    The first `after_events` events come as usual. Then, in this order:
+
+    * no event for `pause_s` seconds of the emulator's clock, counted from the last event
+    * `empty_events` events without records, with `millis_behind` and a continuation that does not advance
+    * one end: *code* ends the stream with that exception, `cut` breaks the connection in the middle of the next event,
+      `silence` keeps it open without further events. Without an end the stream goes on as usual.
     """
 
     after_events: int = 0
@@ -37,16 +39,27 @@ class EventFault:
 @dataclass(frozen=True)
 class Fault:
     """
-    What happens to a call instead of, or beside, its work.
+    A fault of one call.
 
-    A *code* answers with that error, a *body* with those bytes, and neither does the work. `drop_request` closes
-    the connection before the work, `drop_response` after it; with `reset`, by TCP's RST. `cut_response` closes it in the
-    middle of the answer, `stall_s` waits there. `delay_s` waits first.
+    `delay_s` waits before anything else. These replace the call's work:
 
-    `fail_every` is for PutRecords: with 3, the third, sixth, ... record fails. `empty_page` is for GetRecords: no
-    records, `millis_behind`, and an iterator that has not gone on. `hide_shards` and `hide_every` are for ListShards and
-    DescribeStream: the answer leaves these shards out, or every so many-th of those that it names. `events` happens
-    after the work, in the stream of events that it opened. Elsewhere these five do nothing.
+    * *code*: respond with this error, with `message` and `status`
+    * *body*: respond with these bytes, with `status` and `content_type`
+    * `drop_request`: close the connection before the work, with `reset` by a TCP RST
+
+    These change the response after the work:
+
+    * `drop_response`: close the connection without a response, with `reset` by a TCP RST
+    * `cut_response`: close the connection in the middle of the response
+    * `stall_s`: wait in the middle of the response
+
+    These apply to some actions only, and have no effect on others:
+
+    * `fail_every` (PutRecords): with 3, every third record fails
+    * `empty_page` (GetRecords): respond without records, with `millis_behind` and an iterator that does not advance
+    * `hide_shards` (ListShards, DescribeStream): leave out these shards
+    * `hide_every` (ListShards, DescribeStream): with 3, leave out every third shard of the response
+    * `events` (SubscribeToShard): a fault inside the event stream
     """
 
     code: str | None = None

@@ -1,9 +1,9 @@
 """
-Frames of `application/vnd.amazon.eventstream`: prelude, headers, payload, and a checksum over each part.
+Frames of `application/vnd.amazon.eventstream`: prelude, headers, payload and checksums.
 
-A frame is its own length and that of its headers (4 bytes each), the CRC of these 8 bytes, the headers, the
-payload, and the CRC of all before it. A header is its name behind one byte of length, the type 7 (text), and its
-value behind two bytes of length.
+A frame consists of: its length and the length of its headers (4 bytes each), the CRC of these 8 bytes, the headers, the
+payload, and the CRC of everything before. A header consists of: the length of its name (1 byte), the name, the type 7
+(text), the length of its value (2 bytes), and the value.
 
 Source: https://smithy.io/2.0/aws/amazon-eventstream.html
 """
@@ -16,8 +16,8 @@ import zlib
 from collections.abc import Mapping
 
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
-# Of the message, not "application/x-amz-json-1.1" as of the call: AWS's own code generator for the protocol says so
-# (smithy-rs, awsJson), and kinesis-local sends it. botocore looks at neither.
+# The content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator for the protocol
+# (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
 _JSON = "application/json"
 _PRELUDE_BYTES, _CRC_BYTES = 12, 4
 _TEXT = 7
@@ -39,12 +39,12 @@ def _encode_header(name: str, value: str) -> bytes:
 
 
 def event_frame(event_type: str, payload: bytes) -> bytes:
-    """Return the frame of an event; boto3 wants the type `initial-response` before all others."""
+    """Return the frame of an event. boto3 requires an event of the type `initial-response` before all others."""
     headers = {":event-type": event_type, ":content-type": _JSON, ":message-type": "event"}
     return encode_frame(headers, payload)
 
 
 def exception_frame(code: str, message: str) -> bytes:
-    """Return the frame of an error that ends a stream of events."""
+    """Return the frame of an error that ends the event stream."""
     headers = {":exception-type": code, ":content-type": _JSON, ":message-type": "exception"}
     return encode_frame(headers, json.dumps({"message": message}).encode())

@@ -1,4 +1,4 @@
-"""Shard iterators and next tokens: opaque text that carries a position and the time it was made."""
+"""Shard iterators and next tokens: opaque text with a position and the time of creation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _MAGIC = b"\0\0\0\0\0\0\0\1"
 
 @dataclass(frozen=True)
 class ShardOffset:
-    """A place in a shard's log, and the arrival time up to which the log has been looked at."""
+    """The index of the next record to read, and the arrival time up to which the log has been searched."""
 
-    place: int
+    index: int
     scanned_ms: int
 
 
 @dataclass(frozen=True)
 class ShardIterator:
-    """What the text of a shard iterator carries."""
+    """The content of a shard iterator."""
 
     stream_arn: str
     shard_id: str
     opened_s: int
-    """Tells the shard from one of the same name in a recreated stream."""
+    """Distinguishes the shard from one of the same id in a recreated stream."""
     position: ShardOffset
     created_ms: int
 
@@ -41,7 +41,7 @@ def encode_iterator(iterator: ShardIterator) -> str:
             iterator.stream_arn,
             iterator.shard_id,
             iterator.opened_s,
-            position.place,
+            position.index,
             position.scanned_ms,
             iterator.created_ms,
         ]
@@ -49,12 +49,12 @@ def encode_iterator(iterator: ShardIterator) -> str:
 
 
 def decode_iterator(text: str) -> ShardIterator:
-    """Return what *text* carries; an InvalidArgumentException when it was not made by `encode_iterator`."""
+    """Return the content of *text*; raise an InvalidArgumentException if `encode_iterator` did not make it."""
     fields = _unseal(text)
     if not isinstance(fields, list):
         raise invalid_argument("Invalid ShardIterator.")
-    arn, shard_id, opened_s, place, scanned_ms, created_ms = fields
-    return ShardIterator(arn, shard_id, opened_s, ShardOffset(place, scanned_ms), created_ms)
+    arn, shard_id, opened_s, index, scanned_ms, created_ms = fields
+    return ShardIterator(arn, shard_id, opened_s, ShardOffset(index, scanned_ms), created_ms)
 
 
 def check_iterator_age(iterator: ShardIterator, now_ms: int, life_s: float) -> None:
@@ -69,12 +69,12 @@ def check_iterator_age(iterator: ShardIterator, now_ms: int, life_s: float) -> N
 
 
 def encode_token(state: dict[str, Any], now_ms: int) -> str:
-    """Return a NextToken that carries *state*."""
+    """Return a NextToken that holds *state*."""
     return _seal({**state, "created_ms": now_ms})
 
 
 def decode_token(text: str, now_ms: int, life_s: float) -> dict[str, Any]:
-    """Return the state in a NextToken; refuses foreign and expired ones."""
+    """Return the state in a NextToken; raise an error if it is not one of ours or has expired."""
     state = _unseal(text)
     if not isinstance(state, dict):
         raise invalid_argument("NextToken is invalid.")
@@ -91,7 +91,7 @@ def _seal(value: Any) -> str:
 
 
 def _unseal(text: str) -> Any:
-    """Return the sealed value, or None when *text* was not sealed here."""
+    """Return the sealed value, or None if *text* was not sealed by `_seal`."""
     try:
         raw = base64.b64decode(text, validate=True)
     except ValueError:

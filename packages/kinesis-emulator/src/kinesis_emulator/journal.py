@@ -1,39 +1,46 @@
 """
-Everything that changes streams, line by line in a file: what was acknowledged outlives a `kill -9`.
+A file with one line for each change of a stream. Acknowledged changes survive a `kill -9`.
 
-Each line is written before its change is made and before anybody hears of it. A line is handed to the operating
-system at once but not forced to the disk, so it outlives the process and not a power failure. When much of the file
-is of records that are gone, it is written anew, as `snapshot` has it.
+Each line is written before its change is made and acknowledged. The operating system gets it at once, but it is not
+forced to the disk: it survives the process, and not a power failure. When much of the file is about records that are
+gone, `snapshot` writes the file again.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from kinesis_emulator.consumers import Consumer
-    from kinesis_emulator.store import Stream
+from kinesis_emulator.consumers import Consumer
 
 FILE = "streams.journal"
 _HEAD = b"kinesis-emulator 1\n"
 _LEAST_BYTES = 8 * 1024 * 1024
+_STREAM_FACTS = (
+    *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
+    "retention_hours",
+)
 Write = Callable[[bytes], object]
-"""Takes a line."""
+"""Writes one line."""
+
+
+def facts_of(stream: object) -> dict[str, Any]:
+    """Return the fields of a `Stream` that the journal keeps, by name."""
+    return {name: getattr(stream, name) for name in _STREAM_FACTS}
 
 
 class Journal:
     """
-    The file in *folder*, both made when they are not there.
+    The journal file in *folder*. Both are created if they do not exist.
 
     Args:
-        least_bytes: How much it may grow beyond twice what it held when it was last written anew.
+        least_bytes: The file is written again when it grows by this beyond twice its size after the last rewrite.
 
     Raises:
-        ValueError: The file is not a journal, or one of another version.
+        ValueError: The file is not a journal, or it has another version.
     """
 
     def __init__(self, folder: Path, least_bytes: int = _LEAST_BYTES) -> None:
@@ -48,13 +55,13 @@ class Journal:
             self._file.write(_HEAD)
         self._least_bytes = least_bytes
         self._bytes = self.path.stat().st_size
-        self._bytes_anew = 0
+        self._bytes_rewritten = 0
         self._last_stream = 0
 
     @property
     def is_due(self) -> bool:
-        """Whether it has grown so much that it pays to write it anew."""
-        return self._bytes > self._least_bytes + 2 * self._bytes_anew
+        """Whether the file has grown enough to be written again."""
+        return self._bytes > self._least_bytes + 2 * self._bytes_rewritten
 
     def _check_head(self) -> None:
         with self.path.open("rb") as written:
@@ -62,7 +69,7 @@ class Journal:
                 raise ValueError(f"{self.path} is not a journal that this version of the emulator can read.")
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines that are there; one that a kill cut short was never acknowledged, and is dropped."""
+        """Yield the lines of the file. A line that a kill cut short was never acknowledged, and is removed."""
         with self.path.open("rb") as written:
             whole = len(written.readline())
             for line in written:
@@ -72,7 +79,7 @@ class Journal:
         self._file.truncate(whole)
 
     def log_of(self, stream_id: int | None = None) -> StreamLog:
-        """Return the log of a stream: of the one with that id, or of a new one."""
+        """Return the log of the stream with that id, or of a new stream."""
         with self._lock:
             number = self._last_stream + 1 if stream_id is None else stream_id
             self._last_stream = max(self._last_stream, number)
@@ -84,13 +91,14 @@ class Journal:
                 raise OSError(f"{self.path} took only a part of a line; is the disk full?")
             self._bytes += len(line)
 
-    def write_anew(self, fill: Callable[[Write, int], object]) -> None:
+    def rewrite(self, fill: Callable[[Write, int], object]) -> None:
         """
-        Replace all lines by those that *fill* writes, given the highest id of a stream. A kill leaves the old or the new.
+        Replace all lines by those that *fill* writes. *fill* gets the highest stream id so far.
 
-        The caller sees to it that meanwhile nothing is written that is to stay.
+        After a kill either the old or the new file is complete. The caller ensures that no other change is written
+        meanwhile.
         """
-        fresh = self.path.with_suffix(".anew")
+        fresh = self.path.with_suffix(".new")
         with fresh.open("wb") as file:
             file.write(_HEAD)
             fill(file.write, self._last_stream)
@@ -98,38 +106,27 @@ class Journal:
             self._file.close()
             fresh.replace(self.path)
             self._file = self.path.open("ab", buffering=0)
-            self._bytes = self._bytes_anew = self.path.stat().st_size
+            self._bytes = self._bytes_rewritten = self.path.stat().st_size
 
     def close(self) -> None:
         self._file.close()
 
 
 class StreamLog:
-    """Writes what happens to one stream; the caller holds the stream's lock."""
+    """Writes the changes of one stream. The caller holds the stream's lock."""
 
     def __init__(self, write: Write, stream_id: int) -> None:
         self._write_line = write
         self.stream_id = stream_id
 
-    def created(self, stream: Stream, shards: int, opened_s: int) -> None:
-        facts = {
-            "name": stream.name,
-            "region": stream.region,
-            "account_id": stream.account_id,
-            "created_ms": stream.created_ms,
-            "mode": stream.mode,
-            "max_record_kib": stream.max_record_kib,
-            "encryption": stream.encryption,
-            "strategy": stream.strategy,
-            "retention_hours": stream.retention_hours,
-        }
+    def created(self, facts: Mapping[str, Any], shards: int, opened_s: int) -> None:
         self._write("created", facts=facts, shards=shards, opened_s=opened_s)
 
     def deleted(self) -> None:
         self._write("deleted")
 
     def put(self, shard_index: int, size: int, arrived_ms: int, fragment: bytes) -> None:
-        """The one line that is not JSON as a whole: there are many of it."""
+        """Write a record. This is the only line that is not JSON as a whole, because there are so many of them."""
         self._write_line(b"P %d %d %d %d %b\n" % (self.stream_id, shard_index, size, arrived_ms, fragment))
 
     def resharded(
@@ -141,15 +138,15 @@ class StreamLog:
     def retained(self, hours: int, now_ms: int) -> None:
         self._write("retained", hours=hours, now_ms=now_ms)
 
-    def trimmed(self, shard_index: int, place: int) -> None:
-        self._write("trimmed", shard=shard_index, place=place)
+    def trimmed(self, shard_index: int, record_index: int) -> None:
+        self._write("trimmed", shard=shard_index, place=record_index)
 
-    def freed(self, shard_index: int, place: int, peak_ms: int) -> None:
-        """All records before *place* are gone, of which the last to arrive did so at *peak_ms*."""
-        self._write("freed", shard=shard_index, place=place, peak_ms=peak_ms)
+    def freed(self, shard_index: int, record_index: int, peak_ms: int) -> None:
+        """Write that all records before *record_index* are gone. *peak_ms* is their highest arrival time."""
+        self._write("freed", shard=shard_index, place=record_index, peak_ms=peak_ms)
 
     def history(self, opened_s: int) -> None:
-        """What has been used up by streams that are gone: ids of streams, and seconds that shards were opened in."""
+        """Write what deleted streams have used up: stream ids, and the seconds in which shards were opened."""
         self._write("history", opened_s=opened_s)
 
     def sized(self, max_record_kib: int) -> None:

@@ -1,4 +1,4 @@
-"""The service's caps and rates, each of which can be switched off, and the windows that count them."""
+"""The service's size and rate limits, and the windows that count the rates."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Limits:
     put_records_max_bytes: int | None = 10 * MIB
     """Data and partition keys of one PutRecords request."""
     enforce_record_size: bool = True
-    """Whether a record may not exceed its stream's MaxRecordSizeInKiB (data and partition key)."""
+    """Whether records above their stream's MaxRecordSizeInKiB (data and partition key) are refused."""
     get_records_max_records: int = 10_000
     get_records_max_bytes: int | None = 10 * MIB
-    """Data of one GetRecords answer, decoded."""
+    """Data of one GetRecords response, decoded."""
     consumers_per_stream: int | None = 20
     consumers_creating: int | None = 5
     """Consumers of one account that may be CREATING at the same time."""
     event_max_records: int = 10_000
     event_max_bytes: int | None = 2 * MIB
-    """Data of one event of a subscription, decoded. AWS documents neither; both are guesses."""
+    """Data of one event of a subscription, decoded. AWS documents neither limit of events; both are guesses."""
     enforce_scaling: bool = True
-    """Whether UpdateShardCount may at most double or halve the number of shards."""
+    """Whether UpdateShardCount refuses to more than double or halve the number of shards."""
 
     read_calls_per_s: int | None = 5
     """GetRecords per shard."""
     read_bytes_per_s: int | None = 2 * MIB
-    """GetRecords per shard; an answer above it keeps the shard throttled for as long as it should have taken."""
+    """GetRecords per shard. After a larger response the shard is throttled for the time that it takes at this rate."""
     iterators_per_s: int | None = 5
     """GetShardIterator per shard."""
     write_records_per_s: int | None = 1000
@@ -45,18 +45,18 @@ class Limits:
     describe_stream_summary_per_s: int | None = 20
     list_shards_per_s: int | None = 1000
     register_consumer_per_s: int | None = 5
-    """Per account; the other calls for consumers are per stream."""
+    """Per account. The limits of the other calls for consumers are per stream."""
     deregister_consumer_per_s: int | None = 5
     describe_consumer_per_s: int | None = 20
     list_consumers_per_s: int | None = 5
     subscribe_calls_per_s: int | None = 1
-    """SubscribeToShard per consumer and shard, refused ones included."""
+    """SubscribeToShard per consumer and shard, including refused calls."""
     subscribe_bytes_per_s: int | None = 2 * MIB
-    """Data of a subscription's events: after each, the next one waits for as long as it should have taken."""
+    """Data of a subscription's events. After an event the next one waits for the time that it takes at this rate."""
 
     @classmethod
     def unlimited(cls) -> Limits:
-        """Return limits without any rate; the caps on requests, answers and records stay."""
+        """Return limits without rates. The size limits of requests, responses and records stay."""
         return cls(
             read_calls_per_s=None,
             read_bytes_per_s=None,
@@ -77,9 +77,9 @@ class Limits:
 
 class RateWindow:
     """
-    Units used since a window of at least one second began.
+    Counts the units used in a window of at least one second.
 
-    A window that was overdrawn lasts as long as its units take at the rate: 10 MiB at 2 MiB/s keep it closed
+    A window with too many units lasts for the time that they take at the rate: after 10 MiB at 2 MiB/s it admits nothing
     for 5 seconds.
     """
 
@@ -88,7 +88,7 @@ class RateWindow:
         self._used = 0
 
     def admits(self, rate: int | None, now_s: float, units: int = 1) -> bool:
-        """Return whether *units* more fit under *rate* per second. A fresh window admits any number."""
+        """Return whether *units* more fit under *rate* per second. A new window admits any number."""
         self._renew(rate, now_s)
         return rate is None or self._used == 0 or self._used + units <= rate
 

@@ -47,7 +47,7 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
 
 
 def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]:
-    """Return the shards that a listing shows; the caller holds the stream's lock."""
+    """Return the shards that a listing shows. The caller holds the stream's lock."""
     newest_ms = now_ms - round(service.settings.hide_children_s * 1000)
     listed = stream.listed_shards(now_ms)
     return [
@@ -58,7 +58,7 @@ def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]
 
 
 def _check_token_is_alone(request: Request) -> None:
-    """Refuse whatever would change the listing that the token goes on with."""
+    """Refuse parameters that would change the listing of the token."""
     names = ("StreamName", "StreamARN", "StreamCreationTimestamp", "ExclusiveStartShardId", "ShardFilter")
     given = next((name for name in names if request.params.get(name) is not None), None)
     if given is not None:
@@ -66,7 +66,7 @@ def _check_token_is_alone(request: Request) -> None:
 
 
 def _first_page(stream: Stream, request: Request, now_ms: int) -> dict[str, Any]:
-    """Return what a listing's pages share, and where this one begins."""
+    """Return the state that the pages of a listing share, and the start of the first one."""
     created_ms = request.optional_time_ms("StreamCreationTimestamp")
     kind, after, time_ms = _filter(request.member("ShardFilter"), now_ms)
     return {
@@ -109,7 +109,7 @@ def future_timestamp(time_ms: int, now_ms: int) -> AwsError:
 def _is_wanted(shard: Shard, state: dict[str, Any], stream: Stream, now_ms: int) -> bool:
     if shard.shard_id <= state["after"]:
         return False
-    # A stream younger than its retention has its horizon at its creation.
+    # The horizon of a stream that is younger than its retention is its creation.
     horizon = max(stream.horizon_ms(now_ms), stream.created_ms)
     closed_ms = now_ms if shard.closed_ms is None else shard.closed_ms
     time_ms = horizon if state["time_ms"] is None else max(state["time_ms"], horizon)
@@ -125,7 +125,7 @@ def _is_wanted(shard: Shard, state: dict[str, Any], stream: Stream, now_ms: int)
 
 
 def describe_shard(shard: Shard) -> dict[str, Any]:
-    """Return *shard* as ListShards and DescribeStream show it."""
+    """Return *shard* as in responses of ListShards and DescribeStream."""
     numbers = {"StartingSequenceNumber": shard.starting_number}
     if shard.ending_number is not None:
         numbers["EndingSequenceNumber"] = shard.ending_number
@@ -143,7 +143,7 @@ def describe_shard(shard: Shard) -> dict[str, Any]:
 
 
 def describe_child(shard: Shard) -> dict[str, Any]:
-    """Return *shard* as GetRecords names it at its parent's end."""
+    """Return *shard* as in ChildShards of GetRecords at its parent's end."""
     return {
         "ShardId": shard.shard_id,
         "ParentShards": [parent.shard_id for parent in shard.parents],

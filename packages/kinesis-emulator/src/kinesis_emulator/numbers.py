@@ -1,10 +1,9 @@
 """
-Sequence numbers: 56 digits that order a shard's records and tell which shard they belong to.
+Sequence numbers: 56 digits that order a shard's records and encode their shard.
 
-From the highest bit: a leading 2, the second in which the shard was opened (36 bits), the last hex digit of
-the shard's index (4), the record's index in the shard (64), zero (8), the second of arrival (36), the
-shard's index (32), the version 2 (4). So neighbours are 2**80 apart, and a child, opened in a later second
-than its parents, has the higher numbers.
+From the highest bit: a leading 2, the second in which the shard was opened (36 bits), the last hex digit of the shard's
+index (4), the record's index in the shard (64), zero (8), the second of arrival (36), the shard's index (32), the version
+2 (4). So two neighbours differ by 2**80. A child is opened in a later second than its parents, so its numbers are higher.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _SECONDS_MASK = 2**36 - 1
 _PATTERN = re.compile(r"(0|[1-9]\d{0,128})")
 
 LAST_INDEX = 2**63 - 1
-"""The index in the ending number of a closed shard: above every record's."""
+"""The index in the ending number of a closed shard, above the index of every record."""
 
 
 @dataclass(frozen=True)
 class SequenceNumber:
-    """What a sequence number encodes. Records count from index 1; index 0 is the shard's starting number."""
+    """The parts of a sequence number. The first record has index 1; index 0 is the shard's starting number."""
 
     opened_s: int
     shard_index: int
@@ -39,7 +38,7 @@ class SequenceNumber:
 
 
 def shard_base(opened_s: int, shard_index: int) -> int:
-    """Return the part that all sequence numbers of a shard share."""
+    """Return the part that is equal in all sequence numbers of a shard."""
     return (
         (_LEAD << _LEAD_SHIFT)
         | ((opened_s & _SECONDS_MASK) << _OPENED_SHIFT)
@@ -55,12 +54,12 @@ def encode(base: int, index: int, arrived_s: int) -> str:
 
 
 def is_decimal(text: str) -> bool:
-    """Return whether *text* has the form that AWS's API model demands of a sequence number."""
+    """Return whether *text* has the form that AWS's API model requires of a sequence number."""
     return _PATTERN.fullmatch(text) is not None
 
 
 def decode(text: str) -> SequenceNumber | None:
-    """Return what *text* encodes, or None when no shard ever gave out such a number."""
+    """Return the parts of *text*, or None if no shard can have such a number."""
     number = int(text)
     shard_index = (number >> _SHARD_SHIFT) & 0xFFFFFFFF
     decoded = SequenceNumber(

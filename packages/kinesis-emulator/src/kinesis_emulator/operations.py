@@ -1,4 +1,4 @@
-"""The operations by the names that AWS gives them."""
+"""The operations by their AWS names."""
 
 from __future__ import annotations
 

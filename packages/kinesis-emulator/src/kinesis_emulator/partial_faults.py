@@ -1,4 +1,4 @@
-"""Faults that do a part of a call's work: some records of PutRecords, pages that stand still, listings that are stale."""
+"""Faults that change a part of a response: failed records of PutRecords, empty pages, stale listings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service fai
 
 
 def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str, Any]:
-    """Put the records of *request* but every *fail_every*-th, and return PutRecords' answer for all of them."""
+    """Put all records of *request* except every *fail_every*-th, and return PutRecords' response for all of them."""
     records = request.params.get("Records") or []
     fails = [i % fail_every == 0 for i in range(1, len(records) + 1)]
     taken = [record for record, is_lost in zip(records, fails, strict=True) if not is_lost]
@@ -28,7 +28,7 @@ def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str
 
 
 def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> bytes:
-    """Return a page of GetRecords without records that goes on where it began; refusals stay as they are."""
+    """Return an empty page of GetRecords whose iterator does not advance. Errors of the call are raised as usual."""
     carry_out(request)
     iterator = replace(decode_iterator(request.text("ShardIterator")), created_ms=now_ms)
     page = {
@@ -42,7 +42,7 @@ def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_m
 def list_some(
     carry_out: CarryOut, request: Request, hidden: Collection[str], hide_every: int
 ) -> dict[str, Any]:
-    """Return the answer of ListShards or DescribeStream without the *hidden* shards and every *hide_every*-th one."""
+    """Return the response of ListShards or DescribeStream without the *hidden* shards and every *hide_every*-th one."""
     response: dict[str, Any] = carry_out(request)
     holder = response.get("StreamDescription", response)
     listed = enumerate(holder["Shards"], 1)

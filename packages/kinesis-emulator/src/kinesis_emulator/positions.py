@@ -1,4 +1,4 @@
-"""Where reading a shard begins: the five kinds of start that GetShardIterator and SubscribeToShard share."""
+"""Starting positions: the five types that GetShardIterator and SubscribeToShard share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START_TYPES = (*_NUMBERED, "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 
 @dataclass(frozen=True)
 class Start:
-    """A start as a caller gave it; *action* is for the texts of refusals."""
+    """A starting position as the caller gave it. *action* is for error texts."""
 
     action: str
     kind: str
@@ -26,7 +26,7 @@ class Start:
 
 
 def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
-    """Return a shard; a ResourceNotFoundException when Kinesis does not know it, or not any more."""
+    """Return a shard; raise a ResourceNotFoundException if it does not exist or has expired."""
     shard = stream.find_shard(shard_id, now_ms)
     if shard is None:
         raise AwsError(
@@ -37,7 +37,7 @@ def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
 
 
 def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> ShardOffset:
-    """Return the place where reading begins; an InvalidArgumentException when *start* makes no sense here."""
+    """Return where reading begins; raise an InvalidArgumentException if *start* is invalid for the shard."""
     if (start.number is not None) != (start.kind in _NUMBERED) and start.kind != "AT_TIMESTAMP":
         given = "no StartingSequenceNumber" if start.number is None else "also a StartingSequenceNumber"
         raise invalid_argument(
@@ -64,20 +64,20 @@ def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> ShardOf
     if time_ms > now_ms:
         raise future_timestamp(time_ms, now_ms)
     return ShardOffset(
-        max(shard.trimmed, shard.records.place_at_time(time_ms)), max(time_ms, shard.opened_ms)
+        max(shard.trimmed, shard.records.index_at_time(time_ms)), max(time_ms, shard.opened_ms)
     )
 
 
 def _position_at_number(stream: Stream, shard: Shard, start: Start) -> ShardOffset:
     number = _decode(stream, shard, start)
-    last_place = shard.records.end
-    place = min(number.index, last_place)
-    if start.kind == "AT_SEQUENCE_NUMBER" and 0 < number.index <= last_place:
-        # The number of an empty event lies between two records: reading begins behind the first of them.
-        place -= shard.number_at(place - 1) >= int(start.number or "")
-    before = place - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or place == last_place else place
+    end = shard.records.end
+    index = min(number.index, end)
+    if start.kind == "AT_SEQUENCE_NUMBER" and 0 < number.index <= end:
+        # The continuation of an empty event is between two records: reading begins after the first of them.
+        index -= shard.number_at(index - 1) >= int(start.number or "")
+    before = index - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or index == end else index
     scanned_ms = shard.records.peak_ms(before) if before >= 0 else shard.opened_ms
-    return ShardOffset(place, max(scanned_ms, number.arrived_s * 1000))
+    return ShardOffset(index, max(scanned_ms, number.arrived_s * 1000))
 
 
 def _decode(stream: Stream, shard: Shard, start: Start) -> numbers.SequenceNumber:

@@ -1,4 +1,4 @@
-"""The emulator in a process of its own, so that it takes no time from the program it serves."""
+"""The emulator in a child process, so that it takes no time from the program that uses it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ class EmulatorProcess(ChildProcess):
         with EmulatorProcess({"orders": 4}) as emulator:
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
 
-    The child ends with the `with` block, and by itself when this process dies, however it dies.
+    The child ends with the `with` block, and by itself when this process dies, whatever the cause.
 
     Args:
-        streams: Streams to create, with their numbers of shards.
-        port: Where to listen; 0 takes any free port.
+        streams: The streams to create, with their numbers of shards.
+        port: The port to listen on; 0 takes any free port.
         region: The region of *streams*.
-        unlimited: Whether to leave out the rates (the default), or to throttle as AWS does.
-        data: A folder to keep streams in; another emulator goes on with it, also when this one was killed.
-        shard_capacity_records: How many records a shard holds at least; what is older may leave before its retention is
-            over. It bounds the memory of an emulator that runs for long.
-        clock_skew_s: How far its clock is ahead of this machine's.
-        signed_within_s: How far the date of a signature may be from its clock; AWS takes 300. None: any date will do.
-        readable_after_s: How long after its put a record can be read.
-        fault_share: How many of all calls suffer a fault, from 0 to 1, as `RandomFaults` chooses.
-        fault_seed: Of that choice.
+        unlimited: Whether there are no rate limits (the default), or AWS's.
+        data: A folder that keeps the streams for the next emulator, also when this one is killed.
+        shard_capacity_records: A shard keeps at least this many records, and may remove older ones before they expire. It
+            bounds the memory of an emulator that runs for long.
+        clock_skew_s: Seconds by which its clock is ahead of this machine's.
+        signed_within_s: The maximum distance of a signature's date from the clock in seconds; AWS's value is 300. None
+            accepts any date.
+        readable_after_s: Seconds from the put of a record until it can be read.
+        fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.
+        fault_seed: The seed of that choice.
     """
 
     def __init__(

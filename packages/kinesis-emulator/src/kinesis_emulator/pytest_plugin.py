@@ -1,4 +1,4 @@
-"""A pytest fixture; pytest finds it by itself once this package is installed."""
+"""A pytest plugin with the fixture `kinesis_emulator`. pytest loads it once this package is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def kinesis_emulator() -> Iterator[Emulator]:
-    """Yield a fresh `Emulator` without rates."""
+    """Yield a new `Emulator` without rate limits."""
     from kinesis_emulator import Emulator, Limits, Settings
 
     with Emulator(settings=Settings(limits=Limits.unlimited())) as emulator:

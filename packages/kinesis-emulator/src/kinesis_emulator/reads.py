@@ -80,7 +80,7 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
 
 
 def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:
-    """Count the call; what it reads is counted afterwards, so one call may overdraw the shard's bytes."""
+    """Count the call. Its bytes are counted afterwards, so one call may exceed the shard's byte rate."""
     rates = shard.rates
     has_calls = rates.read_calls.admits(limits.read_calls_per_s, now_s)
     if not has_calls or not rates.read_bytes.admits(limits.read_bytes_per_s, now_s):

@@ -25,7 +25,7 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
 
 
 def register(service: Service, stream: Stream, name: str) -> Consumer:
-    """Register a consumer; a ResourceInUseException when the stream has one of that name."""
+    """Register a consumer; raise a ResourceInUseException if the stream has one of that name."""
     now_ms = service.now_ms()
     creating = _count_creating(service, stream, now_ms)
     with stream.lock:
@@ -56,12 +56,12 @@ def _check_quotas(service: Service, stream: Stream, now_ms: int, creating: int) 
     if most is not None and len(stream.consumers.known(now_ms)) >= most:
         raise AwsError(
             "LimitExceededException",
-            f"Stream {stream.name} under account {stream.account_id} has {most} consumers already, as many as it may.",
+            f"Stream {stream.name} under account {stream.account_id} already has the maximum of {most} consumers.",
         )
     if limits.consumers_creating is not None and creating >= limits.consumers_creating:
         raise AwsError(
             "LimitExceededException",
-            f"Account {stream.account_id} has {creating} consumers in CREATING status already, as many as it may.",
+            f"Account {stream.account_id} already has the maximum of {creating} consumers in CREATING status.",
         )
 
 
@@ -89,7 +89,7 @@ def list_consumers(service: Service, request: Request) -> dict[str, Any]:
 
 
 def _listed_before(service: Service, request: Request, stream: Stream, now_ms: int) -> str:
-    """Return the name that the page before ended with; empty for the first page."""
+    """Return the last name of the previous page; "" for the first page."""
     token, created_ms = (
         request.optional_text("NextToken"),
         request.optional_time_ms("StreamCreationTimestamp"),
@@ -113,7 +113,7 @@ def deregister_consumer(service: Service, request: Request) -> None:
 
 
 def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
-    """Begin to delete *consumer*; its subscriptions end at once."""
+    """Start the deletion of *consumer*. Its subscriptions end at once."""
     with stream.lock:
         if consumer.gone_ms is None:
             gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)

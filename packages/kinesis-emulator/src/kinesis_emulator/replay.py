@@ -1,4 +1,4 @@
-"""Streams made again from what a journal says about them."""
+"""Restores streams from a journal."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from kinesis_emulator.store import Store, Stream, even_ranges
 
 
 def replay(journal: Journal, *, keep_trimmed: bool) -> Store:
-    """Return a store with the journal's streams that writes on in it."""
-    again = _Replay(keep_trimmed)
+    """Return a store with the journal's streams. It writes its changes to the journal."""
+    restored = _Replay(keep_trimmed)
     for line in journal.lines():
         if line.startswith(b"P "):
-            again.put(line)
+            restored.put(line)
         else:
-            again.change(json.loads(line))
-    for stream_id, stream in again.streams.items():
+            restored.change(json.loads(line))
+    for stream_id, stream in restored.streams.items():
         stream.log = journal.log_of(stream_id)
-    journal.log_of(again.last_stream_id)
-    return Store(journal, again.streams.values(), again.last_opened_s)
+    journal.log_of(restored.last_stream_id)
+    return Store(journal, restored.streams.values(), restored.last_opened_s)
 
 
 class _Replay:
-    """The streams as they are after the lines so far, by the numbers that the journal has for them."""
+    """The streams after the lines read so far, by their ids in the journal."""
 
     def __init__(self, keep_trimmed: bool) -> None:
         self.streams: dict[int, Stream] = {}
@@ -36,7 +36,7 @@ class _Replay:
     def put(self, line: bytes) -> None:
         _, stream_id, shard, size, arrived_ms, fragment = line.rstrip(b"\n").split(b" ", 5)
         stream = self.streams.get(int(stream_id))
-        if stream is not None:  # otherwise it was deleted while the record was being put
+        if stream is not None:  # else it was deleted while the record was put
             with stream.lock:
                 stream.shards[int(shard)].append(fragment, int(size), int(arrived_ms))
 
@@ -61,10 +61,10 @@ class _Replay:
                 stream.open_shards_in(hash_ranges, closed, entry["opened_s"], entry["now_ms"])
             case {"what": "retained", "hours": hours, "now_ms": now_ms}:
                 stream.retain(hours, now_ms, keep=self._keep_trimmed)
-            case {"what": "freed", "shard": index, "place": place, "peak_ms": peak_ms}:
-                stream.shards[index].start_at(place, peak_ms)
-            case {"what": "trimmed", "shard": index, "place": place}:
-                stream.shards[index].trim_to(place, keep=self._keep_trimmed)
+            case {"what": "freed", "shard": index, "place": record_index, "peak_ms": peak_ms}:
+                stream.shards[index].start_at(record_index, peak_ms)
+            case {"what": "trimmed", "shard": index, "place": record_index}:
+                stream.shards[index].trim_to(record_index, keep=self._keep_trimmed)
             case {"what": "sized", "max_record_kib": size}:
                 stream.resize_records(size)
             case {"what": "distributed", "strategy": strategy}:

@@ -1,4 +1,4 @@
-"""One request as an operation sees it: its parameters, checked as AWS checks them."""
+"""One request: its action and its parameters, checked as AWS checks them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
 @dataclass(frozen=True)
 class Request:
     """
-    A call: its action, parameters as JSON gave them, and region, access key and date that it was signed with.
+    A call: its action, its parameters as JSON values, and the region, access key and date of its signature.
 
-    The typed getters raise a ValidationException or SerializationException that names the parameter.
+    The typed getters raise a ValidationException or SerializationException with the parameter's name.
     """
 
     action: str
@@ -26,7 +26,7 @@ class Request:
     region: str
     access_key: str = ""
     signed_at: str = ""
-    """As its header says; empty when it was not signed."""
+    """The header x-amz-date; empty for an unsigned call."""
 
     @property
     def stream_name(self) -> str | None:
@@ -97,7 +97,7 @@ class Request:
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether the call is to be checked and not carried out."""
+        """Whether the call is only checked and not carried out."""
         value = self.params.get("DryRun")
         if value is not None and not isinstance(value, bool):
             raise _unexpected_type("DryRun")
@@ -110,7 +110,7 @@ class Request:
         return value
 
     def optional_time_ms(self, name: str) -> int | None:
-        """Return a timestamp, sent as seconds, in milliseconds."""
+        """Return a timestamp in milliseconds. Requests send seconds."""
         value = self.params.get(name)
         if value is None:
             return None
@@ -119,7 +119,7 @@ class Request:
         return round(value * 1000)
 
     def member(self, name: str) -> Request:
-        """Return the structure *name* as parameters of their own; empty when absent."""
+        """Return the structure *name* as a request with its parameters; without parameters if it is absent."""
         value = self.params.get(name) or {}
         if not isinstance(value, dict):
             raise _unexpected_type(name)

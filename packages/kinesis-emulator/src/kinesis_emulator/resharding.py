@@ -56,7 +56,7 @@ def _check_scaling(current: int, target: int) -> None:
 
 
 def split(service: Service, stream: Stream, shard_id: str, new_start: int | None = None) -> list[Shard]:
-    """Close the shard and return its two children; the second begins at *new_start*, by default the middle."""
+    """Close the shard and return its two children. The second one begins at *new_start*, by default the middle."""
     with stream.lock:
         shard = _open_shard(service, stream, shard_id)
         if new_start is None:
@@ -71,7 +71,7 @@ def split(service: Service, stream: Stream, shard_id: str, new_start: int | None
 
 
 def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> Shard:
-    """Close two shards whose hash keys touch and return their child."""
+    """Close two shards with adjacent hash keys, and return their child."""
     with stream.lock:
         shard, adjacent = (_open_shard(service, stream, name) for name in (shard_id, adjacent_id))
         if shard.hash_end + 1 != adjacent.hash_start and adjacent.hash_end + 1 != shard.hash_start:
@@ -86,11 +86,11 @@ def scale(service: Service, stream: Stream, target: int) -> None:
     """
     Split and merge until *target* shards share the hash keys evenly.
 
-    As on AWS, this opens and closes shards on the way unless the count is doubled or halved.
+    As on AWS, this opens and closes intermediate shards unless the count is doubled or halved.
     """
     with stream.lock:
         for start, end in even_ranges(target):
-            # A shard that reaches over an end is cut there; it may reach over several.
+            # Split a shard at each end of the range that is inside it; there may be several.
             for cut in (start, end + 1):
                 shard = stream.route(cut)
                 if shard.hash_start < cut <= shard.hash_end:

@@ -33,7 +33,7 @@ Respond = Callable[[Request], Response]
 
 
 class HttpServer(socketserver.ThreadingTCPServer):
-    """Listens on 127.0.0.1 and hands each request to *respond*."""
+    """Listens on 127.0.0.1, and sends the response of *respond* for each request."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -58,7 +58,7 @@ class HttpServer(socketserver.ThreadingTCPServer):
         self._acceptor.start()
 
     def stop(self, wake: Callable[[], None]) -> None:
-        """Stop listening, cut all connections, *wake* the threads that wait for something to send, and join all."""
+        """Stop listening, cut all connections, *wake* the threads that wait for events to send, and join all threads."""
         if self._acceptor.ident is not None:
             self.shutdown()
             self._acceptor.join()
@@ -69,7 +69,7 @@ class HttpServer(socketserver.ThreadingTCPServer):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                continue  # its client was faster
+                continue  # the client has closed it
         wake()
         for thread in connections.values():
             thread.join(timeout=5)
@@ -89,7 +89,7 @@ class HttpServer(socketserver.ThreadingTCPServer):
 
 
 class _Connection(socketserver.StreamRequestHandler):
-    """One client's connection: requests one after the other."""
+    """One client's connection. It serves one request after the other."""
 
     server: HttpServer
     rbufsize = 256 * 1024
@@ -100,17 +100,17 @@ class _Connection(socketserver.StreamRequestHandler):
             while self._handle_one():
                 pass
         except (ConnectionError, TimeoutError):
-            return  # the client went away, or the server was stopped
+            return  # the client has closed the connection, or the server was stopped
 
     def _handle_one(self) -> bool:
-        """Answer one request; False when the connection is to be closed."""
+        """Serve one request. Return False when the connection must be closed."""
         head = _read_head(self.rfile)
         if head is None:
             return False
         line, headers = head
         size = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not size.isdecimal():
-            self._send(_refused("The emulator wants a Content-Length, not a chunked body."), keep_alive=False)
+            self._send(_refused("The emulator needs a Content-Length, not a chunked body."), keep_alive=False)
             return False
         if headers.get("expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -135,12 +135,12 @@ class _Connection(socketserver.StreamRequestHandler):
         return self.server.respond(request)
 
     def _reset(self) -> None:
-        """Close with a RST; the base class finds the connection closed and leaves it alone."""
+        """Close the connection with a TCP RST. The base class ignores a closed connection."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
     def _send(self, response: Response, *, keep_alive: bool) -> bool:
-        """Send one body; False when it was cut on the way."""
+        """Send one body. Return False when a fault cuts it."""
         body = response.body if isinstance(response.body, bytes) else b""
         fault = response.fault or Fault()
         length = f"Content-Length: {len(body)}"
@@ -160,10 +160,10 @@ class _Connection(socketserver.StreamRequestHandler):
         return True
 
     def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
-        """Send frames as they come, each in a chunk of its own; False when that did not end as it should."""
+        """Send each frame in a chunk of its own. Return False when the event stream did not end normally."""
         head = self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive)
         with closing(events.frames()) as frames:
-            first = next(frames)  # it has begun by the time its client learns of it
+            first = next(frames)  # the subscription is open before its client gets the head
             self.connection.sendall(head)
             try:
                 for frame in chain([first], frames):
@@ -200,7 +200,7 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 def _read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
-    """Return the request line and the headers by lower-case name; None at the end of the connection."""
+    """Return the request line, and the headers by lower-case name; None at the end of the connection."""
     line = stream.readline(65536).decode("latin-1").rstrip("\r\n")
     if not line:
         return None
@@ -222,7 +222,7 @@ def _parse(line: str, headers: dict[str, str], body: bytes, default_region: str)
     if "cbor" in headers.get("content-type", ""):
         raise AwsError(
             "SerializationException",
-            "The emulator speaks JSON only; set AWS_CBOR_DISABLE=true for Java clients.",
+            "The emulator supports JSON only; set AWS_CBOR_DISABLE=true for Java clients.",
         )
     try:
         params = json.loads(body) if body else {}

@@ -1,4 +1,4 @@
-"""What all operations share: the streams, the settings, the clock, and the way from a request to its answer."""
+"""The service: the streams, the settings and the clock that all operations share, and how a request gets its response."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _log = logging.getLogger("kinesis_emulator")
 
 
 class EventStream(Protocol):
-    """What an operation returns that answers with events for minutes instead of with one body."""
+    """The result of an operation that responds with events for minutes instead of one body."""
 
     fault: EventFault | None
 
     def frames(self) -> Generator[bytes, None, None]:
         """
-        Yield frames as they come, the first at once, and `b""` now and then while there is nothing to send.
+        Yield frames, the first one at once, and `b""` from time to time while there is no frame to send.
 
         Raises:
-            CutConnectionError: A fault wants the connection cut.
+            CutConnectionError: A fault cuts the connection.
         """
 
 
@@ -44,70 +44,70 @@ Operation = Callable[["Service", Request], Result]
 
 @dataclass
 class Settings:
-    """How the emulator behaves. Every field may be changed while it runs."""
+    """The behaviour of the emulator. Every field may be changed while it runs."""
 
     limits: Limits = field(default_factory=Limits)
     region: str = "us-east-1"
-    """The region of unsigned calls and of the in-process helpers; a signed call brings its own."""
+    """The region of unsigned calls and of `Emulator`'s methods. A signed call has its own."""
     account_id: str = "000000000000"
-    """The account of calls whose access key is not an account's 12 digits, and of the in-process helpers."""
+    """The account of `Emulator`'s methods, and of calls whose access key is not an account's 12 digits."""
     shard_end: Literal["with_last_records", "page_of_its_own"] = "with_last_records"
-    """Where the null NextShardIterator of a closed shard comes."""
+    """The page with the null NextShardIterator of a closed shard: the last one with records, or an empty one after it."""
     scan_ms: int | None = None
-    """How much arrival time one GetRecords call looks through; None: all of it. Makes empty pages with lag."""
+    """The range of arrival times that one GetRecords call searches; None: all. It gives empty pages with lag."""
     iterator_life_s: float = 300.0
     token_life_s: float = 300.0
     keep_trimmed: bool = True
-    """Whether records that left retention stay in memory, for `Emulator.records`."""
+    """Whether expired records stay in memory for `Emulator.records`."""
     shard_capacity_records: int | None = None
-    """How many records a shard holds at least; what is older may leave before its retention is over."""
+    """A shard keeps at least this many records, and may remove older ones before they expire. None: only by retention."""
     consumer_creating_s: float = 0.0
     """How long a registered consumer is CREATING."""
     consumer_deleting_s: float = 0.0
-    """How long a deregistered consumer is DELETING, and its name in use."""
+    """How long a deregistered consumer is DELETING, with its name in use."""
     subscription_life_s: float = 300.0
     subscription_seat_s: float = 5.0
-    """How long after a SubscribeToShard another one for the same consumer and shard is refused."""
+    """For this time after a SubscribeToShard another one for the same consumer and shard is refused."""
     taken_over: Literal["ends", "fails"] = "fails"
-    """Whether a subscription that another one takes over just ends, or with a ResourceInUseException."""
+    """How a subscription ends that another one takes over: normally, or with a ResourceInUseException."""
     heartbeat_s: float = 5.0
-    """How long a subscription waits for records before it sends an event without any."""
+    """How long a subscription waits for records before it sends an empty event."""
     deny: set[str] = field(default_factory=set)
-    """Actions that are answered with AccessDeniedException."""
+    """The actions that fail with AccessDeniedException."""
     knows_dry_run: bool = True
-    """Whether `DryRun` counts; a server from before September 2026 carries the call out."""
+    """Whether `DryRun` is supported. A server from before September 2026 ignores it and carries the call out."""
     fault: Callable[[Request], Fault | None] | None = None
-    """Asked before each call, by several threads at once; a function, a `FaultScript` or `RandomFaults`."""
+    """Called before each call, by several threads at once: a function, a `FaultScript` or `RandomFaults`."""
     hide_children_s: float = 0.0
-    """How long after a split or merge ListShards and DescribeStream leave the children out."""
+    """For this time after a split or merge ListShards and DescribeStream leave the children out."""
     trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
-    """What reading from a place that left retention does: go on at the oldest record, or never get anywhere."""
+    """Reading from an expired position goes on at the oldest record, or returns empty pages for ever."""
     readable_after_s: float = 0.0
-    """How long after its acknowledgement a record can be read; readers are behind until then."""
+    """How long after its acknowledgement a record can be read. Until then readers have a lag."""
     signed_within_s: float | None = None
-    """How far the date of a signature may be from the clock, before or after; AWS takes 300. None: any date will do."""
+    """The maximum distance of a signature's date from the clock in seconds; AWS's value is 300. None: no check."""
     arrival_jitter_ms: int = 0
-    """By how much arrival times may fall behind the clock, at random: they are out of order then."""
+    """Arrival times are up to this much before the clock, at random, and so out of order."""
     jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
-    """Where that chance comes from; give it a seed of your own."""
+    """The randomness of arrival times. Set one with a seed of your own."""
 
 
 @dataclass(frozen=True)
 class Response:
     """
-    Status and body of an answer: bytes of JSON, or events.
+    Status and body of a response: JSON as bytes, or events.
 
-    A body of None means that the connection is closed without one.
+    A body of None closes the connection without a response.
     """
 
     status: int
     body: bytes | EventStream | None
     fault: Fault | None = None
-    """What happens on the answer's way."""
+    """A fault while the response is sent."""
 
 
 class Service:
-    """The emulated service. Thread-safe: the store's locks guard what changes."""
+    """The emulated service. Thread-safe: the store's locks guard all changes."""
 
     def __init__(
         self,
@@ -128,12 +128,12 @@ class Service:
         return round(self.clock() * 1000)
 
     def readable_ms(self) -> int:
-        """Return when a record that is put now can be read; 0 for at once."""
+        """Return the time from which a record that is put now can be read; 0 means at once."""
         after_s = self.settings.readable_after_s
         return round((self.clock() + after_s) * 1000) if after_s else 0
 
     def account_of(self, request: Request) -> str:
-        """Return the account that *request* is signed for: its access key when that is 12 digits, as accounts are."""
+        """Return the account of *request*: its access key if that has 12 digits like an account, else the default."""
         key = request.access_key
         return key if len(key) == 12 and key.isdecimal() else self.settings.account_id
 
@@ -151,9 +151,9 @@ class Service:
 
     def end_dry_run(self, request: Request) -> None:
         """
-        End a dry run whose request is good.
+        End a dry run whose request is valid.
 
-        Operations call this after their checks, and before they count, read or write anything.
+        Operations call this after their checks, before they count, read or write anything.
 
         Source: https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html
         """
@@ -161,7 +161,7 @@ class Service:
             raise dry_run_succeeded()
 
     def admit(self, action: str, resource: str, rate: int | None) -> None:
-        """Count a control-plane call on *resource*, or refuse it with a LimitExceededException."""
+        """Count a control-plane call on *resource*; raise a LimitExceededException above *rate* calls a second."""
         now_s = self.clock()
         with self._rates_lock:
             window = self._rates[action, resource]
@@ -170,7 +170,7 @@ class Service:
             window.add(rate, now_s)
 
     def response(self, request: Request) -> Response:
-        """Carry out *request* and return its answer, errors included."""
+        """Carry out *request*, and return its response, which may be an error."""
         self.calls.add(request.action, request.stream_name, request.shard_id)
         try:
             if self.settings.signed_within_s is not None:
@@ -181,7 +181,7 @@ class Service:
             return response
         except AwsError as error:
             return error_response(error)
-        except Exception:  # noqa: BLE001 - logged, and answered with a 500 as the service would
+        except Exception:  # noqa: BLE001 - it is logged, and the client gets a 500 as from the service
             _log.exception("%s failed inside the emulator", request.action)
             return error_response(
                 AwsError("InternalFailure", "The emulator failed; see its log.", status=500)
@@ -215,14 +215,14 @@ class Service:
     def _result(self, request: Request) -> Result:
         operation = self._operations.get(request.action)
         if operation is None:
-            message = f"The emulator does not know the operation {request.action}."
+            message = f"The emulator does not support the operation {request.action}."
             raise AwsError("UnknownOperationException", message)
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
         return operation(self, request)
 
     def _resource(self, request: Request) -> str:
-        """Return the ARN that a policy would have to allow."""
+        """Return the ARN that an IAM policy has to allow."""
         given = request.optional_text("ConsumerARN") or request.optional_text("StreamARN")
         return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
 

@@ -15,7 +15,7 @@ from kinesis_emulator.record_log import RecordLog
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """One record as it was put, for comparing with what a reader saw."""
+    """One record as it was put, to compare with the records that a reader got."""
 
     shard_id: str
     sequence_number: str
@@ -26,7 +26,7 @@ class StoredRecord:
 
 @dataclass
 class ShardRates:
-    """What has been used of a shard's rates."""
+    """The usage of a shard's rate limits."""
 
     read_calls: RateWindow = field(default_factory=RateWindow)
     read_bytes: RateWindow = field(default_factory=RateWindow)
@@ -37,9 +37,9 @@ class ShardRates:
 
 class Shard:
     """
-    One shard's log. Record number i (from 1) stands at place i - 1, and those before `trimmed` left retention.
+    One shard's log. Record number i (from 1) has index i - 1. The records before the index `trimmed` have expired.
 
-    `changed` shares the stream's lock and wakes whoever waits for records, for the shard's end, or for time to pass.
+    `changed` shares the stream's lock. It wakes threads that wait for records, for the shard's end or for the clock.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Shard:
         self.opened_ms = now_ms
         self.closed_ms: int | None = None
         self.hidden_until_ms = 0
-        """Until then no listing shows it."""
+        """Listings leave the shard out until this time."""
         self.base = numbers.shard_base(opened_s, index)
         self.changed = threading.Condition(lock)
         self.rates = ShardRates()
         self.trimmed = 0
         self.records = RecordLog()
         self._held: deque[tuple[int, int]] = deque()
-        """Places from which on nobody can read yet, and until when; both increase."""
+        """Indexes from which records cannot be read yet, and until when. Both increase."""
 
     @property
     def starting_number(self) -> str:
@@ -81,9 +81,9 @@ class Shard:
 
     def append(self, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
         """
-        Add a record that can be read from *readable_ms* on, once those before it can.
+        Add a record that can be read from *readable_ms* on, but not before the records before it.
 
-        *fragment* is its JSON in a GetRecords answer, *size* the bytes of its data.
+        *fragment* is its JSON in a GetRecords response, *size* the bytes of its data.
         """
         if readable_ms > (self._held[-1][1] if self._held else 0):
             self._held.append((self.records.end, readable_ms))
@@ -91,48 +91,48 @@ class Shard:
         self.changed.notify_all()
 
     def readable_end(self, now_ms: int) -> int:
-        """Return the place from which on nobody can read yet."""
+        """Return the index from which on records cannot be read yet."""
         while self._held and self._held[0][1] <= now_ms:
             self._held.popleft()
         return self._held[0][0] if self._held else self.records.end
 
     def close(self, children: tuple[Shard, ...], now_ms: int) -> None:
-        """Take no more records: hash keys belong to the *children* from now on."""
+        """Close the shard: the *children* get its hash keys."""
         self.closed_ms = now_ms
         self.children = children
         self.changed.notify_all()
 
-    def number_at(self, place: int) -> int:
-        """Return the sequence number of the record in *place*, as an int to compare with; 0 once it was freed."""
-        fragment = self.records.fragment(place)
+    def number_at(self, index: int) -> int:
+        """Return the sequence number of the record at *index* as an int; 0 if it was freed."""
+        fragment = self.records.fragment(index)
         return int(fragment.split(b'"', 4)[3]) if fragment else 0
 
-    def number_before(self, place: int, time_s: int) -> int:
-        """Return a number between those of the records on both sides of *place*: a later time makes it higher."""
-        number = int(numbers.encode(self.base, place, time_s))
-        return max(number, self.number_at(place - 1)) if place else number
+    def number_before(self, index: int, time_s: int) -> int:
+        """Return a number between those of the records before and at *index*. A later time makes it higher."""
+        number = int(numbers.encode(self.base, index, time_s))
+        return max(number, self.number_at(index - 1)) if index else number
 
     def next_number(self, arrived_ms: int) -> str:
         """Return the sequence number of the next record to append."""
         return numbers.encode(self.base, self.records.end + 1, arrived_ms // 1000)
 
     def trim(self, horizon_ms: int, *, keep: bool) -> None:
-        """Hide the records that arrived before *horizon_ms*; nothing brings them back. Frees them unless *keep*."""
-        self.trim_to(self.records.place_at_time(horizon_ms), keep=keep)
+        """Hide the records that arrived before *horizon_ms* for good, and free them unless *keep*."""
+        self.trim_to(self.records.index_at_time(horizon_ms), keep=keep)
 
-    def trim_to(self, place: int, *, keep: bool) -> None:
-        """Hide the records before *place*, as if they had left retention."""
-        self.trimmed = max(self.trimmed, min(place, self.records.end))
+    def trim_to(self, index: int, *, keep: bool) -> None:
+        """Hide the records before *index* as if they had expired, and free them unless *keep*."""
+        self.trimmed = max(self.trimmed, min(index, self.records.end))
         if not keep:
             self.records.free(self.trimmed)
 
-    def start_at(self, place: int, peak_ms: int) -> None:
-        """Be as if the records before *place* had been there, up to the arrival time *peak_ms*, and were gone."""
-        self.trimmed = place
-        self.records.start_at(place, peak_ms)
+    def start_at(self, index: int, peak_ms: int) -> None:
+        """Begin at *index*, as if earlier records with arrival times up to *peak_ms* had expired."""
+        self.trimmed = index
+        self.records.start_at(index, peak_ms)
 
     def stored_records(self) -> list[StoredRecord]:
-        """Return the records in their order, trimmed ones that were not freed too."""
+        """Return the records in their order, including trimmed ones that were not freed."""
         return [self._stored(fragment) for fragment, _, _ in self.records.entries()]
 
     def newest_record(self) -> StoredRecord:

@@ -1,4 +1,4 @@
-"""The date that a call was signed at, compared with the clock. Nothing else of a signature is looked at."""
+"""Checks the date of a call's signature against the clock. No other part of the signature is checked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _TIME = "%Y%m%dT%H%M%SZ"
 
 def check_signature_date(signed_at: str, now_s: float, within_s: float) -> None:
     """
-    Refuse a call that was signed more than *within_s* before or after now; one that was not signed passes.
+    Refuse a call that was signed more than *within_s* seconds before or after now. An unsigned call passes.
 
-    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html (five minutes); the words are
-    those of Kinesis' answers in public reports.
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html (five minutes). The wording is that
+    of Kinesis' responses in public reports.
     """
     if not signed_at:
         return

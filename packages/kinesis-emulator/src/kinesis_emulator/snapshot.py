@@ -1,31 +1,39 @@
-"""Streams as they are, in the lines of a journal: what has gone leaves nothing but what must not be used again."""
+"""Writes the present state of all streams as lines of a journal. Of the past it keeps only what must not be used again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Any
 
+from kinesis_emulator.consumers import Consumers
 from kinesis_emulator.journal import StreamLog, Write
 from kinesis_emulator.shards import Shard
 
-if TYPE_CHECKING:
-    from kinesis_emulator.store import Stream
+
+@dataclass(frozen=True)
+class StreamState:
+    """The parts of a stream that a snapshot writes. The caller holds the stream's lock."""
+
+    stream_id: int
+    facts: Mapping[str, Any]
+    shards: Sequence[Shard]
+    consumers: Consumers
 
 
-def write_snapshot(write: Write, streams: Sequence[Stream], last_id: int, last_opened_s: int) -> None:
-    """Write what makes *streams* again; the caller holds their locks. Others had ids up to *last_id*, and are gone."""
+def write_snapshot(write: Write, streams: Sequence[StreamState], last_id: int, last_opened_s: int) -> None:
+    """Write the lines that restore *streams*. Deleted streams had ids up to *last_id*."""
     StreamLog(write, last_id).history(last_opened_s)
     for stream in streams:
-        if stream.log is not None:
-            _write_stream(StreamLog(write, stream.log.stream_id), stream)
+        _write_stream(StreamLog(write, stream.stream_id), stream)
 
 
-def _write_stream(log: StreamLog, stream: Stream) -> None:
-    # The shards of one second were opened together; the first ones came with the stream.
+def _write_stream(log: StreamLog, stream: StreamState) -> None:
+    # Shards that were opened in the same second were opened together; the first ones with the stream.
     generations = [list(shards) for _, shards in groupby(stream.shards, lambda shard: shard.opened_s)]
     first = generations[0]
-    log.created(stream, len(first), first[0].opened_s)
+    log.created(stream.facts, len(first), first[0].opened_s)
     for shards in generations[1:]:
         ranges = [(shard.hash_start, shard.hash_end) for shard in shards]
         parents = [parent.index for parent in shards[0].parents]

@@ -1,4 +1,4 @@
-"""Streams in memory. One lock per stream makes every change and every read whole."""
+"""Streams in memory. Each stream has a lock, so that every change and every read is atomic."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Literal
 
 from kinesis_emulator.consumers import Consumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
-from kinesis_emulator.journal import Journal, StreamLog
+from kinesis_emulator.journal import Journal, StreamLog, facts_of
 from kinesis_emulator.shards import Shard
-from kinesis_emulator.snapshot import write_snapshot
+from kinesis_emulator.snapshot import StreamState, write_snapshot
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
@@ -22,7 +22,7 @@ Strategy = Literal["USER_PARTITION_KEY", "AUTO"]
 
 @dataclass(eq=False)
 class Stream:
-    """One stream; hold `lock` while looking at or changing its shards."""
+    """One stream. Hold `lock` to read or change its shards."""
 
     name: str
     region: str
@@ -32,7 +32,7 @@ class Stream:
     max_record_kib: int = 1024
     encryption: EncryptionType = "NONE"
     strategy: Strategy = "USER_PARTITION_KEY"
-    """Whether keys choose shards, or all take turns; only on-demand streams have that choice."""
+    """Whether keys choose the shards, or the shards take turns (AUTO). Only on-demand streams have the choice."""
     retention_hours: int = 24
     shards: list[Shard] = field(default_factory=list)
     open_shards: list[Shard] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Stream:
     is_deleted: bool = False
     tidied_ms: int = 0
     log: StreamLog | None = None
-    """Where changes are written first; None keeps the stream in memory only."""
+    """Each change is written here first. None keeps the stream in memory only."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     _turn: int = 0
     _open_starts: list[int] = field(default_factory=list)
@@ -51,47 +51,47 @@ class Stream:
         return stream_arn(self.region, self.account_id, self.name)
 
     def horizon_ms(self, now_ms: int) -> int:
-        """Return the time before which records are gone."""
+        """Return the time before which records have expired."""
         return now_ms - self.retention_hours * 3_600_000
 
     def trim(self, now_ms: int, *, keep: bool) -> None:
-        """Hide what has fallen out of retention, and free it unless *keep*."""
+        """Hide the expired records, and free them unless *keep*."""
         for shard in self.shards:
             shard.trim(self.horizon_ms(now_ms), keep=keep)
 
     def trim_to_capacity(self, records: int, *, keep: bool) -> None:
-        """Hide the oldest records of each shard that holds twice as many as *records*, and free them unless *keep*."""
+        """Hide the oldest records of each shard with twice as many as *records*, and free them unless *keep*."""
         for shard in self.shards:
             if shard.records.end - shard.trimmed >= 2 * records:
                 self.trim_shard(shard, shard.records.end - records, keep=keep)
 
-    def trim_shard(self, shard: Shard, place: int, *, keep: bool) -> None:
-        """Hide the records of *shard* before *place*, and free them unless *keep*."""
+    def trim_shard(self, shard: Shard, index: int, *, keep: bool) -> None:
+        """Hide the records of *shard* before *index*, and free them unless *keep*."""
         if self.log is not None:
-            self.log.trimmed(shard.index, place)
-        shard.trim_to(place, keep=keep)
+            self.log.trimmed(shard.index, index)
+        shard.trim_to(index, keep=keep)
 
     def listed_shards(self, now_ms: int) -> list[Shard]:
-        """Return the shards that Kinesis still knows: open ones, and closed ones within retention."""
+        """Return the shards that Kinesis lists: open ones, and closed ones within retention."""
         horizon = self.horizon_ms(now_ms)
         return [shard for shard in self.shards if shard.closed_ms is None or shard.closed_ms >= horizon]
 
     def find_shard(self, shard_id: str, now_ms: int) -> Shard | None:
-        """Return the shard that Kinesis still knows by that id, or None."""
+        """Return the shard with that id if it is open or closed within retention, else None."""
         shard = self._by_id.get(shard_id)
         if shard is None or shard.closed_ms is None or shard.closed_ms >= self.horizon_ms(now_ms):
             return shard
         return None
 
     def has_opened(self, shard_id: str, opened_s: int) -> bool:
-        """Return whether the shard is or was one of this stream, and not of one that had its name before."""
+        """Return whether the shard belongs to this stream, and not to a deleted one of the same name."""
         shard = self._by_id.get(shard_id)
         return shard is not None and shard.opened_s == opened_s
 
     def open_shards_in(
         self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
     ) -> list[Shard]:
-        """Close the *parents* and open a shard for each of the ranges that they covered."""
+        """Close the *parents* and open a shard for each of *hash_ranges*, which they covered."""
         if self.log is not None:
             self.log.resharded(hash_ranges, [parent.index for parent in parents], opened_s, now_ms)
         opened = [
@@ -108,7 +108,7 @@ class Stream:
         return opened
 
     def retain(self, hours: int, now_ms: int, *, keep: bool) -> None:
-        """Keep records for so long from now on; what has left retention until now does not come back."""
+        """Change the retention. Records that have expired before do not come back."""
         if self.log is not None:
             self.log.retained(hours, now_ms)
         self.trim(now_ms, keep=keep)
@@ -116,39 +116,39 @@ class Stream:
         self.trim(now_ms, keep=keep)
 
     def resize_records(self, max_record_kib: int) -> None:
-        """Take records of up to so many KiB from now on."""
+        """Accept records of up to *max_record_kib* from now on."""
         if self.log is not None:
             self.log.sized(max_record_kib)
         self.max_record_kib = max_record_kib
 
     def distribute(self, strategy: Strategy) -> None:
-        """Go by *strategy* from now on."""
+        """Distribute records by *strategy* from now on."""
         if self.log is not None:
             self.log.distributed(strategy)
         self.strategy = strategy
 
     def route(self, hash_key: int) -> Shard:
-        """Return the open shard that takes *hash_key*, or the one whose turn it is."""
+        """Return the open shard for *hash_key*, or the next one in turn if the strategy is AUTO."""
         if self.strategy == "AUTO":
             self._turn += 1
             return self.open_shards[self._turn % len(self.open_shards)]
         return self.open_shards[bisect_right(self._open_starts, hash_key) - 1]
 
     def wake(self) -> None:
-        """Let every subscription look anew at its shard, its consumer and the clock."""
+        """Make every subscription check its shard, its consumer and the clock."""
         with self.lock:
             for shard in self.shards:
                 shard.changed.notify_all()
 
 
 class Store:
-    """All streams, each under its ARN: regions and accounts do not see each other's."""
+    """All streams by ARN, so that regions and accounts do not share streams."""
 
     def __init__(
         self, journal: Journal | None = None, streams: Iterable[Stream] = (), last_opened_s: int = 0
     ) -> None:
         self._registry = threading.Lock()
-        """Held while streams come and go, and while the journal is written anew; taken before any other lock."""
+        """Held while streams are created and deleted, and while the journal is rewritten. Taken before any other lock."""
         self._lock = threading.Lock()
         self._journal = journal
         self._streams = {stream.arn: stream for stream in streams}
@@ -159,27 +159,27 @@ class Store:
             self._journal.close()
 
     def tidy_journal(self) -> None:
-        """Write the journal anew when much of it is history; the caller holds no lock."""
+        """Rewrite the journal if it has grown enough. The caller holds no lock."""
         if self._journal is None or not self._journal.is_due:
             return
         with self._registry:
             if not self._journal.is_due:
-                return  # another thread has been here
+                return  # another thread has done it
             with self._lock:
                 streams, last_opened_s = list(self._streams.values()), self._last_opened_s
             with ExitStack() as locks:
                 for stream in streams:
                     locks.enter_context(stream.lock)
-                self._journal.write_anew(
-                    lambda write, last_id: write_snapshot(write, streams, last_id, last_opened_s)
+                states = [_state(stream, stream.log) for stream in streams if stream.log is not None]
+                self._journal.rewrite(
+                    lambda write, last_id: write_snapshot(write, states, last_id, last_opened_s)
                 )
 
     def next_opened_s(self, now_ms: int) -> int:
         """
-        Return a second for new shards' sequence numbers that no shard was opened in before.
+        Return a second in which no shard was opened before, for new shards' sequence numbers.
 
-        It runs ahead of the clock when shards are opened faster than one reshard a second: a child must have
-        higher numbers than its parents, and a recreated stream must not accept its predecessor's.
+        It may be ahead of the clock: a child's numbers are above its parents', a recreated stream's differ from the old ones.
         """
         with self._lock:
             self._last_opened_s = max(now_ms // 1000, self._last_opened_s + 1)
@@ -197,7 +197,7 @@ class Store:
                 )
             if self._journal is not None:
                 stream.log = self._journal.log_of()
-                stream.log.created(stream, shard_count, opened_s)
+                stream.log.created(facts_of(stream), shard_count, opened_s)
             self._streams[stream.arn] = stream
 
     def delete(self, stream: Stream) -> None:
@@ -208,14 +208,14 @@ class Store:
         stream.wake()
 
     def wake(self) -> None:
-        """Let every subscription look anew, because time has passed."""
+        """Make every subscription check the clock, because time has passed."""
         with self._lock:
             streams = list(self._streams.values())
         for stream in streams:
             stream.wake()
 
     def get(self, arn: str) -> Stream:
-        """Return the stream under *arn*; a ResourceNotFoundException when there is none."""
+        """Return the stream with this ARN; raise a ResourceNotFoundException if it does not exist."""
         with self._lock:
             stream = self._streams.get(arn)
         if stream is None:
@@ -235,12 +235,16 @@ class Store:
             )
 
 
+def _state(stream: Stream, log: StreamLog) -> StreamState:
+    return StreamState(log.stream_id, facts_of(stream), stream.shards, stream.consumers)
+
+
 def stream_arn(region: str, account_id: str, name: str) -> str:
     return f"arn:aws:kinesis:{region}:{account_id}:stream/{name}"
 
 
 def even_ranges(count: int) -> list[tuple[int, int]]:
-    """Return *count* ranges that cover all hash keys, as CreateStream and UpdateShardCount cut them."""
+    """Return *count* even ranges that cover all hash keys, as CreateStream and UpdateShardCount make them."""
     width = (MAX_HASH_KEY + 1) // count
     starts = [i * width for i in range(count)]
     return list(zip(starts, [start - 1 for start in starts[1:]] + [MAX_HASH_KEY], strict=True))

@@ -1,4 +1,4 @@
-"""Streams as a whole: create, delete, describe, list, retention, record size."""
+"""Operations on whole streams: create, delete, describe, list, and change retention, record size and distribution."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _strategy(request: Request) -> Strategy:
 
 
 def distribute(stream: Stream, strategy: Strategy) -> None:
-    """Let keys choose the shards of records put from now on, or let Kinesis; only on-demand streams take either."""
+    """Change who chooses the shards of new records: keys or Kinesis. Only on-demand streams have a strategy."""
     if stream.mode != "ON_DEMAND":
         raise invalid_argument(
             f"RecordDistributionStrategy {strategy} is not supported for stream {stream.name} under account "

@@ -1,4 +1,4 @@
-"""SubscribeToShard: who may subscribe where, and who has to leave."""
+"""SubscribeToShard: checks a new subscription, and ends the one that it replaces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
         _check_seat(service, stream, consumer, shard_id, now_s)
         service.end_dry_run(request)
         seat = consumer.seats[shard_id] = Seat(now_s)
-        shard.changed.notify_all()  # whoever had the seat
+        shard.changed.notify_all()  # ends the subscription that had the seat
     return Subscription(service, stream, shard, consumer, seat, position)
 
 
@@ -61,7 +61,7 @@ def _check_active(stream: Stream, consumer: Consumer, now_ms: int) -> None:
 
 
 def _check_seat(service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float) -> None:
-    """Refuse to take over a subscription that was made a moment ago, also when it has ended since."""
+    """Refuse to take over a subscription within `subscription_seat_s`, even when it has ended since."""
     seat = consumer.seats.get(shard_id)
     if seat is not None and now_s < seat.taken_s + service.settings.subscription_seat_s:
         raise seat_taken(stream.account_id, stream.name, shard_id, consumer.name)

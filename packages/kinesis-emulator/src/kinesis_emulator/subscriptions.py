@@ -1,4 +1,4 @@
-"""What a subscription sends, and when: records as they come, heartbeats, and its end."""
+"""The events of a subscription: records, heartbeats and its end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kinesis_emulator.shards import Shard
 from kinesis_emulator.store import Stream
 
 _LONGEST_WAIT_S = 0.25
-"""How soon a client that has left is noticed, or a clock that moves by itself and at its own pace."""
+"""The maximum time until a subscription notices that its client has left, or that the clock has moved."""
 
 
 class Subscription:
     """
     One consumer's subscription to one shard.
 
-    The first event comes at once, with or without records. Who may subscribe has been decided before.
+    The first event comes at once, with or without records. `subscribe_to_shard` has checked the call before.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Subscription:
         self._empty_events_sent = 0
         self._is_silent = False
         self._is_over = False
-        self._continuation = shard.number_before(position.place, position.scanned_ms // 1000)
+        self._continuation = shard.number_before(position.index, position.scanned_ms // 1000)
 
     def frames(self) -> Generator[bytes, None, None]:
-        """Yield frames as `EventStream` has them, and keep the seat marked as open meanwhile."""
+        """Yield frames as `EventStream` says. The seat is marked as open meanwhile."""
         self._seat.is_open = True
         try:
             yield event_frame("initial-response", b"{}")
@@ -62,24 +62,24 @@ class Subscription:
                     now_s = self._service.clock()
                     frame = self._next_frame(now_s)
                     if not frame and not self._is_over:
-                        self._shard.changed.wait(self._patience_s(now_s))
+                        self._shard.changed.wait(self._wait_s(now_s))
                 yield frame
         finally:
             self._seat.is_open = False
 
-    def _patience_s(self, now_s: float) -> float:
-        """Return how long to wait unless something changes: until the next thing is due, by a clock like ours."""
+    def _wait_s(self, now_s: float) -> float:
+        """Return how long to wait without a change: until the next event is due, if the clock runs in real time."""
         times_s = (self._ends_s, self._heartbeat_s, self._free_s, self._pause_ends_s or 0.0)
         return min([_LONGEST_WAIT_S, *(time_s - now_s for time_s in times_s if time_s > now_s)])
 
     def _next_frame(self, now_s: float) -> bytes:
-        """Return the frame that is due, if any; the caller holds the stream's lock."""
+        """Return the frame that is due, or `b""`. The caller holds the stream's lock."""
         if self._is_silent:
             return b""
         just_ends = self._is_taken_over() and self._service.settings.taken_over == "ends"
         if now_s >= self._ends_s or just_ends:
             return self._end()
-        error = self._lost_ground()
+        error = self._find_error()
         if error is not None:
             return self._end(error)
         if self.fault is not None and self._sent >= self.fault.after_events:
@@ -93,8 +93,8 @@ class Subscription:
         self._is_over = True
         return exception_frame(error.code, error.message) if error else b""
 
-    def _lost_ground(self) -> AwsError | None:
-        """Return why there is nothing to go on with; None while stream, consumer and seat are as they were."""
+    def _find_error(self) -> AwsError | None:
+        """Return the error that ends the subscription; None while stream, consumer and seat are unchanged."""
         stream, consumer = self._stream, self._consumer
         if stream.is_deleted:
             return stream_not_found(stream.name, stream.account_id)
@@ -105,7 +105,7 @@ class Subscription:
         return None
 
     def _suffer(self, fault: EventFault, now_s: float) -> bytes:
-        """Let *fault* happen, one step after the other."""
+        """Apply the next step of *fault*."""
         if self._pause_ends_s is None:
             self._pause_ends_s = self._sent_s + fault.pause_s
         if now_s < self._pause_ends_s:
@@ -122,7 +122,7 @@ class Subscription:
         return event
 
     def _next_event(self, now_s: float) -> bytes:
-        """Return an event with the next records, or one without when its time has come."""
+        """Return an event with the next records, or an empty one when a heartbeat is due."""
         if now_s < self._free_s:
             return b""
         shard, now_ms = self._shard, round(now_s * 1000)
@@ -143,13 +143,13 @@ class Subscription:
         if page.start < page.stop:
             self._continuation = shard.number_at(page.stop - 1)
         elif page.following is not None:
-            number = shard.number_before(page.following.place, page.following.scanned_ms // 1000)
+            number = shard.number_before(page.following.index, page.following.scanned_ms // 1000)
             self._continuation = max(self._continuation, number)
         self._is_over = page.following is None
         return self._event(shard.records.fragments(page.start, page.stop), self._tail(page.behind_ms), now_s)
 
     def _tail(self, behind_ms: int) -> dict[str, Any]:
-        """Return what an event says beside its records; the last one of a closed shard names the children."""
+        """Return the members of an event other than its records. The last event of a closed shard has the children."""
         if self._is_over:
             children = [describe_child(child) for child in self._shard.children]
             return {"ContinuationSequenceNumber": None, "MillisBehindLatest": 0, "ChildShards": children}

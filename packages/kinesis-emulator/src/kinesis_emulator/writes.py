@@ -28,14 +28,14 @@ _TIDY_EVERY_MS = 60_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A checked record on its way into a shard."""
+    """A checked record that is to be put."""
 
     data_base64: str
     data_bytes: int
     partition_key: str | None
-    """None only where Kinesis chooses the shard."""
+    """None only when Kinesis chooses the shard."""
     size: int
-    """Bytes of data and partition key: what the service's limits count."""
+    """The bytes of data and partition key, which the limits count."""
     hash_key: int
 
 
@@ -66,7 +66,7 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
 
 
 def _tidy(service: Service, stream: Stream) -> None:
-    """Let the oldest records go, now and then: a stream that nobody reads must not grow for ever."""
+    """Remove the oldest records from time to time, because a stream without readers must not grow for ever."""
     settings, now_ms = service.settings, service.now_ms()
     if settings.shard_capacity_records is not None:
         stream.trim_to_capacity(settings.shard_capacity_records, keep=settings.keep_trimmed)
@@ -113,9 +113,9 @@ def _entry(stream: Stream, record: Any, path: str) -> Entry:
 
 
 def _decoded_bytes(data: str, path: str) -> int:
-    """Return how many bytes *data* stands for; refuses what is not base64."""
+    """Return the size of *data* after base64 decoding; raise an error if it is not base64."""
     try:
-        if len(data) % 4 == 0:  # Python 3.10 would let a lone "=" pass
+        if len(data) % 4 == 0:  # Python 3.10 accepts a lone "="
             return len(base64.b64decode(data, validate=True))
     except ValueError:
         pass
@@ -132,7 +132,7 @@ def _member(record: dict[str, Any], name: str) -> str | None:
 def make_entry(
     data_base64: str, data_bytes: int, key: str | None, explicit: str | None, path: str = ""
 ) -> Entry:
-    """Return a record with its hash key; refuses keys outside their domains."""
+    """Return a record with its hash key; raise an error for an invalid key."""
     if key is None:
         return Entry(data_base64, data_bytes, None, data_bytes, 0)
     if not 1 <= len(key) <= 256:
@@ -171,7 +171,7 @@ def _check_size(limits: Limits, stream: Stream, entry: Entry, path: str = "") ->
 
 
 def _check_ordering(stream: Stream, text: str | None) -> None:
-    """Refuse a number that no shard of *stream* gave out. A shard's numbers always grow, so nothing else is due."""
+    """Refuse a number that no shard of *stream* has. Numbers of a shard always increase, so no other check is needed."""
     if text is None:
         return
     number = numbers.decode(text) if numbers.is_decimal(text) else None
@@ -184,7 +184,7 @@ def _check_ordering(stream: Stream, text: str | None) -> None:
 
 
 def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
-    """Count the record against its shard's rates; False when it does not fit."""
+    """Count the record against its shard's rates. Return False if it exceeds them."""
     limits, rates = service.settings.limits, shard.rates
     if limits.write_records_per_s is None and limits.write_bytes_per_s is None:
         return True
@@ -199,7 +199,7 @@ def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
 
 
 def _arrival_ms(service: Service) -> int:
-    """Return the record's arrival time, which AWS does not promise to be accurate; the caller holds a stream's lock."""
+    """Return the record's arrival time, which AWS does not guarantee to be accurate. The caller holds a stream's lock."""
     jitter_ms = service.settings.arrival_jitter_ms
     return service.now_ms() - (service.settings.jitter.randint(0, jitter_ms) if jitter_ms else 0)
 
@@ -213,9 +213,9 @@ def append(
     omit: Collection[str] = (),
 ) -> str:
     """
-    Add *entry* to *shard* and return its sequence number; the caller holds the stream's lock.
+    Add *entry* to *shard*, and return its sequence number. The caller holds the stream's lock.
 
-    It arrives now unless *arrived_ms* says otherwise. *omit* names members that GetRecords shall not show for it.
+    It arrives at *arrived_ms*, by default now. GetRecords leaves out its members in *omit*.
     """
     arrived_ms = _arrival_ms(service) if arrived_ms is None else arrived_ms
     number = shard.next_number(arrived_ms)

@@ -50,11 +50,11 @@ HALF_READ = Offset(
         )
     }
 )
-"""A query that took over inside two aggregates, one of which is in the batch that ends here."""
+"""A query that began inside two aggregates, one of which is in the batch that ends here."""
 
 
 def text_of(offset: Offset) -> str:
-    """Return the text as Spark keeps it: compact."""
+    """Return the compact text that Spark keeps."""
     return json.dumps(offset.to_json(), separators=(",", ":"), sort_keys=True)
 
 
@@ -63,24 +63,24 @@ def with_position(position: Any) -> dict[str, Any]:
 
 
 def test_version_1_is_written_as_released() -> None:
-    """Every kind of position is written exactly as in the golden file of version 1."""
+    """Every kind of cut is written exactly as in the golden file of version 1."""
     assert text_of(OFFSET) + "\n" == (GOLDEN / "v1.json").read_text()
 
 
 def test_version_1_is_read_as_released() -> None:
-    """The golden file of version 1 gives the offset that it was written from."""
+    """The golden file of version 1 is read as the offset that it was written from."""
     assert Offset.from_json(json.loads((GOLDEN / "v1.json").read_text())) == OFFSET
 
 
 def test_starts_inside_aggregates_are_written_as_released() -> None:
-    """How much of an aggregate was read before is written as in its golden file, and read again."""
+    """The number of user records that were read before is written as in its golden file, and read back."""
     text = (GOLDEN / "v1-half-read.json").read_text()
     assert text_of(HALF_READ) + "\n" == text
     assert Offset.from_json(json.loads(text)) == HALF_READ
 
 
 def test_equal_offsets_give_equal_text() -> None:
-    """The order in which streams and shards were found does not show in the text, which Spark compares."""
+    """The text does not depend on the order in which streams and shards were found: Spark compares the texts."""
     turned = Offset(
         {
             name: StreamOffset(stream.created_ms, dict(reversed([*stream.shards.items()])))
@@ -93,14 +93,14 @@ def test_equal_offsets_give_equal_text() -> None:
 
 @pytest.mark.parametrize("version", [0, 2, 17, "1", 1.0, True, None])
 def test_another_version_is_refused_with_both_numbers(version: Any) -> None:
-    """An offset of a version that this release does not know is refused, naming it and ours."""
+    """An offset of an unknown version is refused. The error names its version and ours."""
     with pytest.raises(OffsetError, match=rf"version {version!r}; this release reads version 1\b"):
         Offset.from_json({"version": version, "streams": {}})
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 7, {}, {"streams": {}}])
-def test_what_has_no_version_is_refused(value: Any) -> None:
-    """Anything that names no version is refused as an unknown one."""
+def test_an_offset_without_a_version_is_refused(value: Any) -> None:
+    """A value without a version is refused like one of an unknown version."""
     with pytest.raises(OffsetError, match="version None"):
         Offset.from_json(value)
 
@@ -108,31 +108,31 @@ def test_what_has_no_version_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     ("position", "fault"),
     [
-        (7, "not an object"),
-        ({}, "no position"),
-        ({"AFTER": 5}, "no position"),
-        ({"AFTER": "5", "AT": "5"}, "no position"),
-        ({"AFTER": "5", "more": 1}, "no position"),
-        ({"AFTER": "-5"}, "no sequence number"),
-        ({"AFTER": "٣"}, "no sequence number"),
-        ({"AFTER": ""}, "no sequence number"),
-        ({"AT": "9" * 130}, "no sequence number"),
-        ({"AFTER": "5", "first": 4}, "no sequence number"),
+        (7, "not a JSON object"),
+        ({}, "not a cut"),
+        ({"AFTER": 5}, "not a cut"),
+        ({"AFTER": "5", "AT": "5"}, "not a cut"),
+        ({"AFTER": "5", "more": 1}, "not a cut"),
+        ({"AFTER": "-5"}, "not a sequence number"),
+        ({"AFTER": "٣"}, "not a sequence number"),
+        ({"AFTER": ""}, "not a sequence number"),
+        ({"AT": "9" * 130}, "not a sequence number"),
+        ({"AFTER": "5", "first": 4}, "not a sequence number"),
         ({"AFTER": "5", "arrived": "now"}, "'arrived' is 'now'"),
         ({"AFTER": "5", "arrived": True}, "'arrived' is True"),
-        ({"SHARD_END": False}, "no position"),
-        ({"AT": "5", "skip": -1}, "no number of user records"),
-        ({"AT": "5", "skip": True}, "no number of user records"),
-        ({"AFTER": "5", "skip": 1}, "no position"),
-        ({"AFTER": "5", "first": "4", "first_skip": "1"}, "no number of user records"),
-        ({"AFTER": "5", "first_skip": 1}, "no position"),
-        ({"TRIM_HORIZON": 1}, "no position"),
-        ({"AT_TIMESTAMP": "today"}, "no position"),
-        ({"AT_TIMESTAMP": True}, "no position"),
+        ({"SHARD_END": False}, "not a cut"),
+        ({"AT": "5", "skip": -1}, "not a number of user records"),
+        ({"AT": "5", "skip": True}, "not a number of user records"),
+        ({"AFTER": "5", "skip": 1}, "not a cut"),
+        ({"AFTER": "5", "first": "4", "first_skip": "1"}, "not a number of user records"),
+        ({"AFTER": "5", "first_skip": 1}, "not a cut"),
+        ({"TRIM_HORIZON": 1}, "not a cut"),
+        ({"AT_TIMESTAMP": "today"}, "not a cut"),
+        ({"AT_TIMESTAMP": True}, "not a cut"),
     ],
 )
-def test_a_damaged_position_is_refused_where_it_is(position: Any, fault: str) -> None:
-    """A damaged position is refused; the message names the shard and the fault."""
+def test_a_damaged_shard_offset_is_refused(position: Any, fault: str) -> None:
+    """A damaged shard offset is refused. The message names the shard and the fault."""
     with pytest.raises(OffsetError, match=f"damaged offset .*shardId-0: .*{fault}"):
         Offset.from_json(with_position(position))
 
@@ -150,13 +150,13 @@ def test_a_damaged_position_is_refused_where_it_is(position: Any, fault: str) ->
         {"orders": {"created": 1, "shards": []}},
     ],
 )
-def test_a_damaged_frame_is_refused(streams: Any) -> None:
-    """What lacks a part of an offset, or has another kind of value there, is a damaged offset."""
+def test_a_damaged_structure_is_refused(streams: Any) -> None:
+    """An offset with a missing part, or with a part of another type, is refused as damaged."""
     with pytest.raises(OffsetError, match="damaged offset"):
         Offset.from_json({"version": 1, "streams": streams})
 
 
-def test_a_position_is_carried_over_without_the_batch_it_ended() -> None:
-    """The same place as the end of a later batch keeps cut and arrival time, and no first record."""
+def test_a_shard_offset_is_carried_over_without_its_batch() -> None:
+    """The end of a later batch without records keeps cut and arrival time, and has no first record."""
     assert ShardOffset(After(5), 17, first=3, first_skip=1).carried_over() == ShardOffset(After(5), 17)
     assert ShardOffset(At(5, skip=2), 17).carried_over() == ShardOffset(At(5, skip=2), 17)

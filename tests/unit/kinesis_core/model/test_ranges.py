@@ -58,14 +58,14 @@ def members(grouped: list[RangeGroup]) -> list[list[str]]:
     ],
 )
 def test_a_batch_lies_between_two_real_records(started: ShardOffset | None) -> None:
-    """A range begins at the first record that its end names, wherever the offset before it was."""
+    """A range begins at the first record that its end names, whatever the start offset is."""
     start = offset() if started is None else offset(a=started)
     end = offset(a=ShardOffset(After(20), 2, first=10))
     assert ranges_between(start, end) == read_by((A, At(10), After(20)))
 
 
 def test_a_range_may_begin_inside_an_aggregate() -> None:
-    """A range leaves out as many user records of its first record as its end says."""
+    """A range leaves out the number of user records of its first record that its end has."""
     end = offset(a=ShardOffset(After(20), 2, first=10, first_skip=3))
     (found,) = ranges_between(offset(a=ShardOffset(At(10, 3))), end)
     assert found == ShardRange("orders", A, At(10, 3), After(20))
@@ -74,7 +74,7 @@ def test_a_range_may_begin_inside_an_aggregate() -> None:
 
 
 def test_a_range_may_end_before_a_record_or_with_its_shard() -> None:
-    """Ends before a record and at a shard's end are kept as they are."""
+    """Ends before a record and at a shard's end are kept."""
     end = offset(a=ShardOffset(At(20), 2, first=10), b=ShardOffset(ShardEnd(), first=7))
     assert ranges_between(offset(), end) == read_by((A, At(10), At(20)), (B, At(7), ShardEnd()))
 
@@ -91,24 +91,24 @@ def test_a_range_may_end_before_a_record_or_with_its_shard() -> None:
     ],
 )
 def test_no_range_where_nothing_moved(same: ShardOffset) -> None:
-    """Equal positions, and the same place carried over, have nothing between them."""
+    """There is no range between equal offsets, or an offset and its carried-over form."""
     assert ranges_between(offset(a=same), offset(a=same)) == []
     assert ranges_between(offset(a=same), offset(a=same.carried_over())) == []
 
 
 def test_a_shard_that_ended_without_a_record_has_no_range() -> None:
-    """A shard's end that names no first record holds nothing."""
+    """A shard's end without a first record has no records."""
     for started in (ShardOffset(After(9), 1, first=3), ShardOffset(AtTimestamp(5))):
         assert ranges_between(offset(a=started), offset(a=ShardOffset(ShardEnd()))) == []
 
 
 def test_an_end_before_its_first_record_has_no_range() -> None:
-    """A batch that ends before the first record behind its start is empty."""
+    """A batch that ends before its first record is empty."""
     assert ranges_between(offset(), offset(a=ShardOffset(At(10), first=10))) == []
 
 
 def test_a_shard_that_left_the_offset_has_no_range() -> None:
-    """A shard that only the older offset names has been finished long ago."""
+    """A shard that only the older offset names was finished long ago."""
     assert ranges_between(offset(a=ShardOffset(ShardEnd())), offset()) == []
 
 
@@ -120,16 +120,16 @@ def test_a_replayed_first_batch_ignores_where_latest_is_by_now(
     moved: ShardOffset | None, end: ShardOffset
 ) -> None:
     """
-    A shard that had no record in batch 0 has none when it is replayed.
+    A shard without a record in batch 0 has none when the batch is replayed.
 
-    LATEST is asked for anew then, and may lie behind newer records, or know no record any more.
+    LATEST is evaluated again then, and may be after newer records, or know no record any more.
     """
     start = offset() if moved is None else offset(a=moved)
     assert ranges_between(start, offset(a=end)) == []
 
 
-def test_streams_are_told_apart() -> None:
-    """The same shard id in two streams makes two ranges, by the stream's name."""
+def test_streams_are_separate() -> None:
+    """The same shard id in two streams makes two ranges, in the order of the streams' names."""
     one = StreamOffset(1, {A: ShardOffset(After(2), first=1)})
     two = StreamOffset(1, {A: ShardOffset(After(4), first=3)})
     end = Offset({"returns": two, "orders": one})
@@ -140,28 +140,28 @@ def test_streams_are_told_apart() -> None:
 
 
 def test_related_shards_follow_each_other() -> None:
-    """A parent, its children and their child make one chain, parents first; strangers stay alone."""
+    """A parent, its children and their child make one group, parents first. Unrelated shards stay alone."""
     listing = listing_of(z=(), m=("z",), k=("z",), a=("k", "m"), other=())
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "k", "m", "other", "z")]
     assert members(group_ranges(ranges, {"orders": listing})) == [["z", "k", "m", "a"], ["other"]]
 
 
 def test_relatives_are_known_over_a_generation_without_a_range() -> None:
-    """A grandparent and a grandchild follow each other even where the shard between them has no record."""
+    """A grandparent and its grandchild are in one group even when the shard between them has no range."""
     listing = listing_of(z=(), m=("z",), a=("m",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
     assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
 
 
 def test_a_parent_that_is_not_listed_any_more() -> None:
-    """A parent with a range in the batch comes before its child, also where only the child is listed."""
+    """A parent with a range in the batch comes before its child, also when only the child is listed."""
     listing = listing_of(a=("z",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
     assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
 
 
 class CountingListing(dict[str, Shard]):
-    """A listing that counts how often it is looked at."""
+    """A listing that counts its look-ups."""
 
     looks = 0
 
@@ -180,7 +180,7 @@ class CountingListing(dict[str, Shard]):
 
 @pytest.mark.parametrize("every", [1, 3, 100])
 def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
-    """Of many generations of splits and merges, each shard is looked at a few times, however many are in the batch."""
+    """Grouping looks up each shard a few times, however many generations and shards there are."""
 
     def looks(rounds: int) -> int:
         listing = CountingListing({"m0": shard("m0")})
@@ -195,23 +195,23 @@ def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
     assert looks(2000) <= 11 * looks(200)
 
 
-def test_siblings_are_read_side_by_side() -> None:
-    """Two children of a parent that has no range in the batch need not wait for each other."""
+def test_siblings_are_read_concurrently() -> None:
+    """Two children of a parent without a range in the batch do not wait for each other."""
     listing = listing_of(p=(), a=("p",), b=("p",))
     ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "b")]
     assert members(group_ranges(ranges, {"orders": listing})) == [["a"], ["b"]]
 
 
-def test_chains_do_not_depend_on_the_order_of_ranges() -> None:
-    """Families that meet late, through a child of both, become one chain whatever the order of finding them."""
+def test_groups_do_not_depend_on_the_order_of_ranges() -> None:
+    """Families that are related only through a common child become one group, in whatever order they are found."""
     listing = listing_of(p=(), q=(), c=("p", "q"), d=("c",))
     for order in permutations("pqcd"):
         ranges = [ShardRange("orders", s, At(1), After(2)) for s in order]
         assert members(group_ranges(ranges, {"orders": listing})) == [["p", "q", "c", "d"]]
 
 
-def test_shards_of_different_streams_are_strangers() -> None:
-    """The lineage of one stream says nothing about another's shards of the same names."""
+def test_shards_of_different_streams_are_unrelated() -> None:
+    """The lineage of one stream does not apply to shards of the same ids in another one."""
     listing = listing_of(p=(), c=("p",))
     ranges = [ShardRange("orders", "p", At(1), After(2)), ShardRange("returns", "c", At(1), After(2))]
     assert members(group_ranges(ranges, {"orders": listing, "returns": listing})) == [["p"], ["c"]]

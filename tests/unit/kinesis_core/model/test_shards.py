@@ -21,40 +21,40 @@ def test_an_open_shard_has_no_ending_number() -> None:
 
 
 def test_a_listing_is_in_the_order_of_ids() -> None:
-    """Whatever order ListShards answers in, a listing is in the order of shard ids."""
+    """A listing is in the order of shard ids, whatever the order of ListShards is."""
     assert list(by_id([shard("b"), shard("c"), shard("a")])) == ["a", "b", "c"]
 
 
 def test_a_merged_shard_waits_for_both_parents() -> None:
-    """A child of two may be read when both are finished, and not before."""
+    """The child of a merge may be read once both parents are finished."""
     assert waits_for(MERGED["c"], MERGED, []) == ["a", "b"]
     assert waits_for(MERGED["c"], MERGED, ["a"]) == ["b"]
     assert waits_for(MERGED["c"], MERGED, ["a", "b"]) == []
 
 
-def test_nobody_waits_for_a_parent_that_left_retention() -> None:
-    """A parent that Kinesis no longer lists holds nobody up."""
+def test_a_child_does_not_wait_for_an_expired_parent() -> None:
+    """A parent that Kinesis no longer lists does not hold up its child."""
     listing = {name: MERGED[name] for name in ("b", "c")}
     assert waits_for(listing["c"], listing, []) == ["b"]
     assert waits_for(listing["c"], listing, ["b"]) == []
 
 
-def test_a_listing_without_a_finished_shards_children_is_too_old() -> None:
-    """A finished shard that is listed, while no child of it is, shows that the listing is older than the reshard."""
+def test_a_listing_without_a_finished_shards_children_is_stale() -> None:
+    """A finished shard that is listed without any child shows that the listing is older than the reshard."""
     assert without_children(["a", "b", "d"], MERGED) == ["d"]
     assert without_children(["gone"], MERGED) == []
 
 
 def test_ancestors_of_all_generations_are_found_once() -> None:
-    """All listed forebears are found, over both sides of a merge, and a shard is not its own."""
+    """All listed ancestors are found, on both sides of a merge. A shard is not its own ancestor."""
     family = by_id([shard("a"), shard("b"), shard("c", "a", "b"), shard("d", "c"), shard("e", "c")])
     assert ancestors(["d", "e"], family) == {"a", "b", "c"}
     assert ancestors(["d", "c"], family) == {"a", "b", "c"}
     assert ancestors(["unknown"], family) == set()
 
 
-def test_parents_first_over_a_shard_that_is_not_asked_for() -> None:
-    """A grandparent comes before its grandchild though the shard between them is left out."""
+def test_parents_first_across_a_missing_generation() -> None:
+    """A grandparent comes before its grandchild even when the shard between them is left out."""
     family = by_id([shard("z"), shard("m", "z"), shard("a", "m")])
     assert parents_first(["a", "z"], family) == ["z", "a"]
 
@@ -72,5 +72,5 @@ def test_parents_first_over_a_shard_that_is_not_asked_for() -> None:
     ],
 )
 def test_the_first_hole_is_found(spans: list[tuple[int, int]], hole: tuple[int, int] | None) -> None:
-    """Shards that overlap leave no hole; a hole may be before, between and after them, and one key wide."""
+    """Overlapping shards leave no hole. A hole may be before, between and after shards, and one key wide."""
     assert first_hole(Shard(f"s{i}", None, None, *span, 0, None) for i, span in enumerate(spans)) == hole

@@ -243,12 +243,12 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": f"{ARN},{OTHER_REGION}", "endpointUrl": "https://kinesis.eu-west-1.amazonaws.com"},
-            "The regions contradict each other: a stream's ARN says 'eu-west-1', a stream's ARN says 'eu-west-2', "
-            "the endpoint says 'eu-west-1'. An endpoint of AWS serves one region.",
+            "The regions contradict each other: 'eu-west-1' (a stream's ARN), 'eu-west-2' (a stream's ARN), "
+            "'eu-west-1' (the endpoint). An endpoint of AWS serves one region.",
         ),
         (
             {"streamARN": ARN, "region": "eu-west-2"},
-            "The regions contradict each other: the region given says 'eu-west-2', a stream's ARN says 'eu-west-1'. "
+            "The regions contradict each other: 'eu-west-2' (the region given), 'eu-west-1' (a stream's ARN). "
             "Leave the region out.",
         ),
         (
@@ -279,7 +279,7 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         (
             {"streamARN": ARN, "awsAccessKeyId": "AKID", "awsSecretKey": "s3 cr3t"},
             "Option 'awsAccessKeyId' or a part that belongs to it is damaged. The secret key has white space, a control "
-            "character or a letter outside ASCII in it; copy it again without.",
+            "character or a letter outside ASCII in it; copy it again without it.",
         ),
         (
             {"streamARN": ARN, "retryInterval": "20 s", "maxRetryInterval": "10 s"},

@@ -174,7 +174,7 @@ def test_positions_by_stream(name: str) -> None:
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        (PerStream({"orders": Latest()}), "by stream, and none for 'arn:aws:.*:stream/returns'"),
+        (PerStream({"orders": Latest()}), "by stream, but no position for 'arn:aws:.*:stream/returns'"),
         (
             PerStream({"orders": Latest(), "sales": Latest()}),
             "does not read: sales. It reads arn:.*, orders.",

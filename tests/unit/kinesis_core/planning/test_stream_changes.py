@@ -52,7 +52,7 @@ def test_without_a_margin_the_very_oldest_record_is_promised() -> None:
     query = Planned([stream], settings=PlanSettings(trim_horizon_margin_s=0))
     end = query.planner.next_offset(query.start)
     stream.clock.sleep(MARGIN_S)
-    with pytest.raises(DataLossError, match=r"begins the range, is not there.*failOnDataLoss=false"):
+    with pytest.raises(DataLossError, match=r"records from AT .* expired.*failOnDataLoss=false"):
         query.read(query.start, end)
     query.settings = PlanSettings(fail_on_data_loss=False)
     assert query.read(query.start, end)[0] == everything(stream)[stream.shards[A].trimmed]

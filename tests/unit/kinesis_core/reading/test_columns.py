@@ -25,7 +25,7 @@ PAGE = Page(
 
 
 def test_default_columns_are_those_of_the_jvm_connectors() -> None:
-    """A reader that is not told otherwise gives these five, in this order."""
+    """A reader without a schema has these five columns, in this order."""
     assert [(column.name, column.kind.value) for column in DEFAULT_COLUMNS] == [
         ("data", "binary"),
         ("streamName", "string"),
@@ -35,8 +35,8 @@ def test_default_columns_are_those_of_the_jvm_connectors() -> None:
     ]
 
 
-def test_extra_columns_are_there_for_the_asking() -> None:
-    """Six more can be named in a schema."""
+def test_a_schema_may_name_extra_columns() -> None:
+    """A schema may name six more columns."""
     assert [(column.name, column.kind.value) for column in COLUMNS.values()][5:] == [
         ("shardId", "string"),
         ("subSequenceNumber", "long"),
@@ -48,7 +48,7 @@ def test_extra_columns_are_there_for_the_asking() -> None:
 
 
 def test_what_kinesis_may_leave_out_is_nullable() -> None:
-    """Only these four can be null."""
+    """Only these four columns can be null."""
     assert {column.name for column in COLUMNS.values() if column.nullable} == {
         "partitionKey",
         "approximateArrivalTimestamp",
@@ -58,7 +58,7 @@ def test_what_kinesis_may_leave_out_is_nullable() -> None:
 
 
 def test_columns_are_found_in_the_order_asked_for() -> None:
-    """Any subset, any order."""
+    """Any subset in any order."""
     assert [column.name for column in find_columns(["stream", "data"])] == ["stream", "data"]
 
 
@@ -73,14 +73,14 @@ def test_columns_are_found_in_the_order_asked_for() -> None:
     ],
 )
 def test_bad_columns_are_refused(names: list[str], message: str) -> None:
-    """An unknown name is answered with the nearest known one and the list of all."""
+    """The error for an unknown name has the most similar known name and the list of all."""
     with pytest.raises(OptionError) as caught:
         find_columns(names)
     assert str(caught.value).startswith(message)
 
 
 def test_user_records_are_what_producers_sent() -> None:
-    """Records and the user records of aggregates come in the order of the shard, each with its own keys."""
+    """Records and user records of aggregates come in the order of the shard, each with its own keys."""
     first = UserRecord(
         stream="orders",
         shard_id="shardId-000000000000",

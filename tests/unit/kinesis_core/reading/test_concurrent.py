@@ -1,4 +1,4 @@
-"""Many ranges at once: what is side by side, what is in order, and that nothing is left running."""
+"""Reading many ranges at once: concurrency, order, and that no thread is left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 
 DEADLINE_S = 20.0
-"""Far longer than anything here takes; a test that meets it has failed."""
+"""Far longer than any step here takes. A test that reaches it has failed."""
 
 
 def whole(stream: ScriptedStream, shard_id: str) -> ShardRange:
@@ -50,7 +50,7 @@ def by_shard(pages: Iterator[tuple[ShardRange, Page]]) -> dict[str, list[str]]:
 
 @pytest.fixture(autouse=True)
 def _no_thread_is_left() -> Iterator[None]:
-    """See that every thread that a test started ends, without the test's help."""
+    """Check that every thread that a test started ends by itself."""
     yield
     for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
         thread.join(DEADLINE_S)
@@ -58,20 +58,20 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("threads", [1, 3, 8])
-def test_every_chain_is_read(threads: int) -> None:
-    """All ranges come completely and in order, with fewer threads than chains as well."""
+def test_every_group_is_read(threads: int) -> None:
+    """All ranges are read completely and in order, also with fewer threads than groups."""
     stream = filled(5)
     found = by_shard(pages_of(stream, [(whole(stream, s),) for s in stream.open_shards()], threads))
     assert found == {s: [r.sequence_number for r in stream.shards[s].records] for s in stream.shards}
 
 
-def test_no_chains_give_no_pages() -> None:
-    """Reading nothing ends at once."""
+def test_no_groups_give_no_pages() -> None:
+    """Without groups reading ends at once."""
     assert list(pages_of(filled(1), [])) == []
 
 
-def test_the_ranges_of_a_chain_follow_each_other() -> None:
-    """A child's first page comes behind its parent's last one, whatever other chains do meanwhile."""
+def test_the_ranges_of_a_group_follow_each_other() -> None:
+    """A child's first page comes after its parent's last one, whatever other groups do meanwhile."""
     stream = filled(3)
     parent, *others = stream.open_shards()
     children = stream.split(parent)
@@ -85,7 +85,7 @@ def test_the_ranges_of_a_chain_follow_each_other() -> None:
 
 @define
 class Gate:
-    """A stream whose calls wait for each other: it opens when so many threads are inside at once."""
+    """A stream whose calls wait until a number of threads is inside."""
 
     stream: ScriptedStream
     barrier: threading.Barrier
@@ -101,8 +101,8 @@ class Gate:
         return self.stream.get_records(iterator, limit, with_data, shard_id)
 
 
-def test_chains_are_read_side_by_side() -> None:
-    """As many chains as there are threads are under way at the same time."""
+def test_groups_are_read_concurrently() -> None:
+    """As many groups as there are threads are read at the same time."""
     stream = filled(4)
     gate = Gate(stream, threading.Barrier(4))
     groups = [(whole(stream, s),) for s in stream.open_shards()]
@@ -112,8 +112,8 @@ def test_chains_are_read_side_by_side() -> None:
     assert len(by_shard(pages)) == 4
 
 
-def test_an_error_of_one_chain_is_raised() -> None:
-    """An error in one chain ends the reading while others still have pages, and is raised as it is."""
+def test_an_error_of_one_group_is_raised() -> None:
+    """An error in one group ends the reading while others still have pages. It is raised unchanged."""
     stream = filled(2, 1000)
     bad, good = stream.open_shards()
     stream.fail("GetRecords", bad, [AccessDeniedError("not allowed", "AccessDeniedException")])
@@ -124,7 +124,7 @@ def test_an_error_of_one_chain_is_raised() -> None:
 
 
 def test_an_unknown_stream_is_raised() -> None:
-    """Whatever opening a stream raises in a thread reaches the consumer."""
+    """An error while a stream is opened in a thread reaches the caller."""
 
     def unknown(name: str) -> ScriptedStream:
         raise LookupError(name)
@@ -141,7 +141,7 @@ def test_an_unknown_stream_is_raised() -> None:
 
 @pytest.mark.parametrize("taken", [0, 1, 5])
 def test_closing_early_stops_the_threads(taken: int) -> None:
-    """A consumer that leaves after some pages leaves no thread behind, and little was read ahead."""
+    """A caller that stops after some pages leaves no thread running, and few pages were read ahead."""
     stream = filled(3, 3000)
     pages = pages_of(stream, [(whole(stream, s),) for s in stream.open_shards()], 3)
     for _ in range(taken):
@@ -154,7 +154,7 @@ def test_closing_early_stops_the_threads(taken: int) -> None:
 
 @define
 class Watched(FakeClock):
-    """A clock that says when somebody has slept often."""
+    """A clock that sets an event after many sleeps."""
 
     often: threading.Event = field(factory=threading.Event)
     times: int = 0
@@ -167,8 +167,8 @@ class Watched(FakeClock):
 
 
 @pytest.mark.parametrize("trouble", ["gap", "throttles"])
-def test_closing_stops_a_thread_that_has_no_page_to_hand_over(trouble: str) -> None:
-    """A thread in an endless gap, or throttled for ever, ends when the consumer leaves."""
+def test_closing_stops_a_thread_without_a_page(trouble: str) -> None:
+    """A thread in an endless gap or an endless throttle ends when the caller stops."""
     stream = filled(2)
     good, bad = stream.open_shards()
     if trouble == "gap":

@@ -1,4 +1,4 @@
-"""One range of one shard, read to the record and no further, whatever comes in between."""
+"""Tests of `PollingReader`: it reads exactly one range of one shard, whatever interrupts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, Tr
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import ReadSettings
 from kinesis_core.reading.polling import PollingReader
-from kinesis_core.reading.progress import PATIENCE
+from kinesis_core.reading.progress import MAX_IDLE_PAGES
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
 
@@ -50,34 +50,34 @@ def number(one: OneShard, index: int) -> int:
 def test_a_range_is_read_to_the_record(
     one: OneShard, start: type[At | After], first: int, end: type[At | After], last: int
 ) -> None:
-    """Each kind of start and end takes in exactly its records, pages being cut to the range."""
+    """Each kind of start and end includes exactly its records: pages are cut to the range."""
     found = read(one, start(number(one, 20)), end(number(one, 60)))
     assert found == one.records[first : last + 1]
 
 
 def test_a_closed_shard_is_read_to_its_end(one: OneShard) -> None:
-    """A range up to the shard's end takes in all there is, the page of the end included."""
+    """A range up to the shard's end holds all records, those on the last page included."""
     one.stream.split(one.shard_id)
     assert read(one, At(number(one, 20)), ShardEnd()) == one.records[20:]
 
 
 @pytest.mark.parametrize(("end", "calls"), [(After(0), 4), (At(0), 5)])
 def test_no_call_is_made_after_the_end_is_seen(one: OneShard, end: At | After, calls: int) -> None:
-    """Reading stops with the page that has the end: behind the last record, or with the first one outside."""
+    """Reading stops at the page with the end: after the last record, or at the first record outside the range."""
     last = 39 if isinstance(end, After) else 40
     read(one, At(number(one, 0)), type(end)(number(one, last)))
     assert len(one.stream.calls_of("GetRecords")) == calls
     assert len(one.stream.calls_of("GetShardIterator")) == 1
 
 
-def test_a_page_outside_the_range_is_not_handed_over(one: OneShard) -> None:
-    """A page of which nothing lies in the range is not yielded."""
+def test_a_page_outside_the_range_is_not_yielded(one: OneShard) -> None:
+    """A page without a record of the range is not yielded."""
     pages = list(reader_of(one, At(number(one, 0)), At(number(one, 10))).pages())
     assert [len(page.records) for page in pages] == [10]
 
 
 def test_a_range_reads_the_same_twice(one: OneShard) -> None:
-    """Records that come after the plan do not show in the range."""
+    """Records that arrive after the plan are not in the range."""
     start, end = At(number(one, 5)), After(number(one, 99))
     before = read(one, start, end)
     one.put(50)
@@ -87,8 +87,8 @@ def test_a_range_reads_the_same_twice(one: OneShard) -> None:
 # Interruptions
 
 
-def test_an_expired_iterator_is_renewed_behind_the_last_record(one: OneShard) -> None:
-    """A consumer that takes longer than an iterator lives loses nothing and gets nothing twice."""
+def test_an_expired_iterator_is_renewed_after_the_last_record(one: OneShard) -> None:
+    """A caller that is slower than an iterator's lifetime loses no record and gets no record twice."""
     found = []
     for page in reader_of(one, At(number(one, 0)), After(number(one, 99))).pages():
         found += page.records
@@ -99,7 +99,7 @@ def test_an_expired_iterator_is_renewed_behind_the_last_record(one: OneShard) ->
 
 
 def test_throttles_are_waited_out(one: OneShard) -> None:
-    """Throttles of both calls, any number of them, only take time."""
+    """Throttles of both calls only cost time, however many there are."""
     one.stream.fail("GetShardIterator", one.shard_id, [throttle()] * 3)
     one.stream.fail("GetRecords", one.shard_id, [throttle()] * 12)
     started = one.stream.clock.now
@@ -108,13 +108,13 @@ def test_throttles_are_waited_out(one: OneShard) -> None:
 
 
 def test_many_hours_of_throttles_are_waited_out(one: OneShard) -> None:
-    """The wait between throttles stays within its bound however many come in a row."""
+    """The wait between throttles stays within its bound, however many come in a row."""
     one.stream.fail("GetRecords", one.shard_id, [throttle()] * 3000)
     assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
 
 
 def test_errors_in_the_middle_lose_nothing(one: OneShard) -> None:
-    """Expiry and throttles between any two pages change nothing about the records."""
+    """Expired iterators and throttles between two pages do not change the records."""
     expired = IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
     reader = reader_of(one, At(number(one, 0)), After(number(one, 99)))
     found = []
@@ -124,15 +124,15 @@ def test_errors_in_the_middle_lose_nothing(one: OneShard) -> None:
     assert found == one.records
 
 
-def test_what_no_waiting_helps_is_raised(one: OneShard) -> None:
-    """An error that the retries of the call did not cure reaches the consumer."""
+def test_an_error_that_lasts_is_raised(one: OneShard) -> None:
+    """An error that is left after the retries of the call reaches the caller."""
     one.stream.fail("GetRecords", one.shard_id, [UnavailableError("down", "InternalFailure")])
     with pytest.raises(UnavailableError, match="down"):
         read(one, At(number(one, 0)), After(number(one, 99)))
 
 
 def test_records_that_come_again_are_dropped(one: OneShard) -> None:
-    """What a server repeats, in a page or over pages, is delivered once."""
+    """A record that the server repeats, on the same page or a later one, is delivered once."""
     one.stream.shards[one.shard_id].records[30:30] = one.records[15:30]
     wanted = one.records[:30] + one.records[45:]
     assert read(one, At(number(one, 0)), After(wanted[-1].number)) == wanted
@@ -142,13 +142,13 @@ def test_records_that_come_again_are_dropped(one: OneShard) -> None:
 
 
 def test_a_gap_in_the_range_is_crossed(one: OneShard) -> None:
-    """Empty pages in the range, more than patience has, are followed while they come closer to the tip."""
-    one.stream.gaps[one.shard_id, 50] = 3 * PATIENCE
+    """Empty pages in the range are followed while they come closer to the tip, even more than `MAX_IDLE_PAGES`."""
+    one.stream.gaps[one.shard_id, 50] = 3 * MAX_IDLE_PAGES
     assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
 
 
 def test_many_short_gaps_are_no_loss(one: OneShard) -> None:
-    """Patience is for empty pages in a row: single ones between records never add up, though the lag grows."""
+    """Only empty pages in a row count: single ones between records never add up, even when the lag grows."""
     one.put(200, 0.01)
     for index in range(0, 300, 2):
         one.stream.gaps[one.shard_id, index] = 1
@@ -159,7 +159,7 @@ def test_many_short_gaps_are_no_loss(one: OneShard) -> None:
 
 
 def test_calls_keep_their_period(one: OneShard) -> None:
-    """After a burst of two, one call comes each period."""
+    """After a burst of two calls there is one call per period."""
     read(one, At(number(one, 0)), After(number(one, 99)))
     times = [call.at_s for call in one.stream.calls_of("GetRecords")]
     gaps = [after - before for before, after in pairwise(times)]
@@ -168,7 +168,7 @@ def test_calls_keep_their_period(one: OneShard) -> None:
 
 @pytest.mark.parametrize("with_data", [True, False])
 def test_large_pages_keep_the_rate(with_data: bool) -> None:
-    """Bytes come at the rate that is set, whatever the period would allow, and decoded or not."""
+    """Bytes are read at the configured rate, whatever the period allows, decoded or not."""
     one = OneShard()
     one.put(40, 0.1, b"x" * 100_000)
     settings = ReadSettings(max_records_per_fetch=10, max_fetch_rate_bytes=500_000.0)
@@ -176,11 +176,11 @@ def test_large_pages_keep_the_rate(with_data: bool) -> None:
     reader = reader_of(one, At(number(one, 0)), After(number(one, 39)), settings, with_data=with_data)
     assert len(list(reader.pages())) == 4
     waited_s = one.stream.clock.now - started
-    assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # nobody waits behind the last page
+    assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # no wait after the last page
 
 
 def test_without_data_payloads_are_left_out(one: OneShard) -> None:
-    """A consumer that asks for no data gets every record without it."""
+    """A caller that asks for no data gets every record without data."""
     pages = reader_of(one, At(number(one, 0)), After(number(one, 99)), with_data=False).pages()
     found = [record for page in pages for record in page.records]
     assert [record.number for record in found] == [record.number for record in one.records]
@@ -191,49 +191,53 @@ def test_without_data_payloads_are_left_out(one: OneShard) -> None:
 
 
 def test_a_first_record_that_is_gone_is_an_error(one: OneShard) -> None:
-    """A range whose first record left the stream fails, naming that record, the oldest left and the option."""
+    """A range whose first record expired fails. The error has the start, the oldest record left and the option."""
     one.stream.trim(one.shard_id, 25)
     gone, oldest = number(one, 20), number(one, 25)
     with pytest.raises(
-        DataLossError, match=rf"{gone}, which begins.*oldest left is {oldest}.*failOnDataLoss=false"
+        DataLossError,
+        match=rf"records from AT {gone} expired.*oldest record left is {oldest}.*failOnDataLoss=false",
     ):
         read(one, At(gone), After(number(one, 60)))
     assert read(one, At(gone), After(number(one, 60)), FORGIVING) == one.records[25:61]
 
 
-def test_a_last_record_that_is_gone_is_an_error(one: OneShard) -> None:
-    """A range whose last record left the stream fails; when told to go on it is empty, and stops at once."""
+def test_an_expired_last_record_is_an_error(one: OneShard) -> None:
+    """A range whose last record expired fails. With failOnDataLoss=false it is empty, and ends at once."""
     one.stream.trim(one.shard_id, 70)
-    with pytest.raises(DataLossError, match=f"shard={one.shard_id}"):
+    with pytest.raises(
+        DataLossError,
+        match=f"^Shard {one.shard_id} of orders: records up to AFTER .* expired before they were read .retention 24 h",
+    ):
         read(one, After(number(one, 20)), After(number(one, 60)))
     assert read(one, After(number(one, 20)), After(number(one, 60)), FORGIVING) == []
 
 
 @pytest.mark.parametrize("is_stuck", [False, True])
-def test_a_range_that_is_gone_altogether_ends(one: OneShard, is_stuck: bool) -> None:
-    """Where nothing is left of the shard, reading ends: with an error, or empty-handed when told to go on."""
+def test_a_range_that_expired_altogether_ends(one: OneShard, is_stuck: bool) -> None:
+    """When no record of the shard is left, reading ends: with an error, or without records if loss is allowed."""
     one.stream.is_stuck_when_trimmed = is_stuck
     one.stream.trim(one.shard_id, 100)
     start, end = At(number(one, 20)), After(number(one, 60))
-    with pytest.raises(DataLossError, match=r"no record and no progress.*failOnDataLoss=false"):
+    with pytest.raises(DataLossError, match=r"made no progress.*failOnDataLoss=false"):
         read(one, start, end)
-    assert len(one.stream.calls_of("GetRecords")) <= PATIENCE + 1
+    assert len(one.stream.calls_of("GetRecords")) <= MAX_IDLE_PAGES + 1
     assert read(one, start, end, FORGIVING) == []
 
 
-def test_a_start_that_leads_nowhere_goes_on_with_the_oldest_record(one: OneShard) -> None:
-    """Where a trimmed start gives empty pages for ever, the rest of the range is read from the oldest record."""
+def test_an_expired_start_goes_on_with_the_oldest_record(one: OneShard) -> None:
+    """When a trimmed start gives empty pages for ever, the rest of the range is read from the oldest record."""
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
     start, end = At(number(one, 20)), After(number(one, 60))
-    with pytest.raises(DataLossError, match="no record and no progress"):
+    with pytest.raises(DataLossError, match="made no progress"):
         read(one, start, end)
     assert read(one, start, end, FORGIVING) == one.records[40:61]
     assert one.stream.calls_of("GetShardIterator")[-1].cut == TrimHorizon()
 
 
 def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None:
-    """Once the oldest record is reached, a renewed iterator goes on behind the last record that was delivered."""
+    """After the oldest record was read, a renewed iterator goes on after the last record that was delivered."""
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
     found = []
@@ -245,8 +249,8 @@ def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None
     assert starts[starts.index(TrimHorizon()) + 1 :] == [After(number(one, i)) for i in range(49, 99, 10)]
 
 
-def test_a_shard_that_is_gone_is_an_error(one: OneShard) -> None:
-    """A range of a shard that Kinesis no longer knows fails, or is empty when told to go on."""
+def test_an_expired_shard_is_an_error(one: OneShard) -> None:
+    """A range of a shard that Kinesis no longer knows fails, or is empty if loss is allowed."""
     shard_range = ShardRange("orders", one.shard_id, At(number(one, 20)), After(number(one, 60)))
     del one.stream.shards[shard_range.shard_id]
 
@@ -264,6 +268,6 @@ def test_a_shard_that_ends_before_the_range_is_an_error(one: OneShard) -> None:
     """A closed shard that ends without the range's last record has lost it."""
     one.stream.split(one.shard_id)
     start, end = At(number(one, 20)), After(number(one, 99) + 5)
-    with pytest.raises(DataLossError, match="which ends the range, is not there"):
+    with pytest.raises(DataLossError, match=r"records up to AFTER .* expired"):
         read(one, start, end)
     assert read(one, start, end, FORGIVING) == one.records[20:]

@@ -296,7 +296,7 @@ def test_regions(name: str) -> None:
         ),
         (
             {"streamName": "a,b", "startingPosition": '{"a": "LATEST"}'},
-            "Option 'startingPosition' gives positions by stream, and none for 'b'.",
+            "Option 'startingPosition' has positions by stream, but no position for 'b'. Add one.",
         ),
         (
             {"streamName": "a,b", "endingPosition": '{"c": "LATEST"}'},

@@ -1,4 +1,4 @@
-"""What a stream is made of: shards, cuts, ranges, offsets, records and starting positions. Values and pure functions on them."""
+"""The parts of a stream as values and pure functions: shards, cuts, ranges, offsets, records and starting positions."""
 
 from kinesis_core.model.cuts import (
     LAST_EPOCH_MS,
@@ -18,6 +18,7 @@ from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, rang
 from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
 from kinesis_core.model.shards import (
     Children,
+    ListedShard,
     Listing,
     Shard,
     ancestors,
@@ -25,6 +26,7 @@ from kinesis_core.model.shards import (
     first_hole,
     index_children,
     waits_for,
+    with_children,
     without_children,
 )
 from kinesis_core.model.starting_positions import (
@@ -51,6 +53,7 @@ __all__ = [
     "ForeignCheckpoint",
     "LAST_EPOCH_MS",
     "Latest",
+    "ListedShard",
     "Listing",
     "MAX_PUT_RECORDS",
     "MIN_RETENTION_HOURS",
@@ -85,5 +88,6 @@ __all__ = [
     "position_in",
     "ranges_between",
     "waits_for",
+    "with_children",
     "without_children",
 ]

@@ -1,16 +1,16 @@
-"""A cut is a place between two records of one shard's log; a range is what lies between two cuts."""
+"""Cuts: a cut is a point between two records of one shard. A range is all records between two cuts."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 LAST_EPOCH_MS = 253_402_300_799_999
-"""The end of the year 9999, and of what a `datetime` holds."""
+"""The last millisecond of the year 9999, the largest time that a `datetime` holds."""
 
 
 @frozen
 class TrimHorizon:
-    """Before the oldest record that the shard still holds."""
+    """Before the oldest record that the shard still holds. For starts only."""
 
     def __str__(self) -> str:
         return "TRIM_HORIZON"
@@ -21,11 +21,12 @@ class AtTimestamp:
     """
     Before the first record that arrived at or after *epoch_ms*.
 
-    Arrival times are neither exact nor increasing, so this is only a place to begin looking: the planner
-    replaces it by `At` or `After` as soon as it has seen a record.
+    Arrival times are neither exact nor increasing. So this cut only says where to search: the planner replaces it by
+    `At` or `After` once it knows a record.
     """
 
     epoch_ms: int
+    """Milliseconds since the epoch."""
 
     def __str__(self) -> str:
         return f"AT_TIMESTAMP {self.epoch_ms}"
@@ -33,21 +34,26 @@ class AtTimestamp:
 
 @frozen
 class At:
-    """Before record *number*: it is the first one behind this cut."""
+    """Before record *number*: it is the first record after this cut."""
 
     number: int
+    """The record's sequence number. Compare it, never compute with it."""
     skip: int = 0
-    """How many of its user records lie before this cut as well: a start inside an aggregate that was read in part."""
+    """
+    For starts only: how many of the aggregate's user records are before this cut too. Above 0 where another reader
+    stopped inside the aggregate.
+    """
 
     def __str__(self) -> str:
-        return f"AT {self.number}"
+        return f"AT {self.number} (skip {self.skip})" if self.skip else f"AT {self.number}"
 
 
 @frozen
 class After:
-    """Behind record *number*: it is the last one before this cut."""
+    """After record *number*: it is the last record before this cut."""
 
     number: int
+    """The record's sequence number. Compare it, never compute with it."""
 
     def __str__(self) -> str:
         return f"AFTER {self.number}"
@@ -55,7 +61,7 @@ class After:
 
 @frozen
 class ShardEnd:
-    """Behind everything that a closed shard will ever hold."""
+    """After the last record of a closed shard."""
 
     def __str__(self) -> str:
         return "SHARD_END"
@@ -66,7 +72,7 @@ EndCut = At | After | ShardEnd
 
 
 def is_before(number: int, end: EndCut) -> bool:
-    """Return whether record *number* lies before *end*."""
+    """Return whether record *number* is before *end*."""
     match end:
         case At(limit):
             return number < limit
@@ -77,7 +83,11 @@ def is_before(number: int, end: EndCut) -> bool:
 
 
 def is_after(number: int, start: Cut) -> bool:
-    """Return whether record *number* lies behind *start*; always true for cuts without a number, but `ShardEnd`."""
+    """
+    Return whether record *number* is after *start*.
+
+    Always true for `TrimHorizon` and `AtTimestamp`, which name no record; never for `ShardEnd`.
+    """
     match start:
         case At(limit):
             return number >= limit

@@ -1,4 +1,4 @@
-"""Estimates of what a planned batch holds. They say when a batch runs and what is logged, never which records are read."""
+"""Estimates of a planned batch. They decide when it runs and are logged; they never decide which records are read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from attrs import frozen
 
 @frozen
 class Estimate:
-    """What a plan saw of the records that a batch takes from one shard."""
+    """The estimated number and age of the records that a batch takes from one shard."""
 
     records: int
     """
-    About how many. The first ones are counted, an aggregate as one; those after them are estimated from the shard's rate.
+    The approximate number of records, where an aggregate counts as one. The first records are counted, the others are
+    estimated from the shard's rate.
     """
     age_ms: int | None
-    """How long before the plan the first of them arrived; None where Kinesis does not say."""
+    """Milliseconds between the arrival of the first record and the plan; None when Kinesis reports no arrival time."""

@@ -1,5 +1,5 @@
 """
-Offsets: a position for every shard of every stream, as Spark keeps them in its offset log.
+Offsets: how far every shard of every stream was read, as Spark keeps it in its offset log.
 
     {"version": 1,
      "streams": {"orders": {"created": 1780000000000,
@@ -7,11 +7,12 @@ Offsets: a position for every shard of every stream, as Spark keeps them in its 
                   "shardId-000000000001": {"AFTER": "4966...", "arrived": 1790000012345, "first": "4965..."},
                   "shardId-000000000002": {"AT_TIMESTAMP": 1790000000000}}}}}
 
-`first` is the first record of the batch that the position ends. So a batch lies between two real records, and
-its offset alone tells what it holds, whatever start Spark hands over when it replays the batch.
+`first` is the first record of the batch that ends at this offset. So a batch is bounded by two real records, and its
+end offset alone defines its records, whichever start Spark passes when it replays the batch.
 
-A query that took over inside an aggregate says so once, with the number of user records that were read before:
-first as `{"AT": "4965...", "skip": 3}`, then beside the batch that begins there, as `"first": "4965...", "first_skip": 3`.
+A query may begin inside an aggregate of which another reader has read some user records. Then the offset holds their
+number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that begins there, as
+`"first": "4965...", "first_skip": 3`.
 """
 
 from __future__ import annotations
@@ -31,37 +32,38 @@ VERSION = 1
 _short = Repr()
 _short.maxstring = 160
 _show = _short.repr
-"""What a message repeats of an offset, however large or deeply nested that is."""
+"""Shortens a value for an error message, however large or deeply nested it is."""
 
 
 @frozen
 class ShardOffset:
-    """How far one shard has been read, and where the batch that came this far began."""
+    """How far one shard was read, and the first record of the batch that ends here."""
 
     cut: Cut
     arrived_ms: int | None = None
     """
-    No record behind the cut arrived before this time: it is when the record that the cut names arrived, or when nothing was
-    seen to lie behind the cut. Records that came since may be lost when this is older than the retention. None where
-    nothing is known, and nothing was promised.
+    No record after the cut arrived before this time, in milliseconds since the epoch. It is the arrival time of the record
+    that the cut names, or a time when there was no record after the cut. When it is older than the retention, records
+    after the cut may be lost. None when no such time is known.
     """
     first: int | None = None
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
     first_skip: int = 0
     """How many user records of `first` the batch leaves out, because they were read before the query began."""
     estimate: Estimate | None = field(default=None, eq=False, repr=False)
-    """What the plan saw from `first` to the cut. It is no part of the place, and is not written down."""
+    """The plan's estimate of the records from `first` to the cut. It is not saved, and does not count in comparisons."""
 
     def carried_over(self) -> ShardOffset:
-        """Return the same place as the end of a later batch that has no record of this shard."""
+        """Return the same cut as the end of a later batch that has no record of this shard."""
         return evolve(self, first=None, first_skip=0, estimate=None)
 
     def as_end_from(self, start: Cut) -> ShardOffset:
-        """Return it with what a batch that begins at *start* leaves out of its first record."""
-        left_out = start.skip if isinstance(start, At) and start.number == self.first else 0
-        return evolve(self, first_skip=left_out)
+        """Return this end with the `first_skip` of a batch that begins at *start*."""
+        skip = start.skip if isinstance(start, At) and start.number == self.first else 0
+        return evolve(self, first_skip=skip)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the JSON-ready form, as in the module's example."""
         value = _cut_to_json(self.cut)
         if self.arrived_ms is not None:
             value["arrived"] = self.arrived_ms
@@ -73,14 +75,20 @@ class ShardOffset:
 
     @staticmethod
     def from_json(value: Any) -> ShardOffset:
+        """
+        Return the shard offset that *value* holds.
+
+        Raises:
+            OffsetError: It is damaged.
+        """
         if not isinstance(value, dict):
-            raise OffsetError(f"a position is {_show(value)} and not an object")
+            raise OffsetError(f"{_show(value)} is not a JSON object")
         rest = dict(value)
         arrived = rest.pop("arrived", None)
         first = rest.pop("first", None)
         first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
         if arrived is not None and not _is_time(arrived):
-            raise OffsetError(f"'arrived' is {_show(arrived)} and not a number of milliseconds")
+            raise OffsetError(f"'arrived' is {_show(arrived)}, not a number of milliseconds")
         return ShardOffset(
             _cut_from_json(rest), arrived, None if first is None else _number(first), first_skip
         )
@@ -88,31 +96,36 @@ class ShardOffset:
 
 @frozen
 class StreamOffset:
-    """The positions in one stream, and the stream's creation time, which tells a recreated one apart."""
+    """The offsets of the shards of one stream. The creation time shows whether the stream was recreated since."""
 
     created_ms: int
     shards: Mapping[str, ShardOffset] = field(factory=dict)
 
     def started(self, shard_id: str) -> ShardOffset:
-        """Return how far a shard has been read; one discovered later begins at its oldest record."""
+        """Return how far a shard was read. A shard that is not in the offset yet begins at its oldest record."""
         return self.shards.get(shard_id, ShardOffset(TrimHorizon()))
 
     def finished(self) -> set[str]:
+        """Return the shards of which nothing is left to read."""
         return {shard_id for shard_id, shard_offset in self.shards.items() if shard_offset.cut == ShardEnd()}
 
     def closed(self) -> set[str]:
-        """Return the shards whose end was found: those have a time. A user may call another one finished to leave it out."""
+        """
+        Return the finished shards whose end was seen: they have a time.
+
+        The other finished ones were given as SHARD_END by the user, who leaves them out.
+        """
         return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
 
 
 @frozen
 class Offset:
-    """Positions by stream; the streams go by the name or ARN that the user gave."""
+    """The offsets of all streams, by the name or ARN that the user gave."""
 
     streams: Mapping[str, StreamOffset]
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready values; equal offsets give equal text, since Spark compares texts."""
+        """Return the JSON-ready form. Equal offsets give equal text, because Spark compares the texts."""
         return {
             "version": VERSION,
             "streams": {
@@ -127,10 +140,10 @@ class Offset:
     @staticmethod
     def from_json(value: Any) -> Offset:
         """
-        Return the offset that *value*, parsed JSON, describes.
+        Return the offset that *value*, parsed JSON, holds.
 
         Raises:
-            OffsetError: It has another version, or is damaged; the message says where.
+            OffsetError: It has another version, or is damaged. The message names the damaged part.
         """
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
@@ -151,7 +164,7 @@ class Offset:
 def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
     created = value["created"]
     if type(created) is not int:
-        raise OffsetError(f"'created' is {_show(created)} and not a number of milliseconds")
+        raise OffsetError(f"'created' is {_show(created)}, not a number of milliseconds")
     shards: dict[str, ShardOffset] = {}
     for shard_id, shard_offset in value["shards"].items():
         try:
@@ -189,7 +202,7 @@ def _cut_from_json(value: dict[str, Any]) -> Cut:
             return After(_number(number))
         case {"SHARD_END": True, **rest} if not rest:
             return ShardEnd()
-    raise OffsetError(f"{_show(value)} is no position")
+    raise OffsetError(f"{_show(value)} is not a cut")
 
 
 def _is_time(value: Any) -> bool:
@@ -198,11 +211,11 @@ def _is_time(value: Any) -> bool:
 
 def _number(text: Any) -> int:
     if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
-        raise OffsetError(f"{_show(text)} is no sequence number")
+        raise OffsetError(f"{_show(text)} is not a sequence number")
     return int(text)
 
 
 def _skip(count: Any) -> int:
     if type(count) is not int or count < 0:
-        raise OffsetError(f"{_show(count)} is no number of user records")
+        raise OffsetError(f"{_show(count)} is not a number of user records")
     return count

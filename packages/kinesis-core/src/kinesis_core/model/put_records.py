@@ -1,4 +1,4 @@
-"""What PutRecords takes and returns."""
+"""The request and response of PutRecords."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ import msgspec
 from attrs import frozen
 
 MAX_PUT_RECORDS = 500
+"""The maximum number of records in one request."""
 MAX_PUT_BYTES = 10 * 1024 * 1024
-"""Data and partition keys of all records of a request together."""
+"""The maximum size of one request: data and partition keys of all its records together."""
 
 
 class PutEntry(msgspec.Struct, gc=False, omit_defaults=True):
     """
-    One record on its way into a stream; an aggregate counts as one.
+    One record of a request; an aggregate is one record.
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecordsRequestEntry.html
     """
 
     data: bytes = msgspec.field(name="Data")
     partition_key: str = msgspec.field(name="PartitionKey", default="")
-    """Left out when empty: a stream that distributes its records itself takes those without one."""
+    """Left out of the request when empty, which only streams with record distribution AUTO accept."""
     explicit_hash_key: str | None = msgspec.field(name="ExplicitHashKey", default=None)
 
 
 class PutResult(msgspec.Struct, gc=False):
-    """What became of one record."""
+    """
+    The outcome for one record: the shard it was written to, or an error code.
+
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecordsResultEntry.html
+    """
 
     shard_id: str | None = msgspec.field(name="ShardId", default=None)
     error_code: str | None = msgspec.field(name="ErrorCode", default=None)
@@ -35,8 +40,8 @@ class PutResult(msgspec.Struct, gc=False):
 
 @frozen
 class PutResponse:
-    """What became of the records of a request, in their order."""
+    """The outcome of a request: how many records failed, and one result per record in the order of the request."""
 
     failed: int
     results: Sequence[PutResult]
-    """Empty when all were written and nobody asked where to."""
+    """Empty when all records were written and the caller does not need their shards."""

@@ -1,4 +1,4 @@
-"""Ranges: the exact piece of one shard that belongs to a batch, derived from two offsets alone."""
+"""Ranges: the exact part of one shard that belongs to a batch. Two offsets alone decide it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
 
 @frozen
 class ShardRange:
-    """The records of one shard from *start* up to *end*. Both are fixed: every reading gives the same records."""
+    """The records of one shard from *start* up to *end*. Both are fixed, so every read returns the same records."""
 
     stream: str
     """The stream's name or ARN, as the user gave it."""
@@ -23,10 +23,10 @@ class ShardRange:
     start: At | After
     end: EndCut
     retention_hours: int = MIN_RETENTION_HOURS
-    """The stream's retention when the range was planned."""
+    """The stream's retention at the time of planning."""
 
     def skip(self, page: Page) -> int:
-        """Return how many user records of the first record of *page*, a page of this range, are not part of it."""
+        """Return how many user records of the first record on *page* are before the range. *page* is one of this range."""
         start = self.start
         if not (isinstance(start, At) and start.skip and page.records):
             return 0
@@ -34,11 +34,15 @@ class ShardRange:
 
 
 RangeGroup = tuple[ShardRange, ...]
-"""Ranges to be read one after the other: a parent's before its children's. Mostly just one."""
+"""Ranges to read one after the other, a parent's before its children's. Usually a single one."""
 
 
 def ranges_between(start: Offset, end: Offset) -> list[ShardRange]:
-    """Return what lies between two offsets, by stream and shard: from the first record that *end* names to its cut."""
+    """
+    Return the ranges between two offsets, in the order of stream and shard.
+
+    Each one begins at the first record that *end* names for its shard, and ends at the cut of *end*.
+    """
     return [
         found
         for name, stream in sorted(end.streams.items())
@@ -59,17 +63,17 @@ def _range(stream: str, shard_id: str, started: ShardOffset | None, ended: Shard
     end = ended.cut
     if ended.first is None or started == ended or isinstance(end, (TrimHorizon, AtTimestamp)):
         return None
-    # What `begun` says does not count: LATEST of a replayed first batch has moved on.
+    # The cut of `started` is not used: on a replay of the first batch, LATEST has moved on.
     start = At(ended.first, ended.first_skip)
     return ShardRange(stream, shard_id, start, end) if is_before(ended.first, end) else None
 
 
 def group_ranges(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[RangeGroup]:
     """
-    Group *ranges* so that related shards follow each other, parents first; unrelated ones stay alone.
+    Put the *ranges* of related shards into one group, parents first. Each other range is a group of its own.
 
-    Only a batch without a size limit holds a parent and its child at once. The grouping decides the order of
-    reading, never what is read. The work grows with the number of shards, however they are related.
+    Only a batch without a size limit holds both a parent and its child. The groups decide the order of reading, never
+    which records are read. The cost is about linear in the number of shards, however they are related.
     """
     grouped: list[RangeGroup] = []
     for stream in dict.fromkeys(r.stream for r in ranges):
@@ -85,17 +89,21 @@ def group_ranges(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> l
 
 
 def _heads(members: set[str], listing: Listing) -> Callable[[str], str]:
-    """Return what tells families of *members* apart: the same one for a shard, its ancestors and its descendants."""
+    """
+    Return a function from a member to the head of its family, by union-find.
+
+    Two of the *members* have the same head if one descends from the other, or if other members relate them so.
+    """
     heads = {shard_id: shard_id for shard_id in members}
 
     def head(shard_id: str) -> str:
         while heads[shard_id] != shard_id:
-            heads[shard_id] = heads[heads[shard_id]]  # a shorter way for the next one
+            heads[shard_id] = heads[heads[shard_id]]  # path halving: the next search is shorter
             shard_id = heads[shard_id]
         return shard_id
 
     nearest: dict[str, str] = {}
-    """Of each shard, a member that is the shard itself or an ancestor of it."""
+    """For each shard a member: the shard itself or one of its ancestors."""
     for shard_id in generations(members, listing):
         parents = known_parents(shard_id, listing, members)
         related = [nearest[parent] for parent in parents if parent in nearest]

@@ -1,4 +1,4 @@
-"""Records, and the pages they come in: what GetRecords and SubscribeToShard return."""
+"""Records and pages of records, as GetRecords and SubscribeToShard return them."""
 
 from __future__ import annotations
 
@@ -19,34 +19,35 @@ _Milliseconds = Annotated[int, Meta(ge=0, le=_LONG_MAX)]
 
 class Record(msgspec.Struct, gc=False):
     """
-    One record as GetRecords returns it; an aggregate counts as one.
+    One record as GetRecords returns it; an aggregate is one record.
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html
     """
 
     sequence_number: _SequenceNumber = msgspec.field(name="SequenceNumber")
-    """Decimal digits, as `decode_page` has made sure."""
+    """Decimal digits; `decode_page` verifies that."""
     data: bytes = msgspec.field(name="Data", default=b"")
     partition_key: str | None = msgspec.field(name="PartitionKey", default=None)
     arrived_s: _ArrivalSeconds | None = msgspec.field(name="ApproximateArrivalTimestamp", default=None)
-    """Seconds since the epoch with millisecond precision; neither exact nor increasing."""
+    """The arrival time in seconds since the epoch, with millisecond precision. Neither exact nor increasing."""
     encryption_type: str | None = msgspec.field(name="EncryptionType", default=None)
 
     @property
     def number(self) -> int:
-        """The sequence number for comparing; never compute with it."""
+        """The sequence number as an integer. Compare it, never compute with it."""
         return int(self.sequence_number)
 
     @property
     def arrived_ms(self) -> int | None:
+        """The arrival time in milliseconds since the epoch; None when Kinesis does not return it."""
         return None if self.arrived_s is None else round(self.arrived_s * 1000)
 
 
 class Page(msgspec.Struct):
     """
-    One answer of GetRecords: at most 10,000 records and 10 MiB.
+    One response of GetRecords: at most 10,000 records and 10 MiB.
 
-    An empty page is not the tip: follow `next_iterator` while `millis_behind` is above 0.
+    An empty page does not mean the tip: follow `next_iterator` while `millis_behind` is above 0.
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html
     """
@@ -54,11 +55,11 @@ class Page(msgspec.Struct):
     records: list[Record] = msgspec.field(name="Records")
     millis_behind: _Milliseconds = msgspec.field(name="MillisBehindLatest")
     next_iterator: str | None = msgspec.field(name="NextShardIterator", default=None)
-    """None only when a closed shard has been read to its end."""
+    """None only at the end of a closed shard."""
     child_shards: list[Any] | None = msgspec.field(name="ChildShards", default=None)
-    # No answer has a member of this name; it is filled in after decoding.
+    # No response has a member of this name. The field is set after decoding.
     body_bytes: int = msgspec.field(name="", default=0)
-    """The length of the answer's body; 0 for a page that came in none."""
+    """The length of the response body in bytes; 0 for a page that did not come as a body."""
 
     @property
     def is_shard_end(self) -> bool:
@@ -66,19 +67,19 @@ class Page(msgspec.Struct):
 
     @property
     def is_in_gap(self) -> bool:
-        """Whether it is empty, and not for want of anything behind it."""
+        """Whether the page is empty although it is not at the tip or the shard's end: there may be records after it."""
         return not (self.records or self.is_shard_end or self.millis_behind == 0)
 
 
 class SubscribedPage(Page):
     """
-    One event of SubscribeToShard: up to 10 MiB of records, or none, as it comes about every 5 seconds.
+    One event of SubscribeToShard: up to 10 MiB of records. An event without records comes about every 5 seconds.
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShardEvent.html
     """
 
     continuation: _SequenceNumber | None = msgspec.field(name="ContinuationSequenceNumber", default=None)
-    """Behind this number the next subscription goes on, also after an event without records."""
+    """The next subscription goes on after this number, also when the event has no records."""
 
     @property
     def is_shard_end(self) -> bool:
@@ -86,12 +87,16 @@ class SubscribedPage(Page):
 
     @property
     def continues_after(self) -> int | None:
-        """The continuation for comparing; never compute with it."""
+        """The continuation as an integer. Compare it, never compute with it."""
         return None if self.continuation is None else int(self.continuation)
 
 
 def drop_before(page: Page, cut: Cut) -> None:
-    """Leave out what a server that is not exact put before *cut*; numbers increase, so that stands first."""
+    """
+    Remove the records before *cut* from *page*: a server that is not exact may return some.
+
+    Sequence numbers increase on a page, so these records are its first ones.
+    """
     before = 0
     while before < len(page.records) and not is_after(page.records[before].number, cut):
         before += 1

@@ -1,13 +1,13 @@
-"""Shards and their lineage: who was split into whom, and which may be read when."""
+"""Shards and their lineage: the parents and children of each shard, and the order in which shards may be read."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 HASH_KEYS = 2**128
-"""Hash keys are 0..2**128-1."""
+"""The number of hash keys: 0 to 2**128 - 1."""
 
 
 @frozen
@@ -20,15 +20,16 @@ class Shard:
 
     shard_id: str
     parent_id: str | None
-    """The shard it was split from, or the first of the two that were merged into it."""
+    """The shard that was split into this one and another, or the first of the two that were merged into it."""
     adjacent_parent_id: str | None
-    """The second of the two shards that were merged into it."""
+    """The second of the two shards that were merged into it. None unless it is the result of a merge."""
     hash_start: int
+    """The first hash key of the shard, from 0."""
     hash_end: int
-    """Inclusive; the whole space is 0..2**128-1."""
+    """The last hash key of the shard, inclusive, up to 2**128 - 1."""
     starting_number: int
     ending_number: int | None
-    """Present when closed. Not the number of a record and not a bound: only a null iterator ends a shard."""
+    """None while the shard is open. It is not a record's number and not a bound: only a null iterator ends a shard."""
 
     @property
     def is_open(self) -> bool:
@@ -39,10 +40,17 @@ class Shard:
         return tuple(p for p in (self.parent_id, self.adjacent_parent_id) if p is not None)
 
 
+@frozen
+class ListedShard(Shard):
+    """A shard and the ids of its listed children: the shards that it was split or merged into."""
+
+    children: tuple[str, ...] = ()
+
+
 Listing = Mapping[str, Shard]
-"""All shards that Kinesis still knows, by shard id."""
+"""All shards that Kinesis lists, by shard id."""
 Children = Mapping[str, Sequence[Shard]]
-"""The listed children of each shard that has any, whether it is listed itself or not."""
+"""The listed children of each shard that has any. The shard itself may be missing from the listing."""
 
 
 def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
@@ -50,8 +58,21 @@ def by_id(shards: Iterable[Shard]) -> dict[str, Shard]:
     return {shard.shard_id: shard for shard in sorted(shards, key=lambda s: s.shard_id)}
 
 
+def with_children(shards: Iterable[Shard]) -> list[ListedShard]:
+    """Return the shards with the ids of their children, in the order of their ids."""
+    listing = by_id(shards)
+    children = index_children(listing)
+    return [
+        ListedShard(
+            **asdict(shard, recurse=False),
+            children=tuple(child.shard_id for child in children.get(shard.shard_id, ())),
+        )
+        for shard in listing.values()
+    ]
+
+
 def first_hole(shards: Iterable[Shard], first: int = 0, last: int = HASH_KEYS - 1) -> tuple[int, int] | None:
-    """Return the first inclusive range of the hash keys *first* to *last* that no shard covers; None when all are covered."""
+    """Return the first range of hash keys within *first* to *last* (all inclusive) that no shard covers, else None."""
     covered = first
     for shard in sorted(shards, key=lambda s: s.hash_start):
         if shard.hash_start > covered:
@@ -63,6 +84,7 @@ def first_hole(shards: Iterable[Shard], first: int = 0, last: int = HASH_KEYS - 
 
 
 def index_children(listing: Listing) -> Children:
+    """Return the children of each shard in *listing* that names its parents."""
     children: dict[str, list[Shard]] = {}
     for shard in listing.values():
         for parent in shard.parents:
@@ -72,25 +94,25 @@ def index_children(listing: Listing) -> Children:
 
 def waits_for(shard: Shard, listing: Listing, finished: Collection[str]) -> list[str]:
     """
-    Return the parents that must be finished before *shard* may be read; none when it may be read now.
+    Return the parents that must be finished before *shard* may be read; an empty list when it may be read now.
 
-    A parent that Kinesis no longer lists has left retention: nobody can read it, so nobody waits for it.
+    A parent that Kinesis no longer lists has expired. It cannot be read, so the child does not wait for it.
     """
     return [parent for parent in shard.parents if parent in listing and parent not in finished]
 
 
 def without_children(finished: Iterable[str], listing: Listing) -> list[str]:
     """
-    Return the finished shards that are listed while none of their children is.
+    Return the finished shards that are listed without any of their children.
 
-    Every closed shard has children and outlives none of them, so such a listing is too old.
+    Every closed shard has children, and they stay listed at least as long as it does. So such a listing is stale.
     """
     parents = {parent for shard in listing.values() for parent in shard.parents}
     return [shard_id for shard_id in finished if shard_id in listing and shard_id not in parents]
 
 
 def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
-    """Return all listed parents, grandparents, ... of *shard_ids*."""
+    """Return all listed parents, grandparents and so on of *shard_ids*."""
     found: set[str] = set()
     waiting = list(shard_ids)
     while waiting:
@@ -103,9 +125,9 @@ def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
 
 def generations(shard_ids: Collection[str], listing: Listing) -> dict[str, int]:
     """
-    Return the generation of *shard_ids* and of all their ancestors, each behind its own parents.
+    Return the generation of *shard_ids* and of all their ancestors, each after its parents.
 
-    The oldest known shards are generation 0. Parents are known when they are listed, or asked for themselves.
+    The oldest known shards are generation 0. A parent is known when it is listed or is one of *shard_ids*.
     """
     known: dict[str, int] = {}
     entered: set[str] = set()
@@ -123,13 +145,13 @@ def generations(shard_ids: Collection[str], listing: Listing) -> dict[str, int]:
 
 
 def known_parents(shard_id: str, listing: Listing, wanted: Collection[str]) -> list[str]:
-    """Return the parents of a shard that are listed, or among those that are *wanted* anyway."""
+    """Return the parents of a shard that are listed or in *wanted*."""
     shard = listing.get(shard_id)
     return [parent for parent in shard.parents if parent in listing or parent in wanted] if shard else []
 
 
 def parents_first(shard_ids: Iterable[str], listing: Listing) -> list[str]:
-    """Return *shard_ids* so that every parent stands before its children, otherwise in the order of ids."""
+    """Return *shard_ids* with each parent before its children, and otherwise in the order of their ids."""
     wanted = set(shard_ids)
     generation = generations(wanted, listing)
     return sorted(wanted, key=lambda shard_id: (generation[shard_id], shard_id))

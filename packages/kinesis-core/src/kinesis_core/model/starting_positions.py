@@ -1,4 +1,4 @@
-"""The places in a stream, as values, that users may name to begin or end at."""
+"""Starting and ending positions as values: the points in a stream where users begin and end reading."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kinesis_core.model.cuts import At, AtTimestamp, Cut, TrimHorizon
 
 @frozen
 class Latest:
-    """Behind the newest record at the moment of planning."""
+    """After the newest record at the moment of planning: the tip of each shard."""
 
 
 @frozen
 class PerShard:
     """
-    A position for each shard by its id.
+    A position per shard, by shard id.
 
-    Of the shards that are not named, the ancestors of named ones count as read, and any other begins with its
-    oldest record; as an end, an unnamed shard is read to its tip.
+    As a start: the ancestors of a named shard count as read, any other unnamed shard begins at its oldest record.
+    As an end: an unnamed shard is read to its tip.
     """
 
     cuts: Mapping[str, Cut | Latest]
@@ -30,20 +30,21 @@ class PerShard:
 @frozen
 class ForeignCheckpoint:
     """
-    Where another connector stood in one stream, by shard id: it names every shard that was not read to its end.
+    The checkpoint of another connector for one stream: a position for every shard that was not read to its end.
 
-    So of the shards that are not named, ancestors of named ones count as read, and descendants begin with their
-    oldest record; of any other it cannot be told.
+    So the ancestors of a named shard count as read, and its descendants begin at their oldest record. The position of any
+    other unnamed shard is unknown.
     """
 
     cuts: Mapping[str, Cut | Latest]
+    """The positions by shard id."""
     stream: str | None = None
-    """The stream's name, where the checkpoint says it."""
+    """The stream's name; None when the checkpoint does not hold it."""
 
 
 @frozen
 class PerStream:
-    """A position for each stream, by its name or ARN."""
+    """A position per stream, by the stream's name or ARN."""
 
     positions: Mapping[str, Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint]
 
@@ -57,12 +58,12 @@ def position_in(
     stream: str, streams: Collection[str], position: StartingPosition, option: str
 ) -> OneStreamStart:
     """
-    Return what *position*, the value of *option*, means in *stream*, one of all the *streams* that are read.
+    Return the part of *position* that applies to *stream*, one of the *streams* that the query reads.
 
-    Streams go by name or ARN; *option* is how an error calls the option.
+    Streams are given by name or ARN. *option* is the name of the option in errors.
 
     Raises:
-        OptionError: It says nothing of this stream, or of streams that are not read.
+        OptionError: *position* has no entry for *stream*, or has entries for streams that the query does not read.
     """
     found = position
     if isinstance(position, PerStream):
@@ -76,24 +77,24 @@ def position_in(
             f"{option} accepts positions by shard for one stream only; got {len(streams)} streams, whose shards have the "
             f'same ids. Give them by stream: {{"{stream}": {{...}}, ...}}.'
         )
-    return found  # type: ignore[return-value] # what stands in a PerStream is none
+    return found  # type: ignore[return-value] # a PerStream holds no other PerStream
 
 
 def _chosen(stream: str, streams: Collection[str], position: PerStream, option: str) -> StartingPosition:
-    strange = sorted(set(position.positions) - {known for s in streams for known in (s, _name(s))})
-    if strange:
+    unknown = sorted(set(position.positions) - {known for s in streams for known in (s, _name(s))})
+    if unknown:
         raise OptionError(
-            f"{option} names streams that the query does not read: {', '.join(strange)}. "
+            f"{option} names streams that the query does not read: {', '.join(unknown)}. "
             f"It reads {', '.join(sorted(streams))}."
         )
     found = position.positions.get(stream) or position.positions.get(_name(stream))
     if found is None:
-        raise OptionError(f"{option} gives positions by stream, and none for '{stream}'.")
+        raise OptionError(f"{option} has positions by stream, but no position for '{stream}'. Add one.")
     return found
 
 
 def begins_inside_aggregates(position: StartingPosition) -> bool:
-    """Return whether any shard begins behind some of the user records of an aggregate."""
+    """Return whether any shard begins inside an aggregate, after some of its user records."""
     match position:
         case PerShard(cuts) | ForeignCheckpoint(cuts):
             return any(isinstance(cut, At) and cut.skip > 0 for cut in cuts.values())
@@ -104,5 +105,5 @@ def begins_inside_aggregates(position: StartingPosition) -> bool:
 
 
 def _name(stream: str) -> str:
-    """Return the name of a stream that may be given as an ARN."""
+    """Return the name of *stream*, a name or an ARN."""
     return stream.rpartition("/")[2]

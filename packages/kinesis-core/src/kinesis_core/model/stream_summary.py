@@ -1,16 +1,20 @@
-"""The facts of a stream that is there."""
+"""The facts of an existing stream."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 MIN_RETENTION_HOURS = 24
-"""No stream keeps its records for less. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
+"""The shortest retention of any stream. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
 
 
 @frozen
 class StreamSummary:
-    """What DescribeStreamSummary says, as far as the core needs it."""
+    """
+    The part of DescribeStreamSummary's response that the core needs.
+
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_StreamDescriptionSummary.html
+    """
 
     name: str
     arn: str
@@ -18,9 +22,9 @@ class StreamSummary:
     created_ms: int
     retention_hours: int
     max_record_bytes: int = 1024 * 1024
-    """Data and partition key of one record."""
+    """The maximum size of one record: data and partition key together."""
     is_auto_distributed: bool = False
     """
-    Whether Kinesis chooses the shard of each record and ignores its keys: RecordDistributionStrategy is AUTO. Only on-demand
-    streams report one, and only a botocore of September 2026 or later hands it over.
+    Whether RecordDistributionStrategy is AUTO: Kinesis chooses the shard of each record and ignores its keys. Only on-demand
+    streams report a strategy, and only a botocore of September 2026 or later returns it.
     """

@@ -1,6 +1,7 @@
 """
-Ranges to records: the tasks' part. Each range is read from its start to its end, several shards at once, by polling here or
-by enhanced fan-out in `reading.fan_out`; `reading.arrow` makes Arrow record batches of the pages.
+Reads ranges: turns the ranges of a batch into pages of records, several shards at once. Tasks run this.
+
+The modules here poll; `reading.fan_out` reads by enhanced fan-out; `reading.arrow` turns pages into Arrow record batches.
 """
 
 from kinesis_core.reading.columns import (

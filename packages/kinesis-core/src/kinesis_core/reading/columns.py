@@ -1,7 +1,7 @@
 """
-What a reader can be asked for: the columns, each declared once, and the same facts as a Python object.
+The columns of a record, each declared once, and `UserRecord`, the same facts as a Python object.
 
-The Arrow schema, the Spark schema and the docs table come from `COLUMNS`.
+`COLUMNS` is the source of the Arrow schema, the Spark schema and the table in the docs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kinesis_core.model import Page, Record
 
 
 class Kind(Enum):
-    """A column's type; the value is Spark's name for it."""
+    """The type of a column. The value is Spark's name for it."""
 
     BINARY = "binary"
     STRING = "string"
@@ -33,8 +33,9 @@ class Column:
     One column.
 
     Attributes:
-        nullable: Whether Kinesis or a producer may leave it out. A fact about the values: the schemas of
-            Arrow and Spark call every column nullable, as Spark does for all that it reads.
+        nullable: Whether Kinesis or a producer may leave the value out. The schemas of Arrow and Spark make every column
+            nullable, as Spark does for every source.
+        meaning: The column's description in the docs.
     """
 
     name: str
@@ -70,7 +71,7 @@ DEFAULT_COLUMNS = (
         "When Kinesis took the record in, to the millisecond; neither exact nor increasing.",
     ),
 )
-"""The columns, in this order, of a reader that is not told any."""
+"""The columns of a reader without a schema of its own, in this order."""
 
 EXTRA_COLUMNS = (
     Column("shardId", Kind.STRING, False, "The shard that the record was read from."),
@@ -78,7 +79,7 @@ EXTRA_COLUMNS = (
         "subSequenceNumber",
         Kind.LONG,
         False,
-        "The place within the aggregate, counted from 0; 0 for a record that is none.",
+        "The index within the aggregate, from 0; 0 for a record that is not an aggregate.",
     ),
     Column(
         "explicitHashKey",
@@ -91,7 +92,7 @@ EXTRA_COLUMNS = (
         "stream",
         Kind.STRING,
         False,
-        "What the user named the stream by: its ARN if the option streamARN did, else the same as streamName.",
+        "The stream as the user gave it: its ARN with the option streamARN, else the same as streamName.",
     ),
     Column(
         "encryptionType",
@@ -103,27 +104,27 @@ EXTRA_COLUMNS = (
         "millisBehindLatest",
         Kind.LONG,
         False,
-        "How far the answer that brought the record was behind the shard's tip, in milliseconds.",
+        "How far the response with this record was behind the shard's tip, in milliseconds.",
     ),
 )
-"""The columns that are there for the asking."""
+"""The columns that a schema may ask for in addition."""
 
 COLUMNS = {column.name: column for column in DEFAULT_COLUMNS + EXTRA_COLUMNS}
 
 
 def find_columns(names: Iterable[str]) -> tuple[Column, ...]:
     """
-    Return the columns called *names*, in that order.
+    Return the columns with these *names*, in this order.
 
     Raises:
-        OptionError: A name is not a column's or comes twice, or there is none.
+        OptionError: A name is unknown or repeated, or *names* is empty.
     """
     found: dict[str, Column] = {}
     for name in names:
         if name not in COLUMNS:
             raise OptionError(f"Unknown column '{name}'.{_suggest(name)} Columns: {', '.join(COLUMNS)}.")
         if name in found:
-            raise OptionError(f"Column '{name}' is asked for twice.")
+            raise OptionError(f"Column '{name}' is asked for twice. Name each column once.")
         found[name] = COLUMNS[name]
     if not found:
         raise OptionError(f"At least one column is needed. Columns: {', '.join(COLUMNS)}.")
@@ -137,40 +138,47 @@ def _suggest(name: str) -> str:
 
 
 def whole_aggregate_error() -> OptionError:
-    """Return the error for a start inside an aggregate when aggregates are to be left whole."""
+    """Return the error for a start inside an aggregate when aggregates are not unpacked."""
     return OptionError(
-        "The query begins inside an aggregate, some of whose user records were read before, so the aggregate cannot be "
-        "delivered whole. Leave out deaggregate=false, at least until the query has passed that record."
+        "The query begins inside an aggregate: another reader has read some of its user records, so the aggregate cannot "
+        "be delivered whole. Leave out deaggregate=false until the query has passed that record."
     )
 
 
 class UserRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a producer sent: a record, or one of the user records in an aggregate."""
+    """One record as the producer sent it: a record of the stream, or a user record of a KPL aggregate."""
 
     stream: str
-    """What the stream was opened by: its ARN or name."""
+    """The stream as it was opened: its ARN or name."""
     shard_id: str
     sequence_number: str
+    """Decimal digits. The user records of one aggregate share it."""
     sub_sequence_number: int
-    """The place within the aggregate, from 0; 0 for a record that is none, as in the KCL."""
+    """The index within the aggregate, from 0; 0 for a record that is not an aggregate, as in the KCL."""
     partition_key: str | None
+    """None when Kinesis returns none, as it may for a stream with record distribution AUTO."""
     explicit_hash_key: str | None
+    """The user record's own, in decimal. Always None outside of aggregates: Kinesis does not return it."""
     data: bytes
+    """May be empty."""
     arrived_ms: int | None
+    """The arrival time in milliseconds since the epoch; neither exact nor increasing. None when Kinesis returns none."""
     encryption_type: str | None
+    """KMS, NONE or None."""
     millis_behind: int
+    """How far the response with this record was behind the shard's tip, in milliseconds."""
 
 
 def user_records(
     page: Page, stream: str, shard_id: str, deaggregate: bool = True, skip: int = 0
 ) -> list[UserRecord]:
     """
-    Return the user records on *page*, in the order of the shard; without *deaggregate*, its records.
+    Return the user records on *page* in the order of the shard. Without *deaggregate*, return its records.
 
-    The first *skip* user records of the first record are left out, never any of the next record.
+    The first *skip* user records of the first record are left out. Other records are not affected.
 
     Raises:
-        OptionError: User records are to be left out of an aggregate that is to be left whole.
+        OptionError: *skip* is above 0, and *deaggregate* is False.
     """
     if skip and not deaggregate:
         raise whole_aggregate_error()

@@ -1,4 +1,4 @@
-"""Reads many ranges at once: groups side by side, the ranges of one group one after the other."""
+"""Reads many ranges at once: groups concurrently, the ranges of one group one after the other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kinesis_core.clock import Clock
 from kinesis_core.model import Page, RangeGroup, ShardRange
 
 PAGES_AHEAD = 2
-"""Pages waiting for the consumer; each reading thread holds one more. A page has at most 10 MiB of data."""
+"""Pages in the queue to the caller; each thread holds one more. A page has at most 10 MiB of data."""
 
 
 class RangeReader(Protocol):
-    """Reads any range, by polling or by enhanced fan-out. Safe in threads."""
+    """Reads any range, by polling or by enhanced fan-out. Thread-safe."""
 
     def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        """Yield the pages of *shard_range* that have records, in order and trimmed to it."""
+        """Yield the pages of *shard_range* that have records, in order and trimmed to the range."""
         ...
 
 
@@ -29,9 +29,9 @@ def read_concurrently(
     groups: Sequence[RangeGroup], reader: RangeReader, threads: int, clock: Clock
 ) -> Iterator[tuple[ShardRange, Page]]:
     """
-    Yield the pages of all *groups*, in order within a group, while up to *threads* groups are read ahead.
+    Yield the pages of all *groups*. Up to *threads* groups are read at the same time; within a group the order holds.
 
-    Closing the iterator stops the reading. An error of any group is raised here at once.
+    Closing the iterator stops the threads. An error of any group is raised here at once.
     """
     concurrent = ConcurrentReader(groups, reader, threads, clock)
     concurrent.start()
@@ -42,12 +42,12 @@ def read_concurrently(
 
 
 class _StoppedError(Exception):
-    """The consumer has gone."""
+    """The caller has stopped reading."""
 
 
 @define
 class _StoppableClock:
-    """Lets a reader notice in a gap, or while it is throttled, that nobody waits for its pages any more."""
+    """Stops a reader that waits, in a gap or because of a throttle, once the caller has stopped reading."""
 
     clock: Clock
     stopped: threading.Event
@@ -63,16 +63,18 @@ class _StoppableClock:
 
 @define
 class _Failed:
+    """A thread ended with an error."""
+
     error: BaseException
 
 
 class _Done:
-    """One thread has no group left."""
+    """A thread ended because no group is left."""
 
 
 @define
 class ConcurrentReader:
-    """The threads that read groups, and the queue of pages between them and the consumer."""
+    """The threads that read groups, and the queue that carries their pages to the caller."""
 
     groups: Sequence[RangeGroup]
     reader: RangeReader
@@ -81,7 +83,7 @@ class ConcurrentReader:
     _waiting: queue.SimpleQueue[RangeGroup] = field(factory=queue.SimpleQueue, init=False)
     _read: queue.Queue[tuple[ShardRange, Page] | _Failed | _Done] = field(init=False)
     _stopped: threading.Event = field(factory=threading.Event, init=False)
-    _working: list[threading.Thread] = field(factory=list, init=False)
+    _threads: list[threading.Thread] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._read = queue.Queue(PAGES_AHEAD)
@@ -89,15 +91,17 @@ class ConcurrentReader:
             self._waiting.put(group)
 
     def start(self) -> None:
+        """Start the threads, one per group at most."""
         count = min(self.threads, len(self.groups))
-        self._working = [
+        self._threads = [
             threading.Thread(target=self._work, name="kinesis-read", daemon=True) for _ in range(count)
         ]
-        for thread in self._working:
+        for thread in self._threads:
             thread.start()
 
     def pages(self) -> Iterator[tuple[ShardRange, Page]]:
-        left = len(self._working)
+        """Yield the pages of all groups; raise the first error of any thread."""
+        left = len(self._threads)
         while left:
             item = self._read.get()
             if isinstance(item, _Failed):
@@ -108,7 +112,7 @@ class ConcurrentReader:
                 yield item
 
     def stop(self) -> None:
-        """Let the threads end after the page in hand; they are daemons, so nobody waits for a slow server."""
+        """Stop each thread after its current page. The threads are daemons, so no caller waits for a slow server."""
         self._stopped.set()
         while not self._read.empty():
             self._read.get_nowait()
@@ -117,12 +121,12 @@ class ConcurrentReader:
         try:
             with closing(self._pages_of_waiting()) as pages:
                 for shard_range, page in pages:
-                    if not self._hand_over((shard_range, page)):
+                    if not self._put((shard_range, page)):
                         return
-        except BaseException as error:  # noqa: BLE001 # whatever it is, the consumer raises it
-            self._hand_over(_Failed(error))
+        except BaseException as error:  # noqa: BLE001 # `pages` raises it in the caller's thread
+            self._put(_Failed(error))
         else:
-            self._hand_over(_Done())
+            self._put(_Done())
 
     def _pages_of_waiting(self) -> Generator[tuple[ShardRange, Page], None, None]:
         clock = _StoppableClock(self.clock, self._stopped)
@@ -136,8 +140,8 @@ class ConcurrentReader:
                     for page in pages:
                         yield shard_range, page
 
-    def _hand_over(self, item: tuple[ShardRange, Page] | _Failed | _Done) -> bool:
-        """Wait until the consumer has room; return False when it has gone."""
+    def _put(self, item: tuple[ShardRange, Page] | _Failed | _Done) -> bool:
+        """Wait for room in the queue and put *item* there. Return False when the caller has stopped reading."""
         while not self._stopped.is_set():
             try:
                 self._read.put(item, timeout=0.1)

@@ -1,4 +1,4 @@
-"""Reads exactly one range of one shard by GetRecords: page after page, each trimmed to the range."""
+"""Reads one range of one shard by GetRecords: page after page, each trimmed to the range."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinesis_core.reading.settings import ReadSettings
 
 @define
 class PollingReader:
-    """Reads one range. Whatever interrupts it, it goes on behind the last record that it delivered."""
+    """Reads one range. After an expired iterator or a throttle it goes on after the last record that it delivered."""
 
     api: StreamApi
     range: ShardRange
@@ -43,11 +43,11 @@ class PollingReader:
 
     def pages(self) -> Generator[Page, None, None]:
         """
-        Yield the pages of the range that have records, in order and trimmed to it.
+        Yield the pages of the range that have records, in order and trimmed to the range.
 
         Raises:
-            DataLossError: A record that the range names is gone (unless `fail_on_data_loss` is off).
-            ServiceError: Kinesis said no for good.
+            DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
+            ServiceError: A call to Kinesis failed for good.
         """
         while not self.progress.is_done:
             page = self._fetch()
@@ -62,13 +62,17 @@ class PollingReader:
                 yield page
 
     def _prove(self) -> None:
-        """See that nothing left the stream before the page came. Only a look made after it can tell."""
+        """Verify that no record expired before this page was read. Only a check after the page can show that."""
         number = self.progress.to_prove(self.api.now_ms())
         if number is not None:
             self.progress.prove(is_left=self._check.is_left(number))
 
     def _fetch(self) -> Page | None:
-        """Return the next page, None when the shard is gone; wait for the shard's quota, through throttles, and renew the iterator as needed."""
+        """
+        Return the next page; None when the shard has expired.
+
+        It waits for the shard's quota, retries throttles for as long as they last, and renews an expired iterator.
+        """
         while True:
             self.clock.sleep(self._limiter.wait_s(self.clock.now_s()))
             self._limiter.spend(self.clock.now_s())
@@ -105,7 +109,7 @@ class PollingReader:
         log_retry(call, error.code, attempt, wait_s, stream=self.range.stream, shard=self.range.shard_id)
 
     def _size_bytes(self, page: Page) -> int:
-        """Return what counts against the shard's rate: the data, or about as much where it was left undecoded."""
+        """Return the bytes that count against the shard's rate: the size of the data, an estimate if it was not decoded."""
         if self.with_data:
             return sum(len(record.data) for record in page.records)
         return page.body_bytes * 3 // 4  # data is base64
@@ -119,10 +123,10 @@ class PollingRangeReader:
     settings: ReadSettings
     rng: random.Random
     with_data: bool = True
-    """Without it the records' data is not decoded."""
+    """Whether the records' data is decoded."""
 
     def check(self, shard_range: ShardRange, clock: Clock) -> RecordCheck:
-        """Return what tells whether records of *shard_range* are still in its shard."""
+        """Return a check for whether records of *shard_range* are still in its shard."""
         limiter = ReadRateLimiter(self.settings.min_fetch_period_s, burst=2)
         return RecordCheck(
             self.api_for(shard_range.stream),
@@ -134,11 +138,11 @@ class PollingRangeReader:
         )
 
     def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        """Return the pages of *shard_range* that have records, in order and trimmed to it."""
+        """Return the pages of *shard_range* that have records, in order and trimmed to the range."""
         return self.rest(RangeProgress(shard_range, self.settings.fail_on_data_loss), clock)
 
     def rest(self, progress: RangeProgress, clock: Clock) -> Generator[Page, None, None]:
-        """Return the pages of what is left of a range."""
+        """Return the pages of the part of a range that *progress* has left."""
         api = self.api_for(progress.range.stream)
         reader = PollingReader(
             api, progress.range, self.settings, clock, self.rng, self.with_data, progress=progress

@@ -1,4 +1,4 @@
-"""How far one range of one shard has been read, whoever brings its pages, and whether all that it names is there."""
+"""How far one range of one shard has been read, by polling or fan-out, and whether any of its records expired."""
 
 from __future__ import annotations
 
@@ -20,65 +20,67 @@ from kinesis_core.model import (
 
 log = get_logger("kinesis_core")
 
-PATIENCE = 50
-"""Responses in a row that bring a range no further before its missing end is called data loss."""
+MAX_IDLE_PAGES = 50
+"""Pages in a row without records or progress after which the rest of the range counts as expired."""
 NEAR_MS = 30 * 60_000
-"""A record this close to the end of its retention may leave the stream between two pages."""
+"""A record this close to the end of its retention may expire between two pages."""
 _HOUR_MS = 3_600_000
 
 
 @define
 class RangeProgress:
     """
-    Trims pages to what lies in the range and was not delivered before, and sees that none of the range is lost.
+    Trims pages to the records of the range that were not delivered before, and detects records that expired unread.
 
-    A page has no gap in it. Between two pages records may leave the stream unread. That did not happen if the last record
-    of the earlier page is still in the stream after the later page came: Kinesis trims a shard from its oldest record on.
+    A page has no gap in it, but records may expire between two pages. They did not if the last record of the earlier page
+    is still in the stream after the later page was read: Kinesis trims a shard from its oldest record on.
 
     Attributes:
-        reached: Where to go on.
-        is_done: Whether nothing of the range is left to read.
-        is_lost: Whether there is no way on from `reached`, so that reading goes on at the oldest record.
+        reached: The cut to go on from.
+        is_done: Whether the range is read to its end.
+        is_lost: Whether records after `reached` expired, so that reading goes on at the oldest record.
     """
 
     range: ShardRange
     fail_on_data_loss: bool
-    patience: int = PATIENCE
+    max_idle_pages: int = MAX_IDLE_PAGES
     reached: At | After = field(init=False)
     is_done: bool = field(default=False, init=False)
     is_lost: bool = field(default=False, init=False)
     _idle: int = field(default=0, init=False)
+    """Pages in a row without records or progress."""
     _behind_ms: int = field(default=-1, init=False)
-    _proven: _Place | None = field(default=None, init=False)
-    """The last record up to which nothing of the range is missing; None before the first page."""
-    _taken: _Place | None = field(default=None, init=False)
-    """The last record that was taken since; None when there is nothing to prove."""
+    """MillisBehindLatest of the last page, if that was empty."""
+    _proven: _LastRecord | None = field(default=None, init=False)
+    """The last record up to which no record of the range is missing; None before the first page."""
+    _taken: _LastRecord | None = field(default=None, init=False)
+    """The last record that was taken since then; None when there is nothing to prove."""
 
     def __attrs_post_init__(self) -> None:
         self.reached = self.range.start
         if isinstance(self.reached, After):
-            self._proven = _Place(self.reached.number, None)
+            self._proven = _LastRecord(self.reached.number, None)
 
     def take(self, page: Page) -> list[Record]:
         """
-        Return what is new on *page*, the next one of the shard.
+        Return the new records of the range on *page*, the next page of the shard.
 
         Raises:
-            DataLossError: A record that the range names is gone (unless `fail_on_data_loss` is off).
+            DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
         """
         is_last = page.is_shard_end or self._is_end_in(page)
         self._check(page, is_last)
         self.is_done = self.is_done or is_last
         records = self._trim(page.records)
-        self._note_taken(records)
+        self._remember_last(records)
         return records
 
     def to_prove(self, now_ms: int) -> int | None:
         """
-        Return the record that must still be in the stream at *now_ms*, else records between two pages may be lost.
+        Return the number of the record that must still be in the stream, or else records between two pages may be lost.
 
-        None when there is nothing to prove yet. Near the retention each page is proven. Otherwise only the end of the range
-        is: somebody may lower the retention meanwhile, though never below 24 hours, or the time of the record is not known.
+        None when there is nothing to prove. Near the end of the retention each page is proven. Otherwise only the end of the
+        range is, because the retention may be lowered meanwhile (never below 24 hours), or the arrival time is not known.
         """
         if self._proven is None or self._taken is None:
             return None
@@ -90,7 +92,7 @@ class RangeProgress:
 
     def prove(self, *, is_left: bool) -> None:
         """
-        Note whether the record of `to_prove` is still in the stream.
+        Take in whether the record of `to_prove` is still in the stream.
 
         Raises:
             DataLossError: It is not, so records between it and the last one taken may be lost (unless `fail_on_data_loss`
@@ -98,39 +100,40 @@ class RangeProgress:
         """
         if self._proven is not None and self._taken is not None:
             if not is_left:
-                self.lose(f"the records after {self._proven.number} have begun to leave the stream")
+                self.lose(
+                    f"record {self._proven.number} expired while the batch was read, so records after it may be lost"
+                )
             self._proven, self._taken = self._taken, None
 
-    def lose(self, what: str) -> None:
+    def lose(self, reason: str) -> None:
         """
-        Go on at the oldest record that is left, because *what*.
+        Report that records of the range are lost.
 
         Raises:
-            DataLossError: Always, unless `fail_on_data_loss` is off.
+            DataLossError: Always, unless `fail_on_data_loss` is off; then the loss is logged.
         """
         stream, shard = self.range.stream, self.range.shard_id
         if self.fail_on_data_loss:
             raise DataLossError(
-                f"Records of this batch may be lost: {what}. The batch cannot be read again as a whole. Raise the stream's "
-                "retention, so that no more is lost. Then run the query with failOnDataLoss=false until the batch is done: that "
-                "reads what is left of the batch, and skips only what is gone. "
-                f"[stream={stream} shard={shard} from={self.range.start} to={self.range.end} reached={self.reached} "
-                f"retention_hours={self.range.retention_hours}]"
+                f"Shard {shard} of {stream}: {reason} (retention {self.range.retention_hours} h). The batch cannot be "
+                "replayed. Raise the retention before restarting queries; failOnDataLoss=false skips the gap for good. "
+                "Set it only until the batch is done; it reads the records that are left. "
+                f"[from={self.range.start} to={self.range.end} reached={self.reached}]"
             )
-        log.warning("data.lost", reason=what, stream=stream, shard=shard)
+        log.warning("data.lost", reason=reason, stream=stream, shard=shard)
 
     def _is_end_in(self, page: Page) -> bool:
         end = self.range.end
         return isinstance(end, (At, After)) and bool(page.records) and page.records[-1].number >= end.number
 
     def _check(self, page: Page, is_last: bool) -> None:
-        """See that the records which the range names are really there, and that reading gets on."""
+        """Check that the first and last record of the range exist, and that empty pages make progress."""
         end = self.range.end
         if page.records:
             self._idle, self._behind_ms = 0, -1
             self._check_first(page.records[0])
         if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
-            self.lose(f"record {end.number}, which ends the range, is not there")
+            self.lose(f"records up to {end} expired before they were read")
         elif is_last and isinstance(end, ShardEnd) and not page.records:
             self._check_end()
         if not page.records and not is_last:
@@ -139,31 +142,31 @@ class RangeProgress:
     def _check_first(self, record: Record) -> None:
         if isinstance(self.reached, At) and record.number > self.reached.number:
             self.lose(
-                f"record {self.reached.number}, which begins the range, is not there; the oldest left is {record.sequence_number}"
+                f"records from {self.reached} expired before they were read, the oldest record left is {record.number}"
             )
 
     def _check_end(self) -> None:
-        """The page of a shard's end has no record: what came before it may have left the stream."""
+        """Check a page that ends the shard without a record: the records before the end may have expired."""
         if isinstance(self.reached, At):
-            self.lose(
-                f"record {self.reached.number}, which begins the range, is not there, and nothing is left"
-            )
+            self.lose(f"records from {self.reached} expired before they were read, no record is left")
         elif self._taken is None:
             self._taken = self._proven
 
     def _check_movement(self, page: Page) -> None:
-        """An empty page is fine while the reading moves through a gap; where it stands still the place is lost."""
+        """Count empty pages that come no nearer to the tip. Too many of them mean that the next records expired."""
         moves = 0 < page.millis_behind < self._behind_ms
         self._idle = 0 if moves else self._idle + 1
         self._behind_ms = page.millis_behind
-        if self._idle > self.patience:
-            self.lose(f"{self.patience} answers in a row brought no record and no progress")
-            self.is_done = self.is_lost  # the oldest record is not to be had either
+        if self._idle > self.max_idle_pages:
+            self.lose(
+                f"{self.max_idle_pages} empty pages in a row made no progress from {self.reached}, the records expired"
+            )
+            self.is_done = self.is_lost  # the second time: the oldest record cannot be read either
             self.is_lost, self._idle = True, 0
 
-    def _note_taken(self, records: list[Record]) -> None:
+    def _remember_last(self, records: list[Record]) -> None:
         if records:
-            last = _Place(records[-1].number, records[-1].arrived_ms)
+            last = _LastRecord(records[-1].number, records[-1].arrived_ms)
             if self._proven is None:
                 self._proven = last  # the first page begins with the record that begins the range
             else:
@@ -182,8 +185,8 @@ class RangeProgress:
 
 
 @frozen
-class _Place:
-    """A record, and when it arrived, if that is known."""
+class _LastRecord:
+    """The last record of a page, and its arrival time if it is known."""
 
     number: int
     arrived_ms: int | None

@@ -1,4 +1,4 @@
-"""Whether a record is still in its shard: the proof that no record after it has left the stream."""
+"""Checks whether a record is still in its shard. If it is, no record after it has expired."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, Throt
 from kinesis_core.model import At, Page
 
 MAX_EMPTY_PAGES = 50
-"""Empty pages followed from the record's own place before it counts as gone."""
+"""Empty pages to follow from the record's sequence number before the record counts as expired."""
 
 
 @define
 class RecordCheck:
-    """Looks for single records of one shard by GetRecords, two calls each. Kinesis trims a shard from its oldest record on."""
+    """
+    Reads single records of one shard, with a GetShardIterator and a GetRecords call each.
+
+    Kinesis trims a shard from its oldest record on.
+    """
 
     api: StreamApi
     stream: str
-    """What logs call it."""
+    """The stream's name in logs."""
     shard_id: str
     clock: Clock
     rng: random.Random
@@ -29,17 +33,17 @@ class RecordCheck:
 
     def is_left(self, number: int) -> bool:
         """
-        Return whether record *number* is still in the shard. Throttles are waited out.
+        Return whether record *number* is still in the shard. Throttles are retried for as long as they last.
 
         Raises:
-            ServiceError: Kinesis refuses the call for good.
+            ServiceError: A call to Kinesis failed for good.
         """
         iterator: str | None = None
         empty = 0
         while empty < MAX_EMPTY_PAGES:
             try:
-                iterator = iterator or self._paced_iterator(number)
-                page = self._paced_page(iterator)
+                iterator = iterator or self.api.get_iterator(self.shard_id, At(number))
+                page = self._get_page(iterator)
             except IteratorExpiredError:
                 iterator = None
                 continue
@@ -53,10 +57,8 @@ class RecordCheck:
             iterator, empty = page.next_iterator, empty + 1
         return False
 
-    def _paced_iterator(self, number: int) -> str:
-        return self.api.get_iterator(self.shard_id, At(number))
-
-    def _paced_page(self, iterator: str) -> Page:
+    def _get_page(self, iterator: str) -> Page:
+        """Wait for the shard's quota, then return the page of one record."""
         self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
         self.limiter.spend(self.clock.now_s())
         page = self.api.get_records(iterator, 1, False, self.shard_id)

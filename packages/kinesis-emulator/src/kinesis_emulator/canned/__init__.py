@@ -1,4 +1,4 @@
-"""A Kinesis for benchmarks: it answers what was written beforehand, so that its own work hardly shows up."""
+"""A Kinesis for benchmarks. Its responses are made before the first call, so that its own work hardly counts."""
 
 from kinesis_emulator.canned.process import CannedKinesis
 from kinesis_emulator.canned.stream import CannedStream

@@ -1,4 +1,4 @@
-"""What `CannedKinesis` runs in its child: `python -m kinesis_emulator.canned`."""
+"""The child process of `CannedKinesis`: `python -m kinesis_emulator.canned`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import threading
 
 from kinesis_emulator.canned.responses import Responses
-from kinesis_emulator.canned.server import PreparedServer
+from kinesis_emulator.canned.server import CannedServer
 from kinesis_emulator.canned.stream import CannedStream
 from kinesis_emulator.child import READY, wait_until_stopped
 
@@ -30,7 +30,7 @@ def main() -> int:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(*options.tls)
     responses = Responses(CannedStream(**json.loads(options.stream)))
-    server = PreparedServer(responses, options.latency_s, tls)
+    server = CannedServer(responses, options.latency_s, tls)
     server.start()
     sys.stdout.write(f"{READY}{server.endpoint_url}\n")
     sys.stdout.flush()

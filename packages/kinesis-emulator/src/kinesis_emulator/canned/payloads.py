@@ -1,4 +1,4 @@
-"""The payloads of prepared records: random bytes, alone or aggregated as the KPL does."""
+"""The payloads of canned records: random bytes, plain or in KPL aggregates."""
 
 from __future__ import annotations
 

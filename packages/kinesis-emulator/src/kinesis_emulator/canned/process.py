@@ -1,4 +1,4 @@
-"""The prepared stream's server in a process of its own."""
+"""The canned stream's server in a child process."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kinesis_emulator.child import ChildProcess
 
 class CannedKinesis(ChildProcess):
     """
-    A Kinesis for benchmarks of readers, with one stream whose answers are ready before the first call.
+    A Kinesis for benchmarks of readers, with one stream whose responses are made before the first call.
 
         with CannedKinesis(CannedStream(shards=4, pages=10), latency_s=0.02) as kinesis:
             client = boto3.client("kinesis", endpoint_url=kinesis.endpoint_url, ...)
 
-    It answers DescribeStreamSummary, ListShards, GetShardIterator and GetRecords, checks nothing and knows no limits.
+    It serves DescribeStreamSummary, ListShards, GetShardIterator and GetRecords, without checks and limits.
 
     Args:
-        stream: What is in it.
-        latency_s: How long each call takes.
-        tls: Files of a certificate and its key, to be called over HTTPS.
+        stream: The stream to serve.
+        latency_s: The duration of each call in seconds.
+        tls: The files of a certificate and its key, to serve HTTPS.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CannedKinesis(ChildProcess):
         self._certificate = None if tls is None else tls[0]
 
     def calls(self) -> dict[str, int]:
-        """Return how often each call came so far; nearly, when several came at once."""
+        """Return how often each action was called so far. The counts are approximate when calls overlap."""
         trust = None if self._certificate is None else ssl.create_default_context(cafile=self._certificate)
         with urllib.request.urlopen(self.endpoint_url + CALLS, timeout=10, context=trust) as response:  # noqa: S310 # our own server
             calls: dict[str, int] = json.load(response)

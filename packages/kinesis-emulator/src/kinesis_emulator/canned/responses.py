@@ -1,4 +1,4 @@
-"""What a prepared stream answers: the calls of a reader, and nothing else."""
+"""The responses of a canned stream to the calls of a reader."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from kinesis_emulator.canned.shard_log import ShardLog, number_at, place_of
+from kinesis_emulator.canned.shard_log import ShardLog, index_of, number_at
 from kinesis_emulator.canned.stream import MAX_PAGE_RECORDS, CannedStream
 
 _ITERATOR_CHARS = 220
-"""As long as Kinesis makes them."""
+"""The length of Kinesis' iterators."""
 _HASH_KEYS = 2**128
 _DEFAULT_LISTED = 1000
 
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class Responses:
-    """Bodies of successful answers, by the name of the call; ready once it is made."""
+    """Bodies of successful responses by action. The constructor makes the records."""
 
     def __init__(self, stream: CannedStream, clock: Callable[[], float] = time.time) -> None:
         self._stream = stream
@@ -29,7 +29,7 @@ class Responses:
         self._log = ShardLog(stream, self._started_s)
         self._shards = [self._describe_shard(index) for index in range(stream.shards)]
         self.calls: Counter[str] = Counter()
-        """How often each call came; nearly, for threads do not wait for each other to count."""
+        """How often each action was called. Approximate, because threads count without a lock."""
         self._responses: dict[str, Callable[[Json], bytes]] = {
             "GetRecords": self._get_records,
             "GetShardIterator": self._get_shard_iterator,
@@ -38,15 +38,15 @@ class Responses:
         }
 
     def response(self, action: str, request: bytes) -> bytes | None:
-        """Return the answer's body; None when nothing is prepared for *action*."""
+        """Return the body of the response; None for an action that is not canned."""
         response = self._responses.get(action)
         self.calls[action] += 1
         return None if response is None else response(json.loads(request))
 
     def _get_records(self, request: Json) -> bytes:
-        shard, place, _ = request["ShardIterator"].split(".", 2)
+        shard, index, _ = request["ShardIterator"].split(".", 2)
         records, reached, behind_ms = self._log.read(
-            int(place), request.get("Limit", MAX_PAGE_RECORDS), self._clock()
+            int(index), request.get("Limit", MAX_PAGE_RECORDS), self._clock()
         )
         iterator = _iterator(shard, reached)
         return b'{"Records":[%b],"NextShardIterator":"%b","MillisBehindLatest":%d}' % (
@@ -57,18 +57,18 @@ class Responses:
 
     def _get_shard_iterator(self, request: Json) -> bytes:
         shard = str(int(request["ShardId"].removeprefix("shardId-")))
-        return json.dumps({"ShardIterator": _iterator(shard, self._place(request))}).encode()
+        return json.dumps({"ShardIterator": _iterator(shard, self._start_index(request))}).encode()
 
-    def _place(self, request: Json) -> int:
+    def _start_index(self, request: Json) -> int:
         match request["ShardIteratorType"]:
             case "TRIM_HORIZON":
                 return 0
             case "AT_TIMESTAMP":
-                return self._log.place_at_time(request["Timestamp"])
+                return self._log.index_at_time(request["Timestamp"])
             case "AT_SEQUENCE_NUMBER":
-                return place_of(int(request["StartingSequenceNumber"]))
+                return index_of(int(request["StartingSequenceNumber"]))
             case "AFTER_SEQUENCE_NUMBER":
-                return place_of(int(request["StartingSequenceNumber"]) + 1)
+                return index_of(int(request["StartingSequenceNumber"]) + 1)
             case _:
                 return self._log.tip(self._clock())
 
@@ -81,7 +81,7 @@ class Responses:
         return json.dumps(response).encode()
 
     def _describe_shard(self, index: int) -> Json:
-        start, end = (place * _HASH_KEYS // self._stream.shards for place in (index, index + 1))
+        start, end = (i * _HASH_KEYS // self._stream.shards for i in (index, index + 1))
         return {
             "ShardId": f"shardId-{index:012}",
             "HashKeyRange": {"StartingHashKey": str(start), "EndingHashKey": str(end - 1)},
@@ -103,5 +103,5 @@ class Responses:
         return json.dumps({"StreamDescriptionSummary": summary}).encode()
 
 
-def _iterator(shard: str, place: int) -> str:
-    return f"{shard}.{place}.".ljust(_ITERATOR_CHARS, "A")
+def _iterator(shard: str, index: int) -> str:
+    return f"{shard}.{index}.".ljust(_ITERATOR_CHARS, "A")

@@ -1,4 +1,4 @@
-"""The least of an HTTP server: a thread for each connection, which looks for two headers and sends what is ready."""
+"""A minimal HTTP server: a thread per connection finds two headers and sends a canned response."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kinesis_emulator.canned.responses import Responses
 from kinesis_emulator.server import HOST
 
 CALLS = "/calls"
-"""A GET of this path returns how often each call came."""
+"""A GET of this path returns how often each action was called."""
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _TARGET = re.compile(rb"\r\nx-amz-target: *Kinesis_20131202\.(\w+)", re.IGNORECASE)
 _RECEIVED = 64 * 1024
-_UNKNOWN = b'{"__type":"UnknownOperationException","message":"No answer to this call is prepared."}'
+_UNKNOWN = b'{"__type":"UnknownOperationException","message":"This action is not canned."}'
 
 
-class PreparedServer:
+class CannedServer:
     """
-    Responses on a port of 127.0.0.1, each call after *latency_s*.
+    Serves *responses* on a port of 127.0.0.1, each one after *latency_s*.
 
-    Without a parser, a router and checks a call takes it some 50 us, and its time hardly shows up beside a client's.
+    A call takes it about 50 us, since it has no parser, router or checks. This is little beside the time of a client.
     """
 
     def __init__(self, responses: Responses, latency_s: float, tls: ssl.SSLContext | None) -> None:
@@ -41,7 +41,7 @@ class PreparedServer:
         return f"{scheme}://{HOST}:{self._listener.getsockname()[1]}"
 
     def start(self) -> None:
-        """Answer from now on, until the process ends."""
+        """Serve from now on, until the process ends."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -75,7 +75,7 @@ class PreparedServer:
 
 
 def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """Return the head and the body of the next request, and what came behind it; None when the client has left."""
+    """Return head and body of the next request, and the bytes after it; None when the client has closed the connection."""
     while True:
         head, end, rest = received.partition(b"\r\n\r\n")
         if end:

@@ -1,4 +1,4 @@
-"""The records of a prepared shard as GetRecords returns them, written once and sent as often as wanted."""
+"""The records of a canned shard as JSON of GetRecords, made once."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from kinesis_emulator.canned.stream import CannedStream
 
 _FIRST_NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
 _STEP = 2**80
-"""Sequence numbers of neighbours are as far apart in Kinesis."""
+"""The distance of two neighbours' sequence numbers, as in Kinesis."""
 _QUICKEST_S = 0.001
-"""A shard takes in 1,000 records a second at most."""
+"""The shortest time between two records: a shard takes in at most 1,000 records a second."""
 _SETTLED_S = 1.0
-"""How long before the server's start the last record arrived, if all of them did."""
+"""How long before the server's start the last record arrived, if all records arrived before it."""
 
 
-def number_at(place: int) -> int:
-    return _FIRST_NUMBER + place * _STEP
+def number_at(index: int) -> int:
+    return _FIRST_NUMBER + index * _STEP
 
 
-def place_of(number: int) -> int:
-    """Return the place of the first record at *number* or behind it."""
+def index_of(number: int) -> int:
+    """Return the index of the first record with *number* or a higher one."""
     return max(0, -((_FIRST_NUMBER - number) // _STEP))
 
 
 class ShardLog:
     """
-    Every record of a shard, by its place from 0 on; all shards of a stream share one log.
+    The records of a shard by index from 0. All shards of a stream share one log.
 
     Args:
-        stream: What it holds.
+        stream: The description of the records.
         started_s: When the server started, in seconds since the epoch.
     """
 
@@ -46,39 +46,39 @@ class ShardLog:
         self._ends: list[list[int]] = []
         payloads = enumerate(make_payloads(stream))
         for _ in range(stream.pages):
-            records = [self._write(place, payload) for place, payload in islice(payloads, stream.records)]
+            records = [self._write(index, payload) for index, payload in islice(payloads, stream.records)]
             self._pages.append(b",".join(records))
             self._ends.append(list(accumulate((len(record) + 1 for record in records), initial=0)))
 
-    def _write(self, place: int, payload: bytes) -> bytes:
+    def _write(self, index: int, payload: bytes) -> bytes:
         return (
             b'{"SequenceNumber":"%d","ApproximateArrivalTimestamp":%.3f,"Data":"%b","PartitionKey":"user-%d"}'
-            % (number_at(place), self._arrived_s(place), base64.b64encode(payload), place % 997)
+            % (number_at(index), self._arrived_s(index), base64.b64encode(payload), index % 997)
         )
 
-    def _arrived_s(self, place: int) -> float:
-        return round(self._first_s + place * self._step_s, 3)
+    def _arrived_s(self, index: int) -> float:
+        return round(self._first_s + index * self._step_s, 3)
 
-    def place_at_time(self, time_s: float) -> int:
-        """Return the place of the first record that arrived at *time_s* or later."""
+    def index_at_time(self, time_s: float) -> int:
+        """Return the index of the first record that arrived at *time_s* or later."""
         return bisect_left(range(self._total), time_s, key=self._arrived_s)
 
     def tip(self, now_s: float) -> int:
-        """Return how many records are there by now."""
+        """Return how many records have arrived by now."""
         return bisect_left(range(self._total), now_s, key=self._arrived_s) if self._is_live else self._total
 
-    def read(self, place: int, limit: int, now_s: float) -> tuple[bytes, int, int]:
+    def read(self, index: int, limit: int, now_s: float) -> tuple[bytes, int, int]:
         """
-        Return records from *place* on, written one behind the other, where they end, and the milliseconds left.
+        Return the JSON of records from *index* on, the index after them, and the milliseconds behind the tip.
 
-        They are those of one page at most, so that a whole page is sent as it lies here.
+        The records are at most those of one page, so that a whole page is sent without copying records.
         """
         tip = self.tip(now_s)
-        if place >= tip:
-            return b"", place, 0
-        page, first = divmod(place, self._page_records)
-        last = min(first + limit, self._page_records, first + tip - place)
-        reached = place + last - first
+        if index >= tip:
+            return b"", index, 0
+        page, first = divmod(index, self._page_records)
+        last = min(first + limit, self._page_records, first + tip - index)
+        reached = index + last - first
         behind_ms = 0 if reached >= tip else round((now_s - self._arrived_s(reached)) * 1000)
         ends = self._ends[page]
         return self._pages[page][ends[first] : ends[last] - 1], reached, max(behind_ms, int(reached < tip))

@@ -1,4 +1,4 @@
-"""What a prepared stream is made of."""
+"""The description of a canned stream."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ MAX_PAGE_BYTES = 10 * 1024 * 1024
 @dataclass(frozen=True)
 class CannedStream:
     """
-    A stream whose shards all hold the same records: random ones, but the same for the same settings.
+    A stream whose shards all hold the same random records. Equal settings give equal records.
 
     Attributes:
-        pages: How many answers a shard fills; behind them is its tip.
-        records: How many records a page holds.
-        record_bytes: The payload of a record, or of a user record.
-        user_records: How many user records each record aggregates; 0 for plain records.
-        records_per_s: How many records arrive in each shard from the moment on at which the server starts; None
-            when all of them arrived before that.
+        pages: The number of GetRecords responses that a shard fills. The tip comes after them.
+        records: The number of records on a page.
+        record_bytes: The payload size of a record, or of a user record.
+        user_records: The number of user records in each aggregate; 0 for plain records.
+        records_per_s: The number of records that arrive in each shard per second from the server's start on; None if all
+            records arrived before.
 
     Raises:
-        ValueError: Kinesis would not answer with such a page.
+        ValueError: A page exceeds the limits of Kinesis, or there is no shard or page.
     """
 
     name: str = "orders"
@@ -50,15 +50,15 @@ class CannedStream:
 
     @property
     def total_records(self) -> int:
-        """Of one shard; an aggregate counts as one."""
+        """The number of records of one shard, where an aggregate counts as one."""
         return self.pages * self.records
 
     @property
     def page_rows(self) -> int:
-        """Of one page; every user record counts."""
+        """The number of rows of one page, where every user record counts."""
         return self.records * max(1, self.user_records)
 
     @property
     def total_rows(self) -> int:
-        """Of all shards; every user record counts."""
+        """The number of rows of all shards, where every user record counts."""
         return self.shards * self.pages * self.page_rows

@@ -50,7 +50,7 @@ def build(page: Page, columns: list[str], deaggregate: bool = True) -> pa.Record
 @settings(deadline=None)
 @given(names=subsets)
 def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:
-    """Spark compares the first batch with its own schema exactly: types, order, zone, nullability."""
+    """Spark compares the first batch with its own schema exactly: types, order, time zone, nullability."""
     spark = pytest.importorskip("pyspark.sql.types", reason="the core is installed alone")
     conversion = pytest.importorskip("pyspark.sql.pandas.types")
     schema = spark.StructType()
@@ -59,8 +59,8 @@ def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:
     assert BatchBuilder(names).schema.equals(conversion.to_arrow_schema(schema, timezone="UTC"))
 
 
-def test_a_stream_goes_by_what_the_user_named_it() -> None:
-    """Column `stream` tells two streams called alike apart: it has the ARN, where `streamName` has the name."""
+def test_column_stream_is_the_stream_as_given() -> None:
+    """Column `stream` distinguishes two streams of the same name: it has the ARN, while `streamName` has the name."""
     arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
     builder = BatchBuilder(["streamName", "stream"])
     for page in (PLAIN, MIXED):
@@ -69,7 +69,7 @@ def test_a_stream_goes_by_what_the_user_named_it() -> None:
 
 
 def test_a_record_is_a_row_with_every_column() -> None:
-    """Every column of a plain record holds what Kinesis said, null where it said nothing."""
+    """Every column of a plain record has Kinesis' value, and null where Kinesis returns none."""
     first, second = build(PLAIN, list(COLUMNS)).to_pylist()
     assert first == {
         "data": b"one",
@@ -95,7 +95,7 @@ def test_a_record_is_a_row_with_every_column() -> None:
 
 
 def test_a_mixed_page_keeps_the_order() -> None:
-    """User records stand where their aggregate stood; an empty one has no rows, a damaged one is a record."""
+    """User records replace their aggregate in order. An empty aggregate has no rows, a damaged one is a plain record."""
     batch = build(MIXED, ["sequenceNumber", "subSequenceNumber", "data", "partitionKey", "explicitHashKey"])
     assert [tuple(row.values()) for row in batch.to_pylist()] == [
         ("1", 0, b"one", "key", None),
@@ -107,7 +107,7 @@ def test_a_mixed_page_keeps_the_order() -> None:
 
 
 def test_user_records_share_what_belongs_to_their_record() -> None:
-    """Arrival time, encryption and the constants of the page are those of the aggregate."""
+    """Arrival time, encryption and the page's constants are those of the aggregate."""
     batch = build(MIXED, ["approximateArrivalTimestamp", "encryptionType", "stream", "millisBehindLatest"])
     assert batch.column(0).cast(pa.int64()).to_pylist() == [
         1790000012345000,
@@ -131,7 +131,7 @@ def test_aggregates_can_be_left_whole() -> None:
 @settings(deadline=None)
 @given(names=subsets, deaggregate=st.booleans())
 def test_any_subset_gives_the_same_values(names: list[str], deaggregate: bool) -> None:
-    """A column's values and the number of rows do not depend on which others are asked for, nor on their order."""
+    """A column's values and the number of rows do not depend on the other columns or their order."""
     batch = build(MIXED, names, deaggregate)
     batch.validate(full=True)
     assert batch.equals(build(MIXED, list(COLUMNS), deaggregate).select(names))
@@ -140,13 +140,13 @@ def test_any_subset_gives_the_same_values(names: list[str], deaggregate: bool) -
 @settings(deadline=None)
 @given(names=subsets, deaggregate=st.booleans())
 def test_an_empty_page_is_a_batch_of_no_rows(names: list[str], deaggregate: bool) -> None:
-    """Its schema is that of any other batch."""
+    """An empty page gives the same schema as any other page."""
     batch = build(Page([], millis_behind=0), names, deaggregate)
     assert (batch.num_rows, batch.schema) == (0, BatchBuilder(names).schema)
 
 
 def test_a_page_of_nothing_but_empty_aggregates_has_no_rows() -> None:
-    """There is nothing in them to deliver."""
+    """Empty aggregates have no user records."""
     batch = build(Page([Record("1", EMPTY_AGGREGATE)], millis_behind=0), list(COLUMNS))
     assert batch.num_rows == 0
 
@@ -158,19 +158,19 @@ def test_a_page_of_nothing_but_empty_aggregates_has_no_rows() -> None:
 def test_data_is_needed_for_its_column_and_for_aggregates(
     columns: list[str], deaggregate: bool, needed: bool
 ) -> None:
-    """A page may be decoded without data only if nobody looks at it: aggregates decide how many rows there are."""
+    """A page may be decoded without data only if no column needs it and no aggregate is unpacked."""
     assert BatchBuilder(columns, deaggregate).needs_data is needed
 
 
 @pytest.mark.parametrize("columns", [[], ["payload"], ["data", "data"]])
 def test_bad_columns_are_refused(columns: list[str]) -> None:
-    """The builder refuses what `find_columns` refuses."""
+    """The builder refuses the same columns as `find_columns`."""
     with pytest.raises(OptionError):
         BatchBuilder(columns)
 
 
 def test_a_builder_pickles() -> None:
-    """A builder made on the driver builds the same batches in a worker."""
+    """A builder from the driver builds the same batches in a worker."""
     builder = BatchBuilder(["sequenceNumber", "data"], deaggregate=False)
     copy = pickle.loads(pickle.dumps(builder))  # noqa: S301  # our own bytes
     assert copy.build(MIXED, "orders", "0").equals(builder.build(MIXED, "orders", "0"))
@@ -181,7 +181,7 @@ def test_a_builder_pickles() -> None:
 @given(st.lists(st.none() | st.integers(0, 253_402_300_799_999), max_size=50))
 @example([1790000012345, None, 0, 253_402_300_799_999])
 def test_milliseconds_come_out_exactly(milliseconds: list[int | None]) -> None:
-    """The float of seconds in the body gives back its millisecond, from 1970 to the end of the year 9999."""
+    """A float of seconds gives its exact millisecond, from 1970 to the end of the year 9999."""
     seconds = [
         None if value is None else float(f"{value // 1000}.{value % 1000:03}") for value in milliseconds
     ]

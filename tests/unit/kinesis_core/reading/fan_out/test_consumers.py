@@ -24,16 +24,16 @@ ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/me:1"
 
 @define
 class Consumers:
-    """The consumers of a stream; each status lasts some seconds."""
+    """The consumers of a stream. Each status lasts some seconds."""
 
     clock: FakeClock = field(factory=FakeClock)
     consumer: Consumer | None = None
     changes_s: float = 0.0
     shows_late: int = 0
-    """How many times a new consumer is not shown yet."""
+    """How many calls do not return a new consumer yet."""
     error: ServiceError | None = None
     lost: ServiceError | None = None
-    """What looking at a consumer that is there brings."""
+    """The error of describing an existing consumer."""
     calls: list[str] = field(factory=list)
 
     def describe_consumer(self, name_or_arn: str) -> Consumer:
@@ -69,15 +69,15 @@ def find(consumers: Consumers, timeout_s: float = 60) -> Consumer:
     return find_consumer(consumers, "me", timeout_s, consumers.clock)
 
 
-def test_an_active_one_is_used_as_it_is() -> None:
-    """A consumer that is there and ACTIVE costs one call."""
+def test_an_active_consumer_is_used() -> None:
+    """An existing ACTIVE consumer costs one call."""
     consumers = Consumers(consumer=Consumer("me", ARN, "ACTIVE"))
     assert find(consumers) == Consumer("me", ARN, "ACTIVE")
     assert consumers.calls == ["describe"]
 
 
-def test_a_new_one_is_registered_and_waited_for() -> None:
-    """A consumer that is not there is registered once, and handed out when it is ACTIVE."""
+def test_a_missing_consumer_is_registered() -> None:
+    """A consumer that does not exist is registered once, and returned when it is ACTIVE."""
     consumers = Consumers()
     started = consumers.clock.now
     assert find(consumers) == Consumer("me", ARN, "ACTIVE")
@@ -85,7 +85,7 @@ def test_a_new_one_is_registered_and_waited_for() -> None:
     assert 8 <= consumers.clock.now - started < 10
 
 
-def test_one_that_is_being_deleted_is_registered_anew() -> None:
+def test_a_consumer_that_is_being_deleted_is_registered_again() -> None:
     """A query that starts while its consumer is being removed waits, and registers it again."""
     consumers = Consumers(consumer=Consumer("me", ARN, "DELETING"))
     consumers.changes_s = consumers.clock.now + 5
@@ -93,8 +93,8 @@ def test_one_that_is_being_deleted_is_registered_anew() -> None:
     assert consumers.calls.count("register") == 1
 
 
-def test_one_by_its_arn_is_never_registered() -> None:
-    """An ARN that is not there is an error; one that is there is waited for like a name."""
+def test_a_consumer_given_by_arn_is_never_registered() -> None:
+    """An ARN that does not exist is an error. An existing consumer is waited for like one given by name."""
     with pytest.raises(StreamNotFoundError):
         find_consumer(Consumers(), ARN, 60, FakeClock())
     consumers = Consumers(consumer=Consumer("me", ARN, "CREATING"))
@@ -103,11 +103,11 @@ def test_one_by_its_arn_is_never_registered() -> None:
     assert "register" not in consumers.calls
 
 
-def test_one_that_must_exist_is_never_registered() -> None:
-    """A name that is only to be found is named in the error when it is not there, and in no registration."""
+def test_a_consumer_that_must_exist_is_never_registered() -> None:
+    """A name that must exist is named in the error if it does not, and is not registered."""
     consumers = Consumers()
     with pytest.raises(
-        StreamNotFoundError, match=r"^Consumer 'me' must exist, and does not\. .*consumerName"
+        StreamNotFoundError, match=r"^Consumer 'me' does not exist\. .*consumerName"
     ) as caught:
         find_consumer(consumers, "me", 60, consumers.clock, register_if_missing=False)
     assert caught.value.code == "ResourceNotFoundException"
@@ -119,16 +119,16 @@ def test_one_that_must_exist_is_never_registered() -> None:
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_one_that_was_registered_in_vain_is_removed(keep: bool) -> None:
-    """A consumer that was registered here, and is not ACTIVE in time, is not left to be paid for unless it is to be kept."""
+def test_a_registered_consumer_is_removed_after_an_error(keep: bool) -> None:
+    """A consumer that was registered here and is not ACTIVE in time is removed, because it costs money, unless it is kept."""
     consumers = Consumers(shows_late=2)
     with pytest.raises(ResourceInUseError):
         find_consumer(consumers, "me", 5, consumers.clock, keep=keep)
     assert consumers.calls.count("deregister") == (not keep)
 
 
-def test_one_of_somebody_else_is_not_removed() -> None:
-    """A consumer that was there already, and is not ACTIVE in time, may be the one that another query waits for."""
+def test_a_consumer_of_another_query_is_not_removed() -> None:
+    """A consumer that existed before and is not ACTIVE in time may belong to another query."""
     consumers = Consumers(consumer=Consumer("me", ARN, "CREATING"))
     consumers.changes_s = consumers.clock.now + 60
     with pytest.raises(ResourceInUseError):
@@ -136,22 +136,22 @@ def test_one_of_somebody_else_is_not_removed() -> None:
     assert "deregister" not in consumers.calls
 
 
-def test_whatever_ends_the_wait_removes_it() -> None:
-    """A consumer that was registered here is removed as well when it cannot be looked at any more."""
+def test_every_error_of_the_wait_removes_it() -> None:
+    """A consumer that was registered here is also removed when it can no longer be described."""
     consumers = Consumers(lost=UnavailableError("down", "InternalFailure"))
     with pytest.raises(UnavailableError):
         find(consumers)
     assert consumers.calls[-1] == "deregister"
 
 
-def test_one_that_is_not_shown_yet() -> None:
-    """A registration that AWS does not show at once is not an error."""
+def test_a_consumer_that_is_not_visible_yet() -> None:
+    """A registration that AWS does not return at once is not an error."""
     consumers = Consumers(shows_late=3)
     assert find(consumers).status == "ACTIVE"
 
 
 def test_waiting_ends_with_a_clear_error() -> None:
-    """A consumer that does not become ACTIVE is named, with its status and what to do."""
+    """The error for a consumer that does not become ACTIVE has its name, its status and what to do."""
     with pytest.raises(
         ResourceInUseError, match=r"Consumer 'me' is CREATING and not ACTIVE after 5 s\..*subscribeTimeout"
     ):
@@ -165,14 +165,14 @@ def test_waiting_ends_with_a_clear_error() -> None:
         ThrottledError("20 consumers", "LimitExceededException"),
     ],
 )
-def test_what_registering_raises_is_raised(error: ServiceError) -> None:
-    """A missing permission or a full stream ends the start."""
+def test_errors_of_registering_are_raised(error: ServiceError) -> None:
+    """A missing permission, or a stream with too many consumers, ends the start."""
     with pytest.raises(type(error)):
         find(Consumers(error=error))
 
 
-def test_a_permission_is_asked_for_without_taking_a_shard() -> None:
-    """Whether subscribing is allowed shows on a shard that does not exist; nothing else is found out there."""
+def test_the_permission_check_takes_no_shard() -> None:
+    """The permission is checked with a shard that does not exist. The check shows nothing else."""
     subscriptions = Subscriptions(scripted_stream(2))
     check_permission(subscriptions)
     assert [shard_id in subscriptions.stream.shards for _, shard_id, _ in subscriptions.calls] == [False]
@@ -192,7 +192,7 @@ def test_a_permission_is_asked_for_without_taking_a_shard() -> None:
 def test_removing_never_fails(
     error: ServiceError | None, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who stops is not held up by a consumer that cannot be removed; the log says what became of it."""
+    """A consumer that cannot be removed does not hold up the stop. The log has the result."""
     consumers = Consumers(error=error)
     with caplog.at_level("INFO"):
         remove_consumer(consumers, Consumer("me", ARN, "ACTIVE"))

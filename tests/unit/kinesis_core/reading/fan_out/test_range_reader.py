@@ -1,4 +1,4 @@
-"""One range of one shard through subscriptions, whatever ends them; and what is polled in their place."""
+"""Reading one range of one shard by subscription, whatever ends a subscription, and the fallback to polling."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardRange, Sub
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
-from kinesis_core.reading.fan_out.subscription_reader import PATIENCE, SEAT_S, SubscriptionReader
+from kinesis_core.reading.fan_out.subscription_reader import (
+    MAX_IDLE_EVENTS,
+    RESUBSCRIBE_S,
+    SubscriptionReader,
+)
 from kinesis_core.reading.record_check import RecordCheck
 from support.fake_subscriptions import (
     HEARTBEAT_S,
@@ -37,7 +41,7 @@ from support.fake_subscriptions import (
 from support.one_shard import OneShard
 
 WAITS = FanOutSettings(fallback_to_polling=False)
-FALLS_BACK = FanOutSettings()
+FALLBACK = FanOutSettings()
 
 
 @pytest.fixture
@@ -90,7 +94,7 @@ def cuts(subscriptions: Subscriptions) -> list[object]:
 def test_a_range_is_read_to_the_record(
     one: OneShard, subscriptions: Subscriptions, end: type[At | After], last: int
 ) -> None:
-    """One subscription brings exactly the range, and is closed with the event that has its end."""
+    """One subscription reads exactly the range, and is closed at the event with its end."""
     shard_range = range_of(one, 20, end(one.records[60].number))
     assert read(subscriptions, shard_range) == one.records[20 : last + 1]
     assert (len(subscriptions.calls), subscriptions.open) == (1, 0)
@@ -98,7 +102,7 @@ def test_a_range_is_read_to_the_record(
 
 @pytest.mark.parametrize("ends_on_its_own", [False, True])
 def test_a_closed_shard_is_read_to_its_end(one: OneShard, ends_on_its_own: bool) -> None:
-    """The event that names the children ends the shard, with records in it or without."""
+    """The event with the children ends the shard, with or without records."""
     one.stream.split(one.shard_id)
     subscriptions = Subscriptions(one.stream, ends_on_its_own=ends_on_its_own)
     assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
@@ -106,8 +110,8 @@ def test_a_closed_shard_is_read_to_its_end(one: OneShard, ends_on_its_own: bool)
 
 
 @define
-class GoesOnBehindTheEnd(Subscriptions):
-    """The event that names a shard's children names a continuation as well."""
+class ContinuationAfterTheEnd(Subscriptions):
+    """The event with a shard's children has a continuation too."""
 
     def subscribe(
         self, shard_id: str, cut: Cut, with_data: bool = True
@@ -120,9 +124,9 @@ class GoesOnBehindTheEnd(Subscriptions):
 
 @pytest.mark.parametrize("ends_on_its_own", [False, True])
 def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_its_own: bool) -> None:
-    """A range to the shard's end is done with the event that names children, and nothing is subscribed to again."""
+    """A range to the shard's end is done at the event with the children, and no further subscription is made."""
     one.stream.split(one.shard_id)
-    subscriptions = GoesOnBehindTheEnd(one.stream, ends_on_its_own=ends_on_its_own)
+    subscriptions = ContinuationAfterTheEnd(one.stream, ends_on_its_own=ends_on_its_own)
     assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
     assert len(subscriptions.calls) == 1
 
@@ -141,17 +145,17 @@ def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_i
 def test_whatever_ends_a_subscription_it_goes_on(
     one: OneShard, subscriptions: Subscriptions, trouble: Trouble
 ) -> None:
-    """The next subscription begins behind the last event of the one before, when the shard is free again."""
+    """The next subscription begins after the last event of the previous one, once the shard is free again."""
     subscriptions.troubles = [trouble] * 3
     assert read(subscriptions, range_of(one)) == one.records
     assert cuts(subscriptions)[1:] == [After(one.records[i].number) for i in (14, 29, 44)]
     times = [at_s for at_s, _, _ in subscriptions.calls]
-    assert all(later - earlier >= SEAT_S for earlier, later in pairwise(times))
+    assert all(later - earlier >= RESUBSCRIBE_S for earlier, later in pairwise(times))
     assert subscriptions.open == 0
 
 
 def test_the_five_minutes_end(one: OneShard, subscriptions: Subscriptions) -> None:
-    """A consumer that takes its time outlives many subscriptions."""
+    """A slow caller needs many subscriptions."""
     found = []
     for page in reader_of(subscriptions, range_of(one)).pages():
         found += page.records
@@ -161,7 +165,7 @@ def test_the_five_minutes_end(one: OneShard, subscriptions: Subscriptions) -> No
 
 
 def test_empty_events_move_the_continuation(one: OneShard, subscriptions: Subscriptions) -> None:
-    """After a cut behind empty events, the next subscription begins where these had got to."""
+    """After empty events and a cut connection, the next subscription begins at their continuation."""
     far = one.records[29].number - 1
     subscriptions.troubles = [Trouble(3, cut_connection(), empty_events=3, continuation=far)]
     del one.records[15:29]
@@ -170,17 +174,17 @@ def test_empty_events_move_the_continuation(one: OneShard, subscriptions: Subscr
 
 
 @pytest.mark.parametrize("after_events", [0, 3])
-def test_no_continuation_makes_it_skip_the_range(
+def test_a_wrong_continuation_does_not_skip_records(
     one: OneShard, subscriptions: Subscriptions, after_events: int
 ) -> None:
-    """A continuation behind the range's end, or behind a start that has not come, is not followed."""
+    """A continuation after the range's end, or after a start that has not come, is not used."""
     wrong = one.records[-1].number + 1
     subscriptions.troubles = [Trouble(after_events, cut_connection(), empty_events=1, continuation=wrong)]
     assert read(subscriptions, range_of(one)) == one.records
 
 
-def test_a_refused_seat_is_waited_for(one: OneShard, subscriptions: Subscriptions) -> None:
-    """A shard that was subscribed to a moment ago is tried for until it is free, about once a second."""
+def test_a_busy_shard_is_waited_for(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A shard with a recent subscription is tried about once a second until it is free."""
     subscriptions.take(one.shard_id)
     assert read(subscriptions, range_of(one)) == one.records
     times = [at_s for at_s, _, _ in subscriptions.calls]
@@ -192,15 +196,15 @@ def test_a_refused_seat_is_waited_for(one: OneShard, subscriptions: Subscription
     "error", [in_stream("ResourceInUseException"), UnavailableError("down", "InternalFailure")]
 )
 def test_waiting_has_an_end(one: OneShard, subscriptions: Subscriptions, error: ServiceError) -> None:
-    """After so many attempts the reader gives up with the error that stood in its way."""
+    """After the configured number of attempts the reader raises the error of the last one."""
     subscriptions.refusals = [error] * 100
     with pytest.raises(type(error)):
         read(subscriptions, range_of(one))
     assert len(subscriptions.calls) == WAITS.retries + 1
 
 
-def test_waiting_has_a_time(one: OneShard, subscriptions: Subscriptions) -> None:
-    """Retries left or not, it gives up when no event came for so long."""
+def test_waiting_is_limited_in_time(one: OneShard, subscriptions: Subscriptions) -> None:
+    """Without an event for `timeout_s` the reader fails, even with retries left."""
     subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
     started = one.stream.clock.now
     with pytest.raises(UnavailableError):
@@ -208,22 +212,25 @@ def test_waiting_has_a_time(one: OneShard, subscriptions: Subscriptions) -> None
     assert 20 < one.stream.clock.now - started < 25
 
 
-def test_subscriptions_that_bring_nothing_have_an_end(one: OneShard, subscriptions: Subscriptions) -> None:
-    """A server that ends each subscription before the first event is not asked for ever."""
+def test_subscriptions_without_events_have_an_end(one: OneShard, subscriptions: Subscriptions) -> None:
+    """A server that ends each subscription before its first event is not called for ever."""
     subscriptions.troubles = [Trouble()] * 100
-    with pytest.raises(UnavailableError, match="ended without an event"):
+    with pytest.raises(
+        UnavailableError,
+        match=r"no subscription brought an event \(attempts made: 11, in .*subscribeTimeout.*fanOutFallback",
+    ):
         read(subscriptions, range_of(one), FanOutSettings(False, timeout_s=1000))
     assert len(subscriptions.calls) == WAITS.retries + 1
 
 
-def test_events_forgive_what_was_in_vain(one: OneShard, subscriptions: Subscriptions) -> None:
-    """As long as each subscription brings something, there may be any number of them."""
+def test_an_event_resets_the_attempts(one: OneShard, subscriptions: Subscriptions) -> None:
+    """As long as each subscription brings an event, their number is not limited."""
     subscriptions.troubles = [Trouble(1, cut_connection())] * 19
     assert read(subscriptions, range_of(one), FanOutSettings(False, retries=1)) == one.records
 
 
-def test_a_slow_consumer_uses_up_no_patience(one: OneShard, subscriptions: Subscriptions) -> None:
-    """The time that whoever takes the records needs is not time without an event: the next subscription is made."""
+def test_a_slow_caller_does_not_use_up_the_timeout(one: OneShard, subscriptions: Subscriptions) -> None:
+    """The caller's time with the records is not time without an event: the next subscription is made."""
     subscriptions.troubles = [Trouble(1, cut_connection())] * 5
     found = []
     for page in reader_of(subscriptions, range_of(one)).pages():
@@ -233,30 +240,30 @@ def test_a_slow_consumer_uses_up_no_patience(one: OneShard, subscriptions: Subsc
 
 
 def test_a_lost_start_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
-    """A range whose first record has been trimmed is data loss, as it is when polling."""
+    """A range whose first record was trimmed is data loss, as when polling."""
     one.stream.trim(one.shard_id, 10)
-    with pytest.raises(DataLossError, match="begins the range"):
+    with pytest.raises(DataLossError, match=r"records from AT .* expired"):
         read(subscriptions, range_of(one))
 
 
-def test_a_lost_end_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
-    """Heartbeats at the tip while the range's end is missing are data loss after a while, not a wait for ever."""
+def test_a_lost_end_is_an_error(one: OneShard, subscriptions: Subscriptions) -> None:
+    """Heartbeats at the tip without the range's end are data loss after a while, instead of waiting for ever."""
     shard_range = range_of(one, 0, After(one.records[-1].number + 1))
     started = one.stream.clock.now
-    with pytest.raises(DataLossError, match="no progress"):
+    with pytest.raises(DataLossError, match="made no progress"):
         read(subscriptions, shard_range)
-    assert one.stream.clock.now - started < (PATIENCE + 2) * HEARTBEAT_S
+    assert one.stream.clock.now - started < (MAX_IDLE_EVENTS + 2) * HEARTBEAT_S
 
 
 def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscriptions: Subscriptions) -> None:
-    """With failOnDataLoss=false the reading goes on at the oldest record."""
+    """With failOnDataLoss=false reading goes on at the oldest record."""
     shard_range = range_of(one)
     one.stream.trim(one.shard_id, 10)
     reader = reader_of(subscriptions, shard_range, fails=False)
     assert [r for page in reader.pages() for r in page.records] == one.records[10:]
 
 
-# What is polled
+# Fallback to polling
 
 
 @pytest.mark.parametrize(
@@ -270,9 +277,9 @@ def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscript
 def test_a_refused_range_is_polled_at_once(
     one: OneShard, subscriptions: Subscriptions, error: ServiceError
 ) -> None:
-    """Nobody waits for a subscription that cannot be had now; the whole range comes by GetRecords."""
+    """The reader does not wait for a subscription that is refused: the whole range is read by GetRecords."""
     subscriptions.refusals = [error]
-    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    ranges = ranges_of(one, subscriptions, FALLBACK)
     started = one.stream.clock.now
     found = [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records]
     assert found == one.records
@@ -280,25 +287,25 @@ def test_a_refused_range_is_polled_at_once(
 
 
 def test_the_rest_of_a_range_is_polled(one: OneShard, subscriptions: Subscriptions) -> None:
-    """Who loses the shard to another subscriber does not take it back, but polls what is left."""
+    """A reader that loses the shard to another subscriber does not take it back, but polls the rest."""
     subscriptions.troubles = [Trouble(3, in_stream("ResourceInUseException"))]
-    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    ranges = ranges_of(one, subscriptions, FALLBACK)
     found = [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records]
     assert found == one.records
     assert [c.cut for c in one.stream.calls_of("GetShardIterator")] == [After(one.records[14].number)]
 
 
-def test_an_outage_of_subscriptions_is_polled_around(one: OneShard, subscriptions: Subscriptions) -> None:
-    """When subscribing fails for longer than the patience with it, polling takes over."""
+def test_an_outage_of_subscriptions_is_polled(one: OneShard, subscriptions: Subscriptions) -> None:
+    """When subscribing fails for longer than its timeout, the range is polled."""
     subscriptions.refusals = [UnavailableError("down", "InternalFailure")] * 100
-    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    ranges = ranges_of(one, subscriptions, FALLBACK)
     assert [r for page in ranges.read(range_of(one), one.stream.clock) for r in page.records] == one.records
 
 
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        (FALLS_BACK, AccessDeniedError("not allowed", "AccessDeniedException")),
+        (FALLBACK, AccessDeniedError("not allowed", "AccessDeniedException")),
         (WAITS, in_stream("ResourceNotFoundException")),
         (WAITS, InvalidRequestError("a number it does not know", "InvalidArgumentException")),
     ],
@@ -306,7 +313,7 @@ def test_an_outage_of_subscriptions_is_polled_around(one: OneShard, subscription
 def test_some_errors_are_raised(
     one: OneShard, subscriptions: Subscriptions, settings: FanOutSettings, error: ServiceError
 ) -> None:
-    """A missing permission is never polled around, and nothing is when that is not wanted."""
+    """A missing permission is always an error. Without the fallback every error is raised."""
     subscriptions.refusals = [error]
     ranges = ranges_of(one, subscriptions, settings)
     with pytest.raises(type(error)):
@@ -314,11 +321,11 @@ def test_some_errors_are_raised(
     assert one.stream.calls_of("GetRecords") == []
 
 
-def test_the_polled_are_counted_in_one_line(
+def test_polled_ranges_are_logged_in_one_line(
     one: OneShard, subscriptions: Subscriptions, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One log line says how many ranges were polled, and for which reasons; none where none were."""
-    ranges = ranges_of(one, subscriptions, FALLS_BACK)
+    """One log line has the number of polled ranges and the reasons. Without polled ranges there is no line."""
+    ranges = ranges_of(one, subscriptions, FALLBACK)
     with caplog.at_level("INFO"):
         ranges.log_polled()
         assert caplog.records == []
@@ -332,10 +339,10 @@ def test_the_polled_are_counted_in_one_line(
     assert "ResourceInUseException" in lines[0]
 
 
-def test_a_lost_place_is_looked_for_from_the_oldest_record(
+def test_reading_goes_on_at_the_oldest_record_after_a_loss(
     one: OneShard, subscriptions: Subscriptions
 ) -> None:
-    """Where reading stands still and loss is allowed, one more subscription begins at the oldest record."""
+    """When reading makes no progress and loss is allowed, one more subscription begins at the oldest record."""
     shard_range = range_of(one, 0, After(one.records[-1].number + 1))
     reader = reader_of(subscriptions, shard_range, fails=False)
     found = [r for page in reader.pages() for r in page.records]
@@ -343,12 +350,10 @@ def test_a_lost_place_is_looked_for_from_the_oldest_record(
     assert cuts(subscriptions)[-1] == TrimHorizon()
 
 
-def test_refused_with_a_fallback_is_an_error_of_the_reader(
-    one: OneShard, subscriptions: Subscriptions
-) -> None:
-    """The reader itself never polls: it says that it cannot, and what is left."""
+def test_the_reader_itself_does_not_poll(one: OneShard, subscriptions: Subscriptions) -> None:
+    """The reader raises the error, and its progress shows the rest of the range."""
     subscriptions.refusals = [in_stream("ResourceInUseException")]
-    reader = reader_of(subscriptions, range_of(one, 7), FALLS_BACK)
+    reader = reader_of(subscriptions, range_of(one, 7), FALLBACK)
     with pytest.raises(ResourceInUseError):
         list(reader.pages())
     assert reader.progress.reached == At(one.records[7].number)

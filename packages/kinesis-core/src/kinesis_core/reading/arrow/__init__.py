@@ -1,4 +1,4 @@
-"""Pages as Arrow record batches. The only room that needs pyarrow, so nobody else imports it."""
+"""Arrow record batches from pages. The only folder that needs pyarrow; import it only where pyarrow is installed."""
 
 from kinesis_core.reading.arrow.batch_builder import BatchBuilder
 

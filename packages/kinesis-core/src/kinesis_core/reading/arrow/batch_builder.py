@@ -1,8 +1,7 @@
 """
-Pages as Arrow record batches, built column by column. The only module of the core that needs pyarrow.
+Builds Arrow record batches from pages, column by column. The only module of the core that needs pyarrow.
 
-A page without aggregates costs one list comprehension per column that is asked for; everything else
-happens inside Arrow.
+A page without aggregates costs one list comprehension per requested column. Arrow does everything else.
 """
 
 from __future__ import annotations
@@ -23,24 +22,22 @@ ARROW_TYPES = {
     Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
     Kind.LONG: pa.int64(),
 }
-"""As Spark converts its own types; every field is nullable there and here."""
+"""The types that Spark uses for its own. Every field is nullable, as in Spark."""
 
 
 class BatchBuilder:
     """
-    Builds one record batch per page, with *columns* in the order given.
+    Builds one record batch per page, with *columns* in the given order. Pickles as its arguments.
 
-    A batch stays within Arrow's 2 GiB for a column of strings or bytes: a page holds 10 MiB, a user
-    record takes up at least 6 bytes of it, and no key has more than 256 characters.
-
-    It pickles as its arguments.
+    A batch stays within Arrow's limit of 2 GiB for a column of strings or bytes: a page holds 10 MiB, a user record
+    takes at least 6 bytes of it, and a key has at most 256 characters.
 
     Attributes:
-        schema: The schema of every batch; what Spark derives from the same columns.
-        needs_data: Whether pages must have been decoded with their records' data.
+        schema: The schema of every batch, equal to the one that Spark derives from the same columns.
+        needs_data: Whether the pages must hold the records' data.
 
     Raises:
-        OptionError: A column is unknown or comes twice, or there is none.
+        OptionError: A column is unknown or repeated, or *columns* is empty.
     """
 
     def __init__(self, columns: Sequence[str], deaggregate: bool = True) -> None:
@@ -57,13 +54,13 @@ class BatchBuilder:
         self, page: Page, stream_name: str, shard_id: str, stream: str | None = None, skip: int = 0
     ) -> pa.RecordBatch:
         """
-        Return the (user) records on *page* in the order of the shard; an empty page has 0 rows.
+        Return the records on *page*, unpacked if `deaggregate` is on, in the order of the shard. An empty page has 0 rows.
 
-        *stream* is what the user calls the stream by, when that is not its name. The first *skip* user records of the
-        first record are left out, never any of the next record.
+        *stream* is the stream as the user gave it, if that is not its name. The first *skip* user records of the first
+        record are left out. Other records are not affected.
 
         Raises:
-            OptionError: User records are to be left out of an aggregate that is to be left whole.
+            OptionError: *skip* is above 0, and `deaggregate` is off.
         """
         if skip and not self._deaggregate:
             raise whole_aggregate_error()
@@ -88,9 +85,9 @@ class _Rows:
         self._data: pa.Array | None = None
 
     def may_hold_aggregates(self) -> bool:
-        """Return whether any record begins like an aggregate: in Arrow 20 times faster than in Python."""
+        """Return whether any record begins with the magic of an aggregate. Arrow is 20 times faster here than Python."""
         if self._records and self._records[0].data.startswith(MAGIC):
-            return True  # mostly all do, or none; and then no column is made of whole aggregates
+            return True  # usually all records are aggregates or no record is; this saves building a column of aggregates
         return bool(pc.any(pc.starts_with(self.data(), pattern=MAGIC)).as_py())
 
     def rows_of_first(self) -> int:
@@ -133,11 +130,11 @@ class _Rows:
         return self._constant(self._millis_behind, pa.int64())
 
     def _per_row(self, values: pa.Array) -> pa.Array:
-        """Return the value of its record for each row, given one for each record."""
+        """Return one value per row, given one value per record."""
         return values
 
     def _constant(self, value: str | int, kind: pa.DataType) -> pa.Array:
-        # 40 us for 10,000 rows: not worth keeping an array for each shard.
+        # 40 us for 10,000 rows: an array kept per shard would save too little.
         return pa.repeat(pa.scalar(value, kind), self._count)
 
 
@@ -169,7 +166,7 @@ class _UnpackedRows(_Rows):
                 self._row_counts.append(len(aggregate.data))
 
     def _find_parents(self) -> pa.Array:
-        """Return for each row the index of its record: Arrow knows it for the items of a list of lists."""
+        """Return the index of its record for each row. Arrow computes that for the items of a list of lists."""
         offsets = pa.array(accumulate(self._row_counts, initial=0), pa.int32())
         return pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(self._count)))
 
@@ -211,8 +208,8 @@ def to_timestamps(seconds: list[float | None]) -> pa.Array:
     """
     Return *seconds* since the epoch as timestamps in microseconds, rounded to the millisecond.
 
-    Kinesis writes milliseconds as decimal fractions of a second; a float of today is off by a tenth of a
-    microsecond, so that rounding brings back the millisecond exactly.
+    Kinesis writes milliseconds as decimal fractions of a second. A float of the present time is off by a tenth of a
+    microsecond, so rounding restores the exact millisecond.
     """
     milliseconds = pc.round(pc.multiply(pa.array(seconds, pa.float64()), 1000.0))
     return pc.cast(pc.multiply(pc.cast(milliseconds, pa.int64()), 1000), ARROW_TYPES[Kind.TIMESTAMP])

@@ -1,4 +1,4 @@
-"""Consumers by name: found or registered before a query starts, and removed when it stops."""
+"""Finds or registers consumers before a query starts, and removes them when it stops."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from kinesis_core.model import TrimHorizon
 
 log = get_logger("kinesis_core")
 
-FIRST_LOOK_S, LOOK_EVERY_S = 0.1, 1.0
-"""AWS takes some seconds to make a consumer, local servers take none."""
+FIRST_WAIT_S, MAX_WAIT_S = 0.1, 1.0
+"""Waits between two DescribeStreamConsumer calls. AWS needs some seconds to create a consumer, a local server none."""
 _NO_SHARD = "shardId-999999999999"
+"""A shard id that no stream has."""
 
 
 def find_consumer(
@@ -32,14 +33,15 @@ def find_consumer(
     keep: bool = False,
 ) -> Consumer:
     """
-    Return a consumer once it is ACTIVE; one that goes by its name is registered when it is not there, if *registers*.
+    Return the consumer once it is ACTIVE.
 
-    Whatever was registered here is removed when it is not handed out, unless one *keeps* it: it costs money.
+    With *register_if_missing*, a consumer given by name is registered if it does not exist. After an error, a consumer
+    that was registered here is removed because it costs money, unless *keep* is set.
 
     Raises:
         ResourceInUseError: It is not ACTIVE after *timeout_s*.
-        StreamNotFoundError: There is none, and none is to be registered.
-        ServiceError: It can be neither seen nor registered.
+        StreamNotFoundError: It does not exist, and is not registered here.
+        ServiceError: It can be neither described nor registered.
     """
     search = _Search(api, name_or_arn, register_if_missing and not name_or_arn.startswith("arn:"))
     try:
@@ -58,29 +60,30 @@ class _Search:
     name: str
     register_if_missing: bool
     registered: Consumer | None = None
-    """What was registered on the way."""
+    """The consumer that the search has registered."""
 
     def wait(self, timeout_s: float, clock: Clock) -> Consumer:
-        gives_up_s, wait_s = clock.now_s() + timeout_s, FIRST_LOOK_S
-        while (consumer := self._look()).status != "ACTIVE":
-            if clock.now_s() >= gives_up_s:
+        """Return the consumer once it is ACTIVE, as `find_consumer` does."""
+        deadline_s, wait_s = clock.now_s() + timeout_s, FIRST_WAIT_S
+        while (consumer := self._describe()).status != "ACTIVE":
+            if clock.now_s() >= deadline_s:
                 raise ResourceInUseError(
                     f"Consumer '{self.name}' is {consumer.status} and not ACTIVE after {timeout_s:g} s. Start the query "
-                    "again, give it more time by subscribeTimeout, or name another consumer.",
+                    "again, raise subscribeTimeout, or name another consumer.",
                     code="ConsumerNotActive",
                 )
             clock.sleep(wait_s)
-            wait_s = min(LOOK_EVERY_S, 2 * wait_s)
+            wait_s = min(MAX_WAIT_S, 2 * wait_s)
         return consumer
 
-    def _look(self) -> Consumer:
+    def _describe(self) -> Consumer:
         try:
             return self.api.describe_consumer(self.name)
         except StreamNotFoundError as error:
             if not self.register_if_missing:
                 raise StreamNotFoundError(
-                    f"Consumer '{self.name}' must exist, and does not. Register it first; one that goes by consumerName is "
-                    f"registered when it is not there. {error}",
+                    f"Consumer '{self.name}' does not exist. Register it first, or use consumerName: the query registers a "
+                    f"consumer of that name. {error}",
                     error.code,
                     error.request_id,
                 ) from error
@@ -89,7 +92,9 @@ class _Search:
     def _register(self) -> Consumer:
         try:
             self.registered = self.api.register_consumer(self.name)
-        except ResourceInUseError:  # another query was faster, or AWS does not show yet what we registered
+        except (
+            ResourceInUseError
+        ):  # another query was faster, or DescribeStreamConsumer does not return it yet
             return Consumer(self.name, "", "CREATING")
         log.info("consumer.registered", consumer=self.name)
         return self.registered
@@ -97,12 +102,12 @@ class _Search:
 
 def check_permission(api: SubscribeApi) -> None:
     """
-    See that the consumer's subscriptions are allowed, by asking for one to a shard that there never is.
+    Check that SubscribeToShard is allowed, by a call for a shard that does not exist.
 
-    AWS looks at permissions first, so that this takes no shard from anybody. What else goes wrong does not count here.
+    AWS checks permissions first, and the call takes no shard from another reader. Other errors are ignored here.
 
     Raises:
-        AccessDeniedError: They are not.
+        AccessDeniedError: The call is not allowed.
     """
     try:
         api.subscribe(_NO_SHARD, TrimHorizon()).close()
@@ -113,7 +118,7 @@ def check_permission(api: SubscribeApi) -> None:
 
 
 def remove_consumer(api: ConsumerApi, consumer: Consumer) -> None:
-    """Deregister *consumer*; whoever calls is about to stop, so that a failure is logged and no more."""
+    """Deregister *consumer*. A failure is only logged, because the caller is about to stop."""
     try:
         api.deregister_consumer(consumer.arn)
     except StreamNotFoundError:

@@ -1,4 +1,4 @@
-"""Ranges by subscription, and by polling where no subscription can be had."""
+"""Reads ranges by subscription, and by polling where a subscription fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinesis_core.logs import get_logger
 from kinesis_core.model import Page, ShardRange
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.progress import PATIENCE
+from kinesis_core.reading.progress import MAX_IDLE_PAGES
 from kinesis_core.reading.settings import FanOutSettings
 
 log = get_logger("kinesis_core")
@@ -26,7 +26,8 @@ class FanOutRangeReader:
     """
     Reads ranges by subscription, through the API that *api_for* returns for a stream's name.
 
-    *polling* reads the rest of a range without a subscription, unless the settings say otherwise or access is denied.
+    When a subscription fails, *polling* reads the rest of the range, unless `fallback_to_polling` is off or access is
+    denied.
     """
 
     api_for: Callable[[str], SubscribeApi]
@@ -34,9 +35,10 @@ class FanOutRangeReader:
     settings: FanOutSettings
     rng: random.Random
     _reasons: list[str] = field(factory=list, init=False)
+    """An error code for each range that was polled."""
 
     def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        """Yield the pages of *shard_range* that have records, in order and trimmed to it."""
+        """Yield the pages of *shard_range* that have records, in order and trimmed to the range."""
         reader = SubscriptionReader(
             self.api_for(shard_range.stream),
             shard_range,
@@ -53,10 +55,10 @@ class FanOutRangeReader:
             if not self.settings.fallback_to_polling or isinstance(error, AccessDeniedError):
                 raise
             self._reasons.append(error.code)
-            reader.progress.patience = PATIENCE
+            reader.progress.max_idle_pages = MAX_IDLE_PAGES
             yield from self.polling.rest(reader.progress, clock)
 
     def log_polled(self) -> None:
-        """Log how many ranges were polled, whole or in part, and why; nothing where there were none."""
+        """Log how many ranges were polled, in whole or in part, and why. Without such ranges nothing is logged."""
         if self._reasons:
             log.info("fan_out.polled", ranges=len(self._reasons), reasons=dict(Counter(self._reasons)))

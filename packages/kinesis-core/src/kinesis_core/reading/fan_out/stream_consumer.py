@@ -1,4 +1,4 @@
-"""The consumer that a plain Python program reads one stream through."""
+"""The consumer of one stream that a plain Python program uses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kinesis_core.reading.settings import FanOutSettings, FanOutTransport
 
 @frozen
 class StreamConsumer:
-    """An ACTIVE consumer of a stream; `close` removes it if it went by its name and is not to be kept."""
+    """An ACTIVE consumer of a stream. `close` removes it if it was given by name and is not kept."""
 
     consumer: Consumer
     settings: FanOutSettings
@@ -48,8 +48,8 @@ class StreamConsumer:
         Find or register the consumer of the stream in *connection*, and wait until it is ACTIVE.
 
         Raises:
-            OptionError: The ARN is that of another stream's consumer, or what HTTP/2 takes is not installed.
-            ServiceError: It cannot be found or registered, is not ACTIVE in time, or may not be subscribed through.
+            OptionError: The ARN belongs to a consumer of another stream, or HTTP/2 is asked for and not installed.
+            ServiceError: The consumer cannot be found or registered, is not ACTIVE in time, or SubscribeToShard is denied.
         """
         is_arn = name_or_arn.startswith("arn:")
         if is_arn and name_or_arn.partition("/consumer/")[0] != stream_arn:
@@ -74,11 +74,12 @@ class StreamConsumer:
     def read(
         self, groups: Sequence[RangeGroup], polling: PollingRangeReader, clock: Clock
     ) -> Iterator[tuple[ShardRange, Page]]:
-        """Yield the pages of all *chains* as `read_concurrently` does; *polling* reads what subscriptions leave over."""
+        """Yield the pages of all *groups* as `read_concurrently` does. *polling* reads what subscriptions cannot."""
         ranges = FanOutRangeReader(lambda _: self._subscriptions, polling, self.settings, polling.rng)
         yield from read_concurrently(groups, ranges, polling.settings.threads, clock)
         ranges.log_polled()
 
     def close(self) -> None:
+        """Remove the consumer if it was given by name and is not kept."""
         if self.deregister_on_stop:
             remove_consumer(self._consumers, self.consumer)

@@ -1,4 +1,4 @@
-"""Reads exactly one range of one shard by SubscribeToShard: event after event, whatever ends a subscription."""
+"""Reads one range of one shard by SubscribeToShard: event after event, through as many subscriptions as it takes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
 
-PATIENCE = 6
-"""Events in a row that bring a range no further before its missing end is called data loss; one comes every 5 s."""
-SEAT_S = 5.0
-"""For so long after a subscription nobody can have another one to the shard, ourselves included."""
+MAX_IDLE_EVENTS = 6
+"""Events in a row without records or progress after which the rest of the range counts as expired. One comes every 5 s."""
+RESUBSCRIBE_S = 5.0
+"""For this time after a subscription AWS refuses another one of the same consumer to the shard."""
 _WAITS_S = (1.0, 2.0)
-"""Before the next attempt: AWS allows one a second for each consumer and shard."""
+"""Shortest and longest wait before the next attempt: AWS allows one a second per consumer and shard."""
 
 
 @define
 class SubscriptionReader:
     """
-    Reads one range through one subscription after the other, each behind what the one before it brought.
+    Reads one range through one subscription after the other. Each one goes on where the last one ended.
 
     Attributes:
-        progress: What is left of the range when no subscription can be had.
+        progress: How far the range has been read; after an error polling goes on from there.
     """
 
     api: SubscribeApi
@@ -40,28 +40,28 @@ class SubscriptionReader:
     clock: Clock
     rng: random.Random
     check: RecordCheck
-    """A look by subscription would take the place of the one that is read."""
+    """It polls: a check by subscription would end the subscription that is read."""
     with_data: bool = True
     progress: RangeProgress = field(init=False)
     _continuation: int | None = field(default=None, init=False)
     _free_s: float = field(default=0.0, init=False)
-    """When the next subscription may be made."""
+    """The earliest time of the next subscription."""
     _served_s: float = field(init=False)
-    """When the last event came, or the consumer was done with it."""
-    _in_vain: int = field(default=0, init=False)
-    """Subscriptions since then."""
+    """The time of the last event, or when the caller had processed it."""
+    _attempts: int = field(default=0, init=False)
+    """Subscriptions since the last event."""
 
     def __attrs_post_init__(self) -> None:
-        self.progress = RangeProgress(self.range, self.fail_on_data_loss, PATIENCE)
+        self.progress = RangeProgress(self.range, self.fail_on_data_loss, MAX_IDLE_EVENTS)
         self._served_s = self.clock.now_s()
 
     def pages(self) -> Iterator[Page]:
         """
-        Yield the events of the range that have records, in order and trimmed to it.
+        Yield the events of the range that have records, in order and trimmed to the range.
 
         Raises:
-            DataLossError: A record that the range names is gone (unless `fail_on_data_loss` is off).
-            ServiceError: The subscription cannot be had, or not in time. `progress` says what is left.
+            DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
+            ServiceError: No subscription brought an event in time. `progress` holds how far the range was read.
         """
         while not self.progress.is_done:
             try:
@@ -75,21 +75,22 @@ class SubscriptionReader:
 
     def _log_retry(self, error: ServiceError) -> None:
         wait_s = self._free_s - self.clock.now_s()
-        place = {"stream": self.range.stream, "shard": self.range.shard_id, "consumer": self.api.consumer}
-        log_retry("SubscribeToShard", error.code, max(1, self._in_vain), wait_s, **place)
+        facts = {"stream": self.range.stream, "shard": self.range.shard_id, "consumer": self.api.consumer}
+        log_retry("SubscribeToShard", error.code, max(1, self._attempts), wait_s, **facts)
 
     def _subscribe(self) -> Generator[SubscribedPage, None, None]:
         self.clock.sleep(self._free_s - self.clock.now_s())
-        self._in_vain += 1
-        events = self.api.subscribe(self.range.shard_id, self._place(), self.with_data)
-        self._free_s = self.clock.now_s() + SEAT_S
+        self._attempts += 1
+        events = self.api.subscribe(self.range.shard_id, self._next_cut(), self.with_data)
+        self._free_s = self.clock.now_s() + RESUBSCRIBE_S
         return events
 
-    def _place(self) -> Cut:
+    def _next_cut(self) -> Cut:
         """
-        Return where to go on: behind the last record, or farther on where events without records got to.
+        Return the cut to go on from: after the last record, or at a later continuation of an event without records.
 
-        Whether a continuation was delivered is not documented, so it is asked for once more, and dropped if it was.
+        AWS does not document whether the record of a continuation was delivered. So it is requested once more, and dropped
+        if it was delivered.
         """
         if self.progress.is_lost:
             return TrimHorizon()
@@ -100,25 +101,30 @@ class SubscriptionReader:
 
     def _take(self, events: Iterator[SubscribedPage]) -> Iterator[Page]:
         for page in events:
-            self._served_s, self._in_vain = self.clock.now_s(), 0
+            self._served_s, self._attempts = self.clock.now_s(), 0
             self._continuation = page.continues_after
             was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
             self._prove()
             if page.records:
                 yield page
-                self._served_s = self.clock.now_s()  # what the consumer took is no silence of the service
+                self._served_s = self.clock.now_s()  # the caller's time does not count as silence
             if self.progress.is_done or (self.progress.is_lost and not was_lost):
                 return
-        if self._in_vain:
-            raise UnavailableError(
-                f"A subscription ended without an event. [stream={self.range.stream} shard={self.range.shard_id} "
-                f"consumer={self.api.consumer}]",
-                code="NoEvent",
-            )
+        if self._attempts:
+            raise self._no_event_error()
+
+    def _no_event_error(self) -> UnavailableError:
+        stream, shard, waited_s = self.range.stream, self.range.shard_id, self.clock.now_s() - self._served_s
+        return UnavailableError(
+            f"Shard {shard} of {stream}: no subscription brought an event (attempts made: {self._attempts}, in "
+            f"{waited_s:.0f} s). Raise subscribeTimeout, or leave fanOutFallback=true so that the shard is polled. "
+            f"[stream={stream} shard={shard} consumer={self.api.consumer}]",
+            code="NoEvent",
+        )
 
     def _prove(self) -> None:
-        """See that nothing left the stream before the event came."""
+        """Verify that no record expired before this event came."""
         number = self.progress.to_prove(self.check.api.now_ms())
         if number is not None:
             self.progress.prove(is_left=self.check.is_left(number))
@@ -128,4 +134,4 @@ class SubscriptionReader:
             isinstance(error, ResourceInUseError) and not self.settings.fallback_to_polling
         )
         is_late = self.clock.now_s() - self._served_s > self.settings.timeout_s
-        return waits and not is_late and self._in_vain <= self.settings.retries
+        return waits and not is_late and self._attempts <= self.settings.retries

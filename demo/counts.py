@@ -1,4 +1,4 @@
-"""What was put, and what came of it: the sides that must agree in the end."""
+"""The records that were put, counted and copied, which must agree in the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Copy = tuple[str, str]
 
 @frozen
 class Sighting:
-    """What the producer puts, as JSON; the partition key is the city."""
+    """A record of the producer, as JSON. The partition key is the city."""
 
     number: int
     city: str
@@ -32,9 +32,9 @@ class Sighting:
     def to_json(self) -> str:
         return _to_json(self._facts())
 
-    def copy(self, sequence_number: str, place: int) -> Copy:
-        """Return the record that the journal must have when this one is in *place* of the record of that number."""
-        return self.city, _to_json({**self._facts(), "sequence": sequence_number, "place": place})
+    def copy(self, sequence_number: str, index: int) -> Copy:
+        """Return the record that the journal must have for this one, *index* in the record of *sequence_number*."""
+        return self.city, _to_json({**self._facts(), "sequence": sequence_number, "index": index})
 
     def _facts(self) -> dict[str, object]:
         return {"number": self.number, "city": self.city, "at": self.at_ms}
@@ -46,24 +46,24 @@ def _to_json(facts: dict[str, object]) -> str:
 
 @frozen
 class Comparison:
-    """What the journal must have against what it has."""
+    """The difference between the records that were put and those of the journal."""
 
     missing: Sequence[Copy]
-    """What was put and is not there."""
-    strange: Sequence[Copy]
-    """What is there and was not put like that."""
+    """Records that were put and are not in the journal."""
+    unexpected: Sequence[Copy]
+    """Records that are in the journal and were not put like this."""
     distinct: int
-    """How many different records of those that were put are there."""
+    """The number of different records in the journal that were put."""
     repeated: int
-    """How many are there once more than they need to be."""
+    """The number of repetitions of these records in the journal."""
 
 
-class Ledger:
+class Counts:
     """
-    Counts per key and window, and every single record. Thread-safe.
+    Counts per key and window, and all records. Thread-safe.
 
-    The producer adds what Kinesis acknowledged. The counting query says, batch by batch, what it has counted so
-    far: a batch that is run twice says the same thing twice, and a record that is read twice shows as one too many.
+    The producer adds each record that Kinesis acknowledged. The counting query reports its totals after each batch: a batch
+    that runs twice reports the same totals twice, and a record that is read twice makes a total too high.
     """
 
     def __init__(self) -> None:
@@ -76,9 +76,9 @@ class Ledger:
     def add_put(self, sightings: Sequence[Sighting], sequence_number: str) -> None:
         with self._lock:
             self._put.update(sighting.cell for sighting in sightings)
-            self._copies += [one.copy(sequence_number, place) for place, one in enumerate(sightings)]
+            self._copies += [one.copy(sequence_number, index) for index, one in enumerate(sightings)]
 
-    def note_counted(self, cells: Iterable[tuple[Cell, int]]) -> None:
+    def set_counted(self, cells: Iterable[tuple[Cell, int]]) -> None:
         with self._lock:
             self._counted.update(cells)
             self.batches += 1
@@ -94,7 +94,7 @@ class Ledger:
             return sum(self._counted.values())
 
     def by_key(self) -> list[tuple[str, int, int, int, int]]:
-        """Return for each key: its windows, how many of them agree, records put, records counted."""
+        """Return for each key: the number of windows, how many of them agree, records put, records counted."""
         with self._lock:
             cells = sorted(self._put.keys() | self._counted.keys())
             rows = []
@@ -106,20 +106,20 @@ class Ledger:
             return rows
 
     def differences(self) -> list[tuple[Cell, int, int]]:
-        """Return every cell on which the sides differ, with what was put and what was counted."""
+        """Return every cell with different counts: the cell, records put, records counted."""
         with self._lock:
             cells = sorted(self._put.keys() | self._counted.keys())
             pairs = [(cell, self._put[cell], self._counted.get(cell, 0)) for cell in cells]
         return [(cell, put, counted) for cell, put, counted in pairs if put != counted]
 
     def compare(self, journal: Counter[Copy]) -> Comparison:
-        """Compare what was put with what the journal has, record by record."""
+        """Compare the records that were put with those of the journal."""
         with self._lock:
             expected = dict.fromkeys(self._copies)
         found = [copy for copy in expected if copy in journal]
         return Comparison(
             missing=[copy for copy in expected if copy not in journal],
-            strange=[copy for copy in journal if copy not in expected],
+            unexpected=[copy for copy in journal if copy not in expected],
             distinct=len(found),
             repeated=sum(journal[copy] - 1 for copy in found),
         )

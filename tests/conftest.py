@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import pkgutil
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from support.declared_events import declared_events
 from support.side_by_side import FileByFile, put_long_ones_first
 
 # How long an example takes says something of the machine, and nothing of what is tested.
@@ -47,3 +50,12 @@ def pytest_collection_finish() -> None:
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
     return FileByFile(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _declared_events() -> Iterator[None]:
+    if find_spec("kinesis_credentials") is None:  # the emulator is tested alone as well
+        yield
+        return
+    with declared_events():
+        yield

@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "errors": set[str](),
     "clock": set[str](),
     "logs": set[str](),
+    "events": set[str](),
     "for_spark": {"errors"},
     "aggregation": set[str](),
     "model": {"errors"},

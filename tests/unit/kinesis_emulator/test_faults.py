@@ -84,7 +84,12 @@ def test_a_broken_hook_is_a_500(
 
     emulator.settings.fault = fault
     assert refusal(client.list_shards, StreamName="orders")[0] == "InternalFailure"
-    assert "ListShards failed inside the emulator" in caplog.text
+    [record] = [r for r in caplog.records if r.name == "kinesis_emulator"]
+    assert (record.getMessage(), record.__dict__["context"]) == (
+        "call.failed call=ListShards",
+        {"call": "ListShards"},
+    )
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_calls_are_counted_by_action_stream_and_shard(

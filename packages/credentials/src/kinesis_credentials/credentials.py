@@ -8,7 +8,6 @@ short-lived keys all the time, and cannot renew keys that AWS calls expired whil
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from copy import copy
@@ -20,8 +19,9 @@ from botocore.credentials import Credentials, ReadOnlyCredentials
 
 from kinesis_credentials.errors import Attempt, CredentialsError, SourceFailedError
 from kinesis_credentials.keys import Keys
+from kinesis_credentials.logs import get_logger
 
-log = logging.getLogger("kinesis_credentials")
+log = get_logger("kinesis_credentials")
 
 REFRESH_EARLY = timedelta(minutes=15)
 """Keys are refreshed this long before they expire, or a quarter of their lifetime before, if that is shorter."""
@@ -152,7 +152,7 @@ class SourceCredentials(RenewableCredentials):
         try:
             return self._fetch()
         except CredentialsError as error:
-            log.warning("credentials.kept", extra={"context": {"source": self.method, "reason": str(error)}})
+            log.warning("credentials.kept", source=self.method, reason=str(error))
             self._held = evolve(held, refresh_at=now + PAUSE)
             return held
 
@@ -179,7 +179,7 @@ class SourceCredentials(RenewableCredentials):
             self.version += 1
         self._held, self._failure = held, None
         expires = keys.expires and keys.expires.isoformat()
-        log.info("credentials.refreshed", extra={"context": {"source": self.method, "expires": expires}})
+        log.info("credentials.refreshed", source=self.method, expires=expires)
         return held
 
 

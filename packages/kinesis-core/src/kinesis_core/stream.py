@@ -28,7 +28,7 @@ from kinesis_core.model import (
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
-from kinesis_core.planning import Planner, PlanSettings
+from kinesis_core.planning import Planner, PlanSettings, log_planned
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
     FanOutSettings,
@@ -208,6 +208,7 @@ class Stream:
         try:
             while True:
                 ended = planner.next_offset(started)
+                log_planned(started, ended, planner.planning_s, planner.lag_ms())
                 if ended is not started:
                     yield self._batch(planner, started, ended)
                 started = ended

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 import threading
 import time
@@ -14,14 +13,13 @@ from typing import Any, Literal, Protocol
 
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, dry_run_succeeded, invalid_argument
+from kinesis_emulator.events import log_failure
 from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.partial_faults import list_some, put_some, stand_still
 from kinesis_emulator.requests import Request
 from kinesis_emulator.signatures import check_signature_date
 from kinesis_emulator.store import Store, Stream, stream_arn
-
-_log = logging.getLogger("kinesis_emulator")
 
 
 class EventStream(Protocol):
@@ -182,7 +180,7 @@ class Service:
         except AwsError as error:
             return error_response(error)
         except Exception:  # noqa: BLE001 - it is logged, and the client gets a 500 as from the service
-            _log.exception("%s failed inside the emulator", request.action)
+            log_failure(request.action)
             return error_response(
                 AwsError("InternalFailure", "The emulator failed; see its log.", status=500)
             )

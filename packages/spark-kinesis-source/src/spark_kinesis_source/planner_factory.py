@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 
 from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
 from kinesis_core.leases import LeasePublisher, open_table
+from kinesis_core.logs import get_logger
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from spark_kinesis_source.options import SourceOptions
 
-log = logging.getLogger("spark_kinesis_source")
+log = get_logger("spark_kinesis_source")
 
 CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S, CHECK_OUTAGE_S = 0.2, 1.0, 6.0
 """Shorter than in a running query: the user waits for the first error when a query starts."""
@@ -41,7 +41,7 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
     """
     check_streams(options.connection)
     for note in options.ignored:
-        log.info("option.ignored", extra={"context": {"note": note}})
+        log.info("option.ignored", note=note)
     apis = _open_streams(options.connection)
     settings = PlanSettings(
         limits=_limits(options, apis.values()),

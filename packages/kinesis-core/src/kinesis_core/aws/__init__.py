@@ -11,7 +11,14 @@ from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.aws.dry_runs import check_reading, check_writing
 from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
 from kinesis_core.aws.rate_limits import ReadRateLimiter
-from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries, log_retry
+from kinesis_core.aws.retry import (
+    RetryBudget,
+    RetryPolicy,
+    Throttles,
+    call_with_retries,
+    log_renewal,
+    log_retry,
+)
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, is_retryable, malformed, translate
 from kinesis_core.aws.stream_api import PutApi, StreamApi
 from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
@@ -47,6 +54,7 @@ __all__ = [
     "dry_run_client",
     "find_session",
     "is_retryable",
+    "log_renewal",
     "log_retry",
     "make_client",
     "malformed",

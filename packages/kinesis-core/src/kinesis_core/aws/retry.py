@@ -32,6 +32,7 @@ from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, ThrottledError
 from kinesis_core.logs import get_logger
+from kinesis_core.model import Cut
 
 log = get_logger("kinesis_core")
 T = TypeVar("T")
@@ -137,6 +138,11 @@ def log_retry(call: str, reason: str, attempt: int, wait_s: float, **target: obj
     log.info(
         "call.retried", call=call, reason=reason, attempt=attempt, wait_s=round(max(0.0, wait_s), 3), **known
     )
+
+
+def log_renewal(stream: str, shard: str, cut: Cut) -> None:
+    """Log that an iterator at *cut* takes the place of one that expired, whose retry has its own line."""
+    log.debug("iterator.renewed", stream=stream, shard=shard, cut=cut)
 
 
 def call_with_retries(

@@ -6,6 +6,7 @@ children, and reports lost data.
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.batch_gate import BatchGate
 from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.planner import Planner
 from kinesis_core.planning.stream_planner import PlanSettings
 
@@ -15,4 +16,5 @@ __all__ = [
     "PlanAhead",
     "PlanSettings",
     "Planner",
+    "log_planned",
 ]

@@ -19,6 +19,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Offset
+from kinesis_core.planning.planned import log_planned
 
 log = get_logger("kinesis_core")
 
@@ -109,6 +110,7 @@ class PlanAhead:
         away_s = self._away_s(start)
         end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
         self._lag_ms = self.planner.lag_ms()
+        log_planned(start, end, self.planner.planning_s, self._lag_ms)
         self._batch, self._returned_s = (start, end), self.clock.now_s()
         if away_s is not None and end is not start and self._is_worth_it(away_s):
             self._plan_ahead(end, bounded, away_s - LEAD * self.planner.planning_s)

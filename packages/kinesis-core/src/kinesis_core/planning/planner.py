@@ -12,7 +12,6 @@ from attrs import evolve
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     Offset,
     OneStreamStart,
@@ -27,11 +26,10 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.start_positions import begin, end
 from kinesis_core.planning.stream_planner import PlanSettings, StreamPlanner
 from kinesis_core.planning.targets import Targets
-
-log = get_logger("kinesis_core")
 
 
 class Planner:
@@ -104,7 +102,11 @@ class Planner:
         """Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now."""
         self._check(start)
         places = self._places(position, "endingPosition")
-        return Offset({n: end(self._streams[n], start.streams[n], place) for n, place in places.items()})
+        started_s = self._clock.now_s()
+        ended = Offset({n: end(self._streams[n], start.streams[n], place) for n, place in places.items()})
+        self.planning_s = self._clock.now_s() - started_s
+        log_planned(start, ended, self.planning_s, self.lag_ms())
+        return ended
 
     def fix_targets(self) -> None:
         """From the next plan on, plan up to what is in the streams at that moment, and nothing that comes later."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
+from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, drop_before
@@ -136,6 +136,7 @@ class ShardState:
             page = self.read(iterator, limit)
         except IteratorExpiredError:
             iterator = self.iterator_at(cut)
+            log_renewal(self.stream, self.shard_id, cut)
             page = self.read(iterator, limit)
         is_tip = page.millis_behind == 0 and len(page.records) < limit
         drop_before(page, cut)

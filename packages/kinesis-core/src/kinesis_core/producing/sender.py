@@ -13,7 +13,6 @@ from attrs import define, field
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.failures import internal_error
@@ -24,8 +23,6 @@ from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
-
-log = get_logger("kinesis_core")
 
 
 @define(eq=False)

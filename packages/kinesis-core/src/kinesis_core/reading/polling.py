@@ -7,11 +7,12 @@ from collections.abc import Callable, Generator
 
 from attrs import define, field, frozen
 
-from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
+from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import Page, ShardRange, TrimHorizon
 from kinesis_core.reading.progress import RangeProgress
+from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import ReadSettings
 
@@ -30,6 +31,7 @@ class PollingReader:
     progress: RangeProgress = field()
     _check: RecordCheck = field(init=False)
     _iterator: str | None = field(default=None, init=False)
+    _has_expired: bool = field(default=False, init=False)
 
     @progress.default
     def _begin(self) -> RangeProgress:
@@ -79,10 +81,11 @@ class PollingReader:
             try:
                 page = self._ask()
             except IteratorExpiredError as error:
-                self._iterator = None
+                self._iterator, self._has_expired = None, True
                 self._log_retry("GetRecords", error, 1)
             except ThrottledError as error:
                 self._limiter.throttled(self.clock.now_s(), self.rng)
+                self.progress.throttles += 1
                 call = "GetShardIterator" if self._iterator is None else "GetRecords"
                 self._log_retry(call, error, self._limiter.throttles)
             except StreamNotFoundError as error:
@@ -100,8 +103,13 @@ class PollingReader:
         shard_id = self.range.shard_id
         if self._iterator is None:
             cut = TrimHorizon() if self.progress.is_lost else self.progress.reached
+            self.progress.calls += 1
             self._iterator = self.api.get_iterator(shard_id, cut)
+            if self._has_expired:
+                log_renewal(self.range.stream, shard_id, cut)
+                self._has_expired = False
         limit = self.settings.max_records_per_fetch
+        self.progress.calls += 1
         return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
@@ -139,7 +147,8 @@ class PollingRangeReader:
 
     def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
         """Return the pages of *shard_range* that have records, in order and trimmed to the range."""
-        return self.rest(RangeProgress(shard_range, self.settings.fail_on_data_loss), clock)
+        progress = RangeProgress(shard_range, self.settings.fail_on_data_loss)
+        return logged(self.rest(progress, clock), progress, clock)
 
     def rest(self, progress: RangeProgress, clock: Clock) -> Generator[Page, None, None]:
         """Return the pages of the part of a range that *progress* has left."""

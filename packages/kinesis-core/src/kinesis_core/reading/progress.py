@@ -39,6 +39,8 @@ class RangeProgress:
         reached: The cut to go on from.
         is_done: Whether the range is read to its end.
         is_lost: Whether records after `reached` expired, so that reading goes on at the oldest record.
+        calls: How many calls the range took so far, for the log.
+        throttles: How many of them were throttled.
     """
 
     range: ShardRange
@@ -47,6 +49,8 @@ class RangeProgress:
     reached: At | After = field(init=False)
     is_done: bool = field(default=False, init=False)
     is_lost: bool = field(default=False, init=False)
+    calls: int = field(default=0, init=False)
+    throttles: int = field(default=0, init=False)
     _idle: int = field(default=0, init=False)
     """Pages in a row without records or progress."""
     _behind_ms: int = field(default=-1, init=False)

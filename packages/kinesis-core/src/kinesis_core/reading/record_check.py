@@ -44,8 +44,9 @@ class RecordCheck:
             try:
                 iterator = iterator or self.api.get_iterator(self.shard_id, At(number))
                 page = self._get_page(iterator)
-            except IteratorExpiredError:
+            except IteratorExpiredError as error:
                 iterator = None
+                log_retry("GetRecords", error.code, 1, 0.0, stream=self.stream, shard=self.shard_id)
                 continue
             except ThrottledError as error:
                 self._back_off(error)

@@ -16,6 +16,7 @@ from kinesis_core.model import Page, ShardRange
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_core.reading.polling import PollingRangeReader
 from kinesis_core.reading.progress import MAX_IDLE_PAGES
+from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.settings import FanOutSettings
 
 log = get_logger("kinesis_core")
@@ -38,7 +39,7 @@ class FanOutRangeReader:
     """An error code for each range that was polled."""
 
     def read(self, shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
-        """Yield the pages of *shard_range* that have records, in order and trimmed to the range."""
+        """Return the pages of *shard_range* that have records, in order and trimmed to the range."""
         reader = SubscriptionReader(
             self.api_for(shard_range.stream),
             shard_range,
@@ -49,6 +50,9 @@ class FanOutRangeReader:
             self.polling.check(shard_range, clock),
             self.polling.with_data,
         )
+        return logged(self._pages(reader, clock), reader.progress, clock)
+
+    def _pages(self, reader: SubscriptionReader, clock: Clock) -> Generator[Page, None, None]:
         try:
             yield from reader.pages()
         except ServiceError as error:

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kinesis_core.aws import SubscribeApi, log_retry
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ResourceInUseError, ServiceError, UnavailableError
+from kinesis_core.errors import ResourceInUseError, ServiceError, ThrottledError, UnavailableError
 from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, TrimHorizon, is_before
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
@@ -68,6 +68,7 @@ class SubscriptionReader:
                 with closing(self._subscribe()) as events:
                     yield from self._take(events)
             except ServiceError as error:
+                self.progress.throttles += isinstance(error, ThrottledError)
                 if not self._may_try_again(error):
                     raise
                 self._free_s = max(self._free_s, self.clock.now_s() + self.rng.uniform(*_WAITS_S))
@@ -81,6 +82,7 @@ class SubscriptionReader:
     def _subscribe(self) -> Generator[SubscribedPage, None, None]:
         self.clock.sleep(self._free_s - self.clock.now_s())
         self._attempts += 1
+        self.progress.calls += 1
         events = self.api.subscribe(self.range.shard_id, self._next_cut(), self.with_data)
         self._free_s = self.clock.now_s() + RESUBSCRIBE_S
         return events

@@ -1,0 +1,65 @@
+"""Events of calls to AWS."""
+
+from __future__ import annotations
+
+from kinesis_credentials.events import Event
+
+CALLS = (
+    Event(
+        "call.retried",
+        "INFO",
+        "driver, task",
+        "A call to AWS failed and is made again. Each retry has one line.",
+        {
+            "call": "the operation",
+            "reason": "AWS's error code, or the name of what was wrong where there was no response",
+            "attempt": "counts the retries of one call, or the throttles of a shard in a row, from 1",
+            "wait_s": "how long it waits first",
+        },
+        {
+            "stream": "",
+            "shard": "",
+            "shards": "how many shards the records are for, where there are several",
+            "records": "how many records are sent again",
+            "consumer": "",
+            "table": "",
+        },
+        example="call.retried call=GetRecords reason=InternalFailure attempt=1 wait_s=0.413 stream=orders "
+        "shard=shardId-000000000003",
+    ),
+    Event(
+        "fan_out.answered",
+        "DEBUG",
+        "driver, task",
+        "SubscribeToShard responded (`fanOutTransport=HTTP/2`).",
+        {"over": "the HTTP version", "status": "the HTTP status"},
+        example="fan_out.answered over=HTTP/2 status=200",
+    ),
+    Event(
+        "iterator.renewed",
+        "DEBUG",
+        "driver, task",
+        "A shard iterator had expired, and a new one was requested. Its `call.retried` comes before it.",
+        {"stream": "", "shard": "", "cut": "where reading goes on"},
+        example="iterator.renewed stream=orders shard=shardId-000000000003 cut=AFTER 4966",
+    ),
+    Event(
+        "permissions.unchecked",
+        "DEBUG",
+        "driver",
+        "The check of permissions before a query starts ended early, for another reason than a permission.",
+        {"reason": "AWS's error code"},
+        example="permissions.unchecked reason=InternalFailure",
+    ),
+    Event(
+        "transport.chosen",
+        "DEBUG",
+        "driver, task",
+        "A client for the calls on a stream was created.",
+        {
+            "transport": "`direct` for this package's own HTTP on botocore's connections, else `botocore`",
+            "endpoint": "the URL of the service",
+        },
+        example="transport.chosen transport=direct endpoint=https://kinesis.eu-west-1.amazonaws.com",
+    ),
+)

@@ -1,0 +1,64 @@
+"""Events of planning."""
+
+from __future__ import annotations
+
+from kinesis_credentials.events import Event
+
+PLANNING = (
+    Event(
+        "backlog.planned",
+        "WARNING",
+        "driver",
+        "A batch without a limit reaches back six hours or more. It fails if its first records leave the stream before it is done.",
+        {
+            "stream": "",
+            "shards": "how many shards the batch reads",
+            "hours": "how long the oldest of its records has been in the stream",
+            "retention_hours": "the stream's retention",
+        },
+        example="backlog.planned stream=orders shards=4 hours=17.3 retention_hours=24",
+    ),
+    Event(
+        "batch.planned",
+        "INFO",
+        "driver",
+        "The end of a batch was fixed. There is one line for each batch, and no line while nothing is new. A plan that is "
+        "discarded has no line: `minRecordsPerTrigger` held it back, or a newer plan replaced it.",
+        {
+            "stream": "the streams with news in this batch, with commas between them",
+            "shards": "how many shards the batch reads; 0 for an empty batch that keeps the checkpoint fresh",
+            "duration_s": "how long the plan took, also when it was made while the previous batch was processed",
+            "lag_ms": "how far the planner was behind the tip of the shard that is furthest behind",
+        },
+        example="batch.planned stream=orders shards=4 duration_s=0.031 lag_ms=0",
+    ),
+    Event(
+        "listing.refused",
+        "INFO",
+        "driver",
+        "A response of ListShards left out shards. Nothing new is planned from it, and the shards are listed again.",
+        {"stream": "", "reason": "", "responses": "how many such responses there were in a row"},
+        example="listing.refused stream=orders reason=shardId-000000000003 is not listed, and Kinesis knows it responses=1",
+    ),
+    Event(
+        "plan.failed",
+        "INFO",
+        "driver",
+        "The next batch was to be planned while the last one was processed, and a call failed. It is planned again when Spark "
+        "asks for it.",
+        {"reason": "AWS's error code"},
+        example="plan.failed reason=InternalFailure",
+    ),
+    Event(
+        "shards.discovered",
+        "INFO",
+        "driver, task",
+        "ListShards returned shards that were not known before. A task logs it when it writes.",
+        {
+            "stream": "",
+            "shards": "the ids of up to 20 new shards; where a task writes, how many shards are open",
+        },
+        {"count": "how many shards are new; the driver's lines only"},
+        example="shards.discovered stream=orders shards=['shardId-000000000000', 'shardId-000000000001'] count=2",
+    ),
+)

@@ -1,0 +1,86 @@
+"""Events of reading, by polling and by enhanced fan-out."""
+
+from __future__ import annotations
+
+from kinesis_credentials.events import Event
+
+READING = (
+    Event(
+        "consumer.allowed",
+        "DEBUG",
+        "driver",
+        "The consumer may be subscribed through: the check before a query starts failed for another reason than a permission.",
+        {"consumer": "", "reason": "AWS's error code"},
+        example="consumer.allowed consumer=arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/etl:1790000000 "
+        "reason=ResourceNotFoundException",
+    ),
+    Event(
+        "consumer.gone",
+        "INFO",
+        "driver",
+        "The consumer was to be deregistered, and Kinesis did not know it any more.",
+        {"consumer": ""},
+        example="consumer.gone consumer=etl",
+    ),
+    Event(
+        "consumer.left",
+        "WARNING",
+        "driver",
+        "The consumer could not be deregistered. It stays, and costs money: deregister it.",
+        {"consumer": "", "reason": ""},
+        example="consumer.left consumer=etl reason=Kinesis DeregisterStreamConsumer failed: ...",
+    ),
+    Event(
+        "consumer.registered",
+        "INFO",
+        "driver",
+        "The consumer was missing, and was registered.",
+        {"consumer": ""},
+        example="consumer.registered consumer=etl",
+    ),
+    Event(
+        "consumer.removed",
+        "INFO",
+        "driver",
+        "The consumer was deregistered when its query stopped.",
+        {"consumer": ""},
+        example="consumer.removed consumer=etl",
+    ),
+    Event(
+        "data.lost",
+        "WARNING",
+        "driver, task",
+        "Records left the stream before they were read, or may have. With `failOnDataLoss=false` the query goes on with the "
+        "oldest record that is left. Otherwise there is an error and no event.",
+        {"reason": "", "stream": "", "shard": ""},
+        {"position": "where reading was to go on, as the offset has it; the driver's lines only"},
+        example="data.lost reason=the position is older than the retention of 24 h, the oldest record is 4967 stream=orders "
+        "shard=shardId-000000000003 position={'AFTER': '4965', 'arrived': 1790000012345}",
+    ),
+    Event(
+        "fan_out.polled",
+        "INFO",
+        "task",
+        "Ranges of a task were read by polling, whole or in part, because there was no subscription. One line for each task.",
+        {"ranges": "how many ranges", "reasons": "how many for each of AWS's error codes"},
+        example="fan_out.polled ranges=2 reasons={'ResourceInUseException': 2}",
+    ),
+    Event(
+        "shard.read",
+        "DEBUG",
+        "task",
+        "One range of one shard was read to its end. A batch has one line for each shard with records: too many for INFO.",
+        {
+            "stream": "",
+            "shard": "",
+            "records": "how many records, an aggregate as one",
+            "bytes": "their data; 0 where no column needs it",
+            "pages": "how many responses or events had records of the range",
+            "duration_s": "from the first call to the end, with waits for the consumer of the records",
+            "calls": "calls of GetShardIterator, GetRecords and SubscribeToShard",
+            "throttles": "how many of these calls were throttled",
+        },
+        example="shard.read stream=orders shard=shardId-000000000003 records=1200 bytes=614400 pages=1 duration_s=0.046 "
+        "calls=2 throttles=0",
+    ),
+)

@@ -1,0 +1,44 @@
+"""
+The event that the emulator logs, in the form that all packages share: `event key=value ...`, and the facts under `context`.
+
+The emulator needs nothing but the standard library, so it has this form of its own. A test compares the two.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import NamedTuple
+
+LOGGER = "kinesis_emulator"
+_log = logging.getLogger(LOGGER)
+
+
+class Event(NamedTuple):
+    """The declaration of one event, with the fields of `kinesis_credentials.events.Event`."""
+
+    name: str
+    level: str
+    where: str
+    meaning: str
+    facts: Mapping[str, str]
+    optional: Mapping[str, str]
+    example: str
+
+
+EVENTS = (
+    Event(
+        "call.failed",
+        "ERROR",
+        "emulator",
+        "An error occurred inside the emulator. The response is `InternalFailure`. The traceback follows the line.",
+        {"call": "the operation"},
+        {},
+        "call.failed call=ListShards",
+    ),
+)
+
+
+def log_failure(call: str) -> None:
+    """Log the exception that is being handled, as the failure of *call*."""
+    _log.exception("call.failed call=%s", call, extra={"context": {"call": call}})

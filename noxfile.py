@@ -193,11 +193,12 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that the pages of options and permissions match the code, and run every code block of the docs."""
+    """Check that the pages of options, permissions and events match the code, and run every code block of the docs."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
     session.run("python", "docs/generate_options.py", "--check")
     session.run("python", "-m", "docs.generate_iam", "--check")
+    session.run("python", "-m", "docs.generate_events", "--check")
     _pytest(session, "tests/docs")
 
 

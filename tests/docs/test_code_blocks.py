@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MADE = {"options.md", "benchmarks.md"}
+MADE = {"options.md", "benchmarks.md", "events.md"}
 """Pages that programs write; they have no code blocks."""
 PAGES = sorted(
     path

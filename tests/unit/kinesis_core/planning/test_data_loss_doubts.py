@@ -53,7 +53,9 @@ def test_a_run_does_not_end_in_doubt(throttles: int, is_closed: bool) -> None:
     stream.clock.sleep(25 * HOUR_S)
     stream.trim(A, 5)
     stream.throttles = throttles
-    with pytest.raises(DataLossError, match=f"left the stream.*shard={A}"):
+    with pytest.raises(
+        DataLossError, match=f"record .* expired before it was read, and no record is left.*shard={A}"
+    ):
         query.batches(5)
 
 
@@ -95,7 +97,7 @@ def test_a_retention_that_is_lowered_while_a_query_runs() -> None:
     stream.clock.sleep(30 * HOUR_S)
     stream.put_many(A, 60, every_s=60)
     stream.trim(A, 80)
-    with pytest.raises(DataLossError, match="retention of 24 h"):
+    with pytest.raises(DataLossError, match="retention 24 h"):
         query.batch()
 
 
@@ -206,5 +208,5 @@ def test_records_that_leave_a_little_early(early_s: int) -> None:
     stream.put_many(A, 2)
     stream.trim(A, 7)
     query.restart()
-    with pytest.raises(DataLossError, match="retention of 24 h"):
+    with pytest.raises(DataLossError, match="retention 24 h"):
         query.batch()

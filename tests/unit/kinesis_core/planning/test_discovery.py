@@ -306,7 +306,7 @@ def test_shards_that_left_between_the_offset_and_the_listing(caplog: pytest.LogC
         return stream, query
 
     _, query = come_back(fails=True)
-    lost = rf"may be lost: {B}, the parent of {D}, is not listed and was never read.*failOnDataLoss=false.*shard={B}"
+    lost = f"{B}, the parent of {D}, is not listed and was never read, so .* may be lost.*failOnDataLoss=false.*shard={B}"
     with pytest.raises(DataLossError, match=lost):
         query.batch()
     assert query.clock.now - 1_790_000_000 > 120, "it may be a stale listing"
@@ -326,7 +326,7 @@ def test_a_loss_that_is_certain_is_not_waited_for() -> None:
     for gone in (A, B):
         del stream.shards[gone]
     query.restart()
-    with pytest.raises(DataLossError, match="Records may be lost"):
+    with pytest.raises(DataLossError, match="may be lost"):
         query.batch()
     assert query.clock.now - 1_790_000_000 < 5
 

@@ -354,7 +354,9 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
     query.batch()
     stream.created_ms += 1
     query.restart()
-    with pytest.raises(StreamRecreatedError, match=r"deleted and made anew.*new checkpoint.*stream=orders"):
+    with pytest.raises(
+        StreamRecreatedError, match=r"deleted and created again.*new checkpoint.*stream=orders"
+    ):
         query.read(start, query.start) if is_replayed else query.batch()
 
 

@@ -6,8 +6,8 @@ children, and reports lost data.
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.batch_gate import BatchGate
 from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
 
 __all__ = [
     "BatchGate",

@@ -21,7 +21,7 @@ from kinesis_core.model import (
     index_children,
 )
 from kinesis_core.planning.lineage import Hole, Known, find_hole
-from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_calls import ShardCalls
 
 log = get_logger("kinesis_core")
 
@@ -83,7 +83,9 @@ class Discovery:
             listing = by_id(self.api.list_shards())
             hole = self._find_hole(listing, known)
             while hole is not None and hole.lost is not None and self._is_loss_certain(known):
-                self.report_loss(hole.lost, ShardOffset(TrimHorizon()), hole.what)
+                self.report_loss(
+                    hole.lost, ShardOffset(TrimHorizon()), f"{hole.what}, so its records may be lost"
+                )
                 self._left.add(hole.lost)
                 hole = self._find_hole(listing, known)
             if hole is None:
@@ -154,11 +156,11 @@ class Discovery:
         log.info("listing.refused", stream=self.stream, reason=hole.what, responses=self._refused)
 
 
-def is_known(view: ShardState) -> bool:
+def is_known(calls: ShardCalls) -> bool:
     """Return whether Kinesis knows the shard, listed or not."""
     try:
-        with view.patiently():
-            view.iterator_at(TrimHorizon())
-    except (StreamNotFoundError, InvalidRequestError):  # a user may name what is no shard
+        with calls.patiently():
+            calls.new_iterator(TrimHorizon())
+    except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
         return False
     return True

@@ -17,7 +17,8 @@ from kinesis_core.model import (
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.shard_state import STUCK_PAGES, ShardState
+from kinesis_core.planning.progress import STUCK_PAGES
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
 
@@ -50,8 +51,8 @@ def resume_from_checkpoint(
 
 def _report_gone(planner: StreamPlanner, shard_id: str, cut: Cut | Latest) -> None:
     position = ShardOffset(TrimHorizon() if isinstance(cut, Latest) else cut)
-    what = "the shard of the checkpoint has left the stream, and it was not read to its end"
-    planner.loss.report(shard_id, position, what)
+    what = "Kinesis no longer lists the shard, and the checkpoint has not read it to its end"
+    planner.reports.report(shard_id, position, what)
 
 
 def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
@@ -75,12 +76,12 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         DataLossError: Neither the record nor any older one is there.
         OptionError: The number is of another shard or stream.
     """
-    view = planner.view(shard_id)
+    state = planner.state(shard_id)
     try:
-        named = _first(view, At(cut.number))
+        named = _first(state, At(cut.number))
         if named and named.number == cut.number:
             return ShardOffset(cut, named.arrived_ms)
-        oldest = _first(view, TrimHorizon())
+        oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
             f"Option 'startingPosition' names a record that {shard_id} cannot have: {error} "
@@ -90,16 +91,16 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         return ShardOffset(cut)  # the shard has just left the stream: the first plan says so
     if oldest is None or oldest.number <= cut.number:
         return ShardOffset(cut)
-    what = f"record {cut.number} is not there, the oldest one is {oldest.sequence_number}"
-    planner.loss.report(shard_id, ShardOffset(cut), what)
+    what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
+    planner.reports.report(shard_id, ShardOffset(cut), what)
     return ShardOffset(TrimHorizon())
 
 
-def _first(view: ShardState, cut: Cut) -> Record | None:
-    with view.patiently():
+def _first(state: ShardState, cut: Cut) -> Record | None:
+    with state.calls.patiently():
         while True:
             try:
-                records = view.page_at(cut, 1, STUCK_PAGES).records
+                records = state.page_at(cut, 1, STUCK_PAGES).records
             except IteratorExpiredError:
                 continue
             return records[0] if records else None

@@ -27,8 +27,9 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.start_positions import begin, end
-from kinesis_core.planning.stream_planner import PlanSettings, StreamPlanner
+from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
 log = get_logger("kinesis_core")

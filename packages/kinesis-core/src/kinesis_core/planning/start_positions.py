@@ -81,17 +81,17 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     if isinstance(position, PerShard):
         _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
-    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-        cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
+    def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+        cut = position.cuts.get(state.shard_id, Latest()) if isinstance(position, PerShard) else position
         match cut:
             case AtTimestamp(epoch_ms):
-                return plan_until(view, started, epoch_ms)
+                return plan_until(state, started, epoch_ms)
             case At() | After():
-                return plan_up_to(view, started, cut)
+                return plan_up_to(state, started, cut)
             case TrimHorizon():
                 return started
             case _:
-                return plan_tip(view, started)
+                return plan_tip(state, started)
 
     return planner.tip(start, plan)
 
@@ -140,9 +140,9 @@ def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Shard
     others = {s: ShardOffset(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
     shards = {**others, **dict.fromkeys(shard_ids, since)}
 
-    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-        is_other = view.shard_id in listing and view.shard_id not in shard_ids
-        return started if is_other else plan_tip(view, started)
+    def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+        is_other = state.shard_id in listing and state.shard_id not in shard_ids
+        return started if is_other else plan_tip(state, started)
 
     tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
     return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

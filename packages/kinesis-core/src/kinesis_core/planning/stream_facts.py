@@ -85,6 +85,6 @@ class StreamFacts:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
                 f"The checkpoint is of a stream created at {self._created_ms} (ms since the epoch), this one was created at "
-                f"{summary.created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
+                f"{summary.created_ms}: it was deleted and created again, and the saved offsets do not apply to it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )

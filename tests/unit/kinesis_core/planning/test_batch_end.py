@@ -109,7 +109,7 @@ def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
         assert one.between(started.cut, end)[0].number == end.first
         assert (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0) <= 250
     assert costs.count(1) > 40
-    assert max(costs) == 2, "now and then a sample tells whether it is busy still"
+    assert max(costs) == 2, "now and then a sample shows whether it is still busy"
 
 
 def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
@@ -208,7 +208,7 @@ def drain_through_gaps(one: OneShard) -> list[list[Record]]:
 
 
 def test_a_throttle_before_anything_is_known_is_raised(one: OneShard) -> None:
-    """A plan that learned nothing raises the throttle, and the pace waits before the next call."""
+    """A plan that learned nothing raises the throttle, and the limiter waits before the next call."""
     one.put(5)
     one.stream.fail("GetRecords", one.shard_id, [throttle()])
     with pytest.raises(ThrottledError):

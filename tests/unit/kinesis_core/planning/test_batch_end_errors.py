@@ -41,7 +41,7 @@ def test_the_tip_lies_behind_every_gap(one: OneShard) -> None:
 
 
 def test_a_patient_view_goes_on_behind_each_throttle() -> None:
-    """Where most calls are throttled, little more is read to find the tip: no throttle begins the search anew."""
+    """Where most calls are throttled, little more is read to find the tip: no throttle restarts the search."""
     helpful, throttled = OneShard(), OneShard(Mood(throttles=80))
     for one in (helpful, throttled):
         one.put(3000, 0.01)

@@ -91,8 +91,8 @@ def test_a_throttle_during_the_check_passes() -> None:
 @pytest.mark.parametrize("before", [0, 5])
 def test_nothing_left_after_a_long_time_down_may_be_loss(before: int, position: StartingPosition) -> None:
     """
-    A query that was down for longer than the retention cannot know whether an empty shard was silent, and says so. Told to
-    go on, it knows from then on.
+    A query that was down for longer than the retention cannot know whether an empty shard was silent, and says so. With
+    failOnDataLoss off, it knows from then on.
     """
     stream = scripted_stream(2)
     stream.clock.sleep(5)
@@ -278,7 +278,7 @@ def test_a_long_time_down_after_a_silence_is_loss(position: StartingPosition) ->
 
 
 def test_silence_costs_few_batches() -> None:
-    """The position of an idle shard is written anew four times in a retention, each time by a batch without records."""
+    """The offset of an idle shard is written again four times per retention, each time by a batch without records."""
     stream = scripted_stream(3)
     stream.put_many(A, 5)
     query = query_on(stream, fails=True)
@@ -319,7 +319,7 @@ def test_what_came_and_went_between_two_plans() -> None:
 
 @pytest.mark.parametrize("bounded", [False, True])
 def test_a_position_from_which_nothing_comes_is_a_loss(bounded: bool) -> None:
-    """Empty pages without progress are not waited for for ever, also where no arrival time tells of the loss."""
+    """A plan does not wait for ever while pages are empty without progress, also where no arrival time shows the loss."""
     stream = scripted_stream(1)
     stream.is_stuck_when_trimmed = True
     stream.put_many(A, 5)
@@ -456,7 +456,7 @@ def test_a_shard_that_leaves_before_the_first_plan_behind_a_record() -> None:
 
 
 def test_an_open_shard_that_is_not_found() -> None:
-    """An open shard cannot have left, wherever reading begins: an answer that says so stops the query."""
+    """An open shard cannot have left, wherever reading starts: a response that says so stops the query."""
     stream = scripted_stream(1)
     stream.put_many(A, 5)
     query = Planned([stream])

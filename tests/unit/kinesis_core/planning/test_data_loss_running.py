@@ -160,7 +160,7 @@ def test_available_now_tells_of_a_lost_target(is_closed: bool) -> None:
 
 @pytest.mark.parametrize("put_later", [0, 3])
 def test_available_now_ends_without_a_lost_target(put_later: int, caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off the run ends with what is left, tells of the loss once, and reads nothing newer."""
+    """With failOnDataLoss off the run ends with what is left, reports the loss once, and reads nothing newer."""
     stream = scripted_stream(2)
     stream.put_many(A, 5, every_s=1)
     stream.put_many(B, 3, every_s=1)
@@ -212,7 +212,7 @@ def test_a_gap_is_crossed_by_runs_of_one_plan() -> None:
 
 
 def test_throttles_in_a_gap_are_waited_out() -> None:
-    """A plan that crosses a gap does not begin it anew at each throttle, and finds its oldest record as well."""
+    """A plan that crosses a gap does not restart it at each throttle, and finds its oldest record as well."""
     stream = ScriptedStream(FakeClock(), name="orders")
     stream.create(1)
     stream.put_many(A, 5)

@@ -87,7 +87,7 @@ def test_a_start_at_a_time_counts_from_there(one: OneShard) -> None:
 
 
 def test_a_burst_is_no_rate(one: OneShard) -> None:
-    """What is put in one moment counts as put in one second, where nothing else tells how fast records come."""
+    """What is put in one moment counts as put in one second, where nothing else shows how fast records come."""
     one.put(26)
     one.stream.clock.sleep(60)
     one.put(1)

@@ -139,7 +139,9 @@ def test_an_unfinished_shard_that_is_gone(cut: Cut | Latest, caplog: pytest.LogC
 def test_a_shard_that_the_checkpoint_does_not_know() -> None:
     """Of a shard without relatives in the checkpoint nobody knows whether it was read: the user is asked."""
     stream = resharded()
-    with pytest.raises(OptionError, match=rf'nothing of {B}, .* Add {{"{B}": "SHARD_END"}}.*stream=orders'):
+    with pytest.raises(
+        OptionError, match=rf'names neither {B} nor .* Add {{"{B}": "SHARD_END"}}.*stream=orders'
+    ):
         Planned([stream], ForeignCheckpoint({A: ShardEnd()}))
 
 

@@ -1,6 +1,6 @@
 """
-Where a batch ends: the driver's part. A plan finds the end of each shard, fixes it at a real record, follows shards to their
-children, and reports lost data.
+Where a batch ends: the driver's part. A plan fixes the end of each shard at a real record, continues with the children of
+finished shards, and reports lost records.
 """
 
 from kinesis_core.planning.batch_end import Limits

@@ -1,4 +1,4 @@
-"""Taking over from another connector: what its checkpoint means for the shards of now, and for the records of now."""
+"""Migration from another connector: what its checkpoint means for the shards and records of now."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def resume_from_checkpoint(
     planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]
 ) -> dict[str, Cut | Latest]:
     """
-    Return where to go on in every shard of now, given where another connector stood in those of its time.
+    Return the cut to continue from in every shard of now, given the *cuts* that another connector has reached.
 
-    What it had read to the end may have left the stream since.
+    Shards that it has read to the end may have left the stream since.
 
     Raises:
-        OptionError: Of some shard it cannot be told whether it was read.
+        OptionError: The checkpoint does not show whether some shard was read.
         DataLossError: A shard that was not read to its end has left the stream.
     """
     listing = planner.listing
@@ -42,8 +42,8 @@ def resume_from_checkpoint(
     unknown = [s for s in listing if s not in cuts and s not in passed and s not in following]
     if unknown:
         raise OptionError(
-            f"Option 'startingPosition' is a checkpoint that says nothing of {', '.join(unknown[:20])}, nor of their parents "
-            f'or children. Add {{"{unknown[0]}": "SHARD_END"}} behind it if the shard was read to its end, else '
+            f"Option 'startingPosition' is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or children "
+            f'of them. Add {{"{unknown[0]}": "SHARD_END"}} after it if the shard was read to its end, else '
             f'{{"{unknown[0]}": "TRIM_HORIZON"}}. [stream={planner.name}]'
         )
     return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
@@ -68,12 +68,12 @@ def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
 
 def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> ShardOffset:
     """
-    Return the position at the record that *cut* names, with its arrival time.
+    Return the offset at the record that *cut* names, with its arrival time.
 
-    A number that is no record's is fine as long as the shard still has an older record: nothing behind it is lost.
+    The number need not be that of a record, as long as the shard still has an older one: then no record after it is lost.
 
     Raises:
-        DataLossError: Neither the record nor any older one is there.
+        DataLossError: Neither the record nor an older one is in the shard, and a loss stops the query.
         OptionError: The number is of another shard or stream.
     """
     state = planner.state(shard_id)
@@ -88,7 +88,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
             f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
         ) from error
     except StreamNotFoundError:
-        return ShardOffset(cut)  # the shard has just left the stream: the first plan says so
+        return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it
     if oldest is None or oldest.number <= cut.number:
         return ShardOffset(cut)
     what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"

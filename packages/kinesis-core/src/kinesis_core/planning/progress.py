@@ -157,7 +157,7 @@ def is_stuck(progress: Progress, cut: Cut) -> bool:
 
 
 def lag_of(progress: Progress) -> int | None:
-    """Return the lag in ms where the last page ended; None where there is none to report."""
+    """Return the lag in ms where the last page ended; None where no lag is to be reported."""
     match reading(progress):
         case Unknown() | Ended():
             return None

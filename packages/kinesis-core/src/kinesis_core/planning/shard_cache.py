@@ -13,8 +13,8 @@ class ShardCache:
     """
     Iterators, estimates and failed searches of one shard.
 
-    An empty one in its place changes which calls are made, and where batches end. It changes no record that is read and no loss
-    that is reported.
+    A new cache instead of it changes which calls are made, and where batches end. It changes neither the records that are read nor
+    the losses that are reported.
     """
 
     sampling: Sampling = field(factory=Sampling)
@@ -32,7 +32,7 @@ class ShardCache:
         self._next = None if iterator is None else (cut, iterator)
 
     def keep_first(self, cut: Cut, iterator: str | None) -> None:
-        """Remember the *iterator* that brings the first records after *cut* again; None where there are none."""
+        """Remember the *iterator* that brings the first records after *cut* again; None where no record was found."""
         self._first = None if iterator is None else (cut, iterator)
 
     def iterator_at(self, cut: Cut) -> str | None:

@@ -40,7 +40,7 @@ class ShardState:
 
     @property
     def lag_ms(self) -> int | None:
-        """The lag where the last plan ended; None where there is none to report."""
+        """The lag where the last plan ended; None where no lag is to be reported."""
         return lag_of(self.progress)
 
     @property

@@ -181,8 +181,8 @@ class StreamPlanner:
             frontier.move_on(ended if chained else empty)
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
-    def _plan_shard(self, begins: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
-        state, started = self.state(shard_id), begins[shard_id]
+    def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
+        state, started = self.state(shard_id), starts[shard_id]
         try:
             end = plan(state, started)
         except InvalidRequestError:

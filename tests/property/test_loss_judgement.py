@@ -37,6 +37,8 @@ class World:
     seen: int
     """How many records after those read were seen."""
     is_stuck: bool
+    late_h: int
+    """For how many hours records stay after their retention."""
 
     @property
     def cut(self) -> At | After:
@@ -52,7 +54,9 @@ class World:
 
     @property
     def left(self) -> list[Record]:
-        return [record for record in self.records if (record.arrived_ms or 0) >= KEPT_MS]
+        return [
+            record for record in self.records if (record.arrived_ms or 0) >= KEPT_MS - self.late_h * HOUR_MS
+        ]
 
     @property
     def oldest(self) -> Record | None:
@@ -82,8 +86,9 @@ def worlds(draw: st.DrawFn) -> World:
     )
     records = [Record(str(i + 1), arrived_s=NOW_MS / 1000 - age_h * 3600) for i, age_h in enumerate(ages_h)]
     read = draw(st.integers(1, len(records)))
+    seen = draw(st.integers(0, len(records) - read))
     return World(
-        records, read, draw(st.booleans()), draw(st.integers(0, len(records) - read)), draw(st.booleans())
+        records, read, draw(st.booleans()), seen, draw(st.booleans()), draw(st.sampled_from([0, 0, 12]))
     )
 
 
@@ -95,6 +100,8 @@ def test_no_loss_is_passed_over(world: World) -> None:
         assert loss is not None
         assert isinstance(loss, RecordExpired | OffsetExpired)
         assert loss.oldest == world.oldest
+    if world.oldest is None and world.doubt.expected is not None:
+        assert loss == RecordExpired(world.doubt.expected, None), "that is certain, whatever the retention is"
 
 
 @given(worlds())
@@ -128,13 +135,25 @@ def test_a_loss_is_always_in_doubt(world: World, at_tip: bool) -> None:
     end = ShardOffset(After(ahead[-1].number), first=ahead[0].number) if ahead else ShardOffset(world.cut)
     expected, following = world.doubt.expected, world.evidence.next_number(world.cut)
     is_old = is_expiring(world.promised_ms, NOW_MS, HOURS)
-    doubtful = is_doubtful(world.cut, end, expected, following, is_old=is_old, at_tip=at_tip)
+    doubtful = is_doubtful(world.cut, end, world.evidence, expected, is_old=is_old, at_tip=at_tip)
     if world.lost:
         assert doubtful
     if ahead and following == ahead[0].number:
         assert not doubtful
     if not is_old and expected is None:
         assert not doubtful
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.booleans())
+def test_a_record_that_was_seen_and_passed_over_is_in_doubt(seen: int, first: int, at_tip: bool) -> None:
+    """However young the offset is: a plan that begins after a record which was seen is doubted, and no other."""
+    cut, evidence = After(0), Evidence().with_records([Record(str(seen))])
+    expected = evidence.first_known(cut, None)
+    end = ShardOffset(After(9), first=first)
+    assert is_doubtful(cut, end, evidence, expected, is_old=False, at_tip=at_tip) == (first > seen)
+    nothing = ShardOffset(cut)
+    assert is_doubtful(cut, nothing, evidence, expected, is_old=False, at_tip=at_tip) == at_tip
+    assert not is_doubtful(cut, nothing, Evidence(), None, is_old=False, at_tip=at_tip)
 
 
 @given(st.integers(-MARGIN_MS, MARGIN_MS))

@@ -31,7 +31,7 @@ from kinesis_core.planning.loss import (
 )
 from kinesis_core.planning.loss_report import LossReport, describe
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.progress import in_doubt, is_lost, lose, resume
+from kinesis_core.planning.progress import in_doubt, is_lost, lose
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 
@@ -85,10 +85,9 @@ class DataLoss:
         Raises:
             DataLossError: Records are lost, or may be, and a loss stops the query.
         """
-        state.progress = resume(state.progress, started.cut)
         if is_lost(state.progress, started.cut):
             return plan(_OLDEST)
-        emptiness, promised_ms = state.evidence.emptiness, self.seen(state, started).arrived_ms
+        emptiness, promised_ms = state.evidence.emptiness, self.seen_ms(state, started)
         was_old = is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         try:
             end = started if state.is_stuck(started.cut) else plan(started)
@@ -119,10 +118,15 @@ class DataLoss:
 
         Without it, the first record after a silence longer than the retention would look like the rest of many.
         """
+        seen_ms = self.seen_ms(state, started)
+        return started if seen_ms == started.arrived_ms else evolve(started, arrived_ms=seen_ms)
+
+    def seen_ms(self, state: ShardState | None, started: ShardOffset) -> int | None:
+        """Return the time that `seen` gives *started*."""
         empty_ms = None if state is None else state.empty_until_ms(started.cut)
         if empty_ms is None or empty_ms <= (started.arrived_ms or 0):
-            return started
-        return evolve(started, arrived_ms=empty_ms)
+            return started.arrived_ms
+        return empty_ms
 
     def is_outdated(self, state: ShardState | None, started: ShardOffset) -> bool:
         """
@@ -130,7 +134,7 @@ class DataLoss:
 
         It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
         """
-        seen_ms = self.seen(state, started).arrived_ms
+        seen_ms = self.seen_ms(state, started)
         if seen_ms is None or seen_ms == started.arrived_ms:
             return False
         return seen_ms - (started.arrived_ms or 0) > self._stamp_ms()
@@ -140,12 +144,11 @@ class DataLoss:
 
     def _see_next(self, state: ShardState, started: ShardOffset, end: ShardOffset) -> None:
         """See the record after the end of a plan that is far behind: without it, the next plan would be in doubt once the end has left."""
-        far_ms = state.calls.now_ms() - self._stamp_ms()
-        is_far = end.arrived_ms is not None and end.arrived_ms < far_ms
-        is_known = (
-            state.evidence.next_record(end.cut) is not None or state.empty_until_ms(end.cut) is not None
-        )
-        if is_far and isinstance(end.cut, (At, After)) and end.cut != started.cut and not is_known:
+        if end.arrived_ms is None or end.cut == started.cut or not isinstance(end.cut, (At, After)):
+            return
+        if end.arrived_ms >= state.calls.now_ms() - self._stamp_ms():
+            return
+        if state.evidence.next_record(end.cut) is None and state.empty_until_ms(end.cut) is None:
             with suppress(ThrottledError, IteratorExpiredError):
                 state.see_next(end.cut)
 
@@ -162,8 +165,8 @@ class DataLoss:
         """Return the doubt that a plan from *cut* to *end* leaves; None where nothing can be lost."""
         is_old = was_old or is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         seen, is_stuck = state.evidence, state.is_stuck(cut)
-        expected, following = seen.first_known(cut, target), seen.next_number(cut)
-        if is_stuck or is_doubtful(cut, end, expected, following, is_old=is_old, at_tip=state.is_at_tip):
+        expected = seen.first_known(cut, target)
+        if is_stuck or is_doubtful(cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip):
             return Doubt(cut, promised_ms, expected, seen.next_record(cut), is_stuck)
         return None
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from msgspec import Struct
 
-from kinesis_core.model import After, At, Cut, Page, Record, ShardOffset, is_after
+from kinesis_core.model import After, At, Cut, Record, ShardOffset, is_after
+from kinesis_core.planning.progress import Idle, InGap, Progress, reading
 
 EMPTY_MARGIN_MS = 5000
 """Subtracted from the time up to which a shard was seen empty: arrival times may be off by as much."""
 
 
-@frozen
-class Emptiness:
+class Emptiness(Struct, frozen=True):
     """No record after *cut* arrived before *until_ms* (since the epoch)."""
 
     cut: Cut
     until_ms: int
 
 
-@frozen
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Facts that stay true. Each function returns the evidence with one fact more."""
 
     emptiness: Emptiness | None = None
@@ -32,24 +31,28 @@ class Evidence:
 
     def with_records(self, records: list[Record]) -> Evidence:
         """Return it with *records*, in the order of their numbers, wherever in the shard they were found."""
-        if not records or records[-1].number <= (self.newest or 0):
+        newest = records[-1].number if records else 0
+        if newest <= (self.newest or 0):
             return self
-        return Evidence(self.emptiness, records[-1].number, self.following, self.promised_ms)
+        return Evidence(self.emptiness, newest, self.following, self.promised_ms)
 
-    def after_page(self, cut: Cut, page: Page, now_ms: int, *, at_tip: bool) -> Evidence:
+    def with_progress(self, progress: Progress, now_ms: int) -> Evidence:
         """
-        Return it with the time up to which *page*, read from *cut* at *now_ms*, shows the shard empty.
+        Return it with the time up to which a page that was read at *now_ms*, and led to *progress*, shows the shard empty.
 
         The end of a shard shows nothing: its children may hold records that arrived before now.
         """
-        if page.is_shard_end or (page.records and not at_tip):
-            return self
-        reached = After(page.records[-1].number) if page.records else cut
-        until_ms = now_ms - page.millis_behind - EMPTY_MARGIN_MS
-        known_ms = self.empty_until_ms(reached)
+        match reading(progress):
+            case Idle(cut):
+                until_ms = now_ms - EMPTY_MARGIN_MS
+            case InGap(cut, lag_ms):
+                until_ms = now_ms - lag_ms - EMPTY_MARGIN_MS
+            case _:
+                return self
+        known_ms = self.empty_until_ms(cut)
         if known_ms is not None and known_ms >= until_ms:
             return self
-        return self.with_emptiness(Emptiness(reached, until_ms))
+        return self.with_emptiness(Emptiness(cut, until_ms))
 
     def with_emptiness(self, emptiness: Emptiness | None) -> Evidence:
         return Evidence(emptiness, self.newest, self.following, self.promised_ms)

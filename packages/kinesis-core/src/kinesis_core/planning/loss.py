@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kinesis_core.model import After, At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon, is_after
+from kinesis_core.planning.evidence import Evidence
 
 HOUR_MS = 3_600_000
 MARGIN_MS = 60_000
@@ -60,17 +61,17 @@ def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
 
 
 def is_doubtful(
-    cut: Cut, end: ShardOffset, expected: int | None, following: int | None, *, is_old: bool, at_tip: bool
+    cut: Cut, end: ShardOffset, evidence: Evidence, expected: int | None, *, is_old: bool, at_tip: bool
 ) -> bool:
     """
     Return whether records may be lost between *cut* and the *end* of a plan from it.
 
-    *expected* is the first record seen after the cut, *following* the very next one. *is_old* means that records may have
-    expired by the time that the offset carries, *at_tip* that the plan reached the tip.
+    *expected* is the first record seen after the cut. *is_old* means that records may have expired by the time that the offset
+    carries, *at_tip* that the plan reached the tip.
     """
     if end.cut == cut:
         return is_old or (expected is not None and at_tip)
-    if end.first is not None and end.first == following:
+    if end.first is not None and end.first == evidence.next_number(cut):
         return False
     # A plan from the oldest record may miss those that expire before it is made: nothing else was promised.
     is_missing = (

@@ -31,14 +31,11 @@ class OffsetTimes:
         started, shard = start.started(shard_id), listing.get(shard_id)
         if started.cut == ShardEnd():
             return started
-        times = [
-            started.arrived_ms,
-            *(self._finished_ms(start, ends, s) for s in (shard.parents if shard else ())),
-        ]
+        times = [self._finished_ms(start, ends, parent) for parent in shard.parents] if shard else []
         if isinstance(started.cut, AtTimestamp) and self.initial.get(shard_id) != started:
             times.append(started.cut.epoch_ms)
-        known_ms = max((ms for ms in times if ms), default=started.arrived_ms)
-        return started if known_ms == started.arrived_ms else evolve(started, arrived_ms=known_ms)
+        known_ms = max((ms for ms in times if ms), default=0) if times else 0
+        return started if known_ms <= (started.arrived_ms or 0) else evolve(started, arrived_ms=known_ms)
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> ShardOffset:
         """Return how far a shard has been read, without a batch, and when it was last seen empty after that."""

@@ -48,8 +48,10 @@ class Found:
 
     def _count(self, end: Record) -> int:
         """Return the number of records up to *end*: exact up to the last one found, an estimate after it."""
+        if end is self.last:
+            return len(self.records)
         if end.number <= self.last.number:
-            return len(self.records) if end.number == self.last.number else self.records.index(end) + 1
+            return self.records.index(end) + 1
         last_ms, end_ms = self.last.arrived_ms, end.arrived_ms
         passed_ms = 0 if last_ms is None or end_ms is None else end_ms - last_ms
         return len(self.records) + max(1, round(passed_ms * self.records_per_ms))
@@ -96,9 +98,9 @@ def end_at(state: ShardState, found: Found, at_ms: int) -> ShardOffset | None:
         state.ends_with(ShardEnd(), page, limit)
         return found.up_to_shard_end()
     record, *later = page.records
-    if record.number <= found.last.number:
-        return None
     cut = After(record.number)
+    if cut.number <= found.last.number:
+        return None
     state.ends_with(since, page, limit)
     state.cache.keep(cut, None if later else page.next_iterator)
     if later:

@@ -72,19 +72,15 @@ class ShardCalls:
             ThrottledError: The quota is used up. The next call waits longer.
             IteratorExpiredError: The caller continues with a new iterator.
         """
-        page = self._get_page(iterator, limit)
-        self.limiter.succeeded()
-        self._is_in_gap = page.is_in_gap
-        return page
-
-    def _get_page(self, iterator: str, limit: int) -> Page:
+        clock, limiter = self.clock, self.limiter
         while True:
-            self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
-            self.limiter.spend(self.clock.now_s())
+            clock.sleep(limiter.wait_s(clock.now_s()))
+            limiter.spend(clock.now_s())
             try:
-                return self.api.get_records(iterator, limit, shard_id=self.shard_id)
+                page = self.api.get_records(iterator, limit, shard_id=self.shard_id)
             except ThrottledError as error:
                 self._back_off("GetRecords", error)
+                continue
             except IteratorExpiredError as error:
                 self.on_expired()
                 self.crosses_gaps = (
@@ -92,6 +88,9 @@ class ShardCalls:
                 )
                 self._log_retry("GetRecords", error, 1)
                 raise
+            limiter.succeeded()
+            self._is_in_gap = page.is_in_gap
+            return page
 
     def _back_off(self, call: str, error: ThrottledError) -> None:
         """Make the next call wait longer; raise *error* unless throttles are waited out."""

@@ -8,6 +8,8 @@ from kinesis_core.errors import IteratorExpiredError
 from kinesis_core.model import Cut, Page, Record, TrimHorizon, drop_before
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.planning.progress import (
+    Ended,
+    Lost,
     Progress,
     Unknown,
     after_page,
@@ -15,6 +17,7 @@ from kinesis_core.planning.progress import (
     is_stuck,
     is_tip,
     lag_of,
+    reading,
     reads_from,
 )
 from kinesis_core.planning.shard_cache import ShardCache
@@ -48,6 +51,11 @@ class ShardState:
         """Whether the last page had nothing after it, in an open shard or a closed one."""
         return not self.lag_ms
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the shard is closed and no record follows some cut."""
+        return isinstance(self.progress, (Ended, Lost)) and isinstance(reading(self.progress), Ended)
+
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard is closed and no record follows *cut*."""
         return is_ended(self.progress, cut)
@@ -78,8 +86,8 @@ class ShardState:
             page = self._get(iterator, limit)
         at_tip = is_tip(page, limit)
         drop_before(page, cut)
-        self.evidence = self.evidence.after_page(cut, page, self.calls.now_ms(), at_tip=at_tip)
         self.progress = after_page(self.progress, cut, page, at_tip=at_tip)
+        self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         self.cache.keep_first(cut, iterator if page.records else None)
         self.cache.keep(cut, None if page.records else page.next_iterator)
         return page

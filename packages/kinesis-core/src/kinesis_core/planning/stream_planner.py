@@ -42,8 +42,8 @@ class StreamPlanner:
     """
     Plans batches of one stream, shard by shard.
 
-    What is read depends on the offsets alone. What the planner remembers between two plans saves calls, and doubts whether records
-    are lost.
+    The offsets alone decide which records are read. The state that is kept between two plans saves calls, and settles doubts
+    whether records are lost.
     """
 
     name: str
@@ -193,7 +193,7 @@ class StreamPlanner:
             self.loss.report_gone(state, started, self.listing.get(shard_id))
             state.progress = Unknown()
             return ShardOffset(ShardEnd())
-        state.evidence = state.evidence.with_promise(self.loss.seen(state, started).arrived_ms)
+        state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))
         now, limiter = self.clock.now_s(), state.calls.limiter
         if end.cut in (started.cut, TrimHorizon()):
             limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
@@ -204,7 +204,8 @@ class StreamPlanner:
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""
-        return shard_id in self._states and self._states[shard_id].is_ended(start.started(shard_id).cut)
+        state = self._states.get(shard_id)
+        return state is not None and state.has_ended and state.is_ended(start.started(shard_id).cut)
 
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
@@ -217,7 +218,8 @@ class StreamPlanner:
         return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
 
     def _ended(self, start: StreamOffset) -> set[str]:
-        return {shard_id for shard_id in self._states if self._is_ended(start, shard_id)}
+        ended = [(shard_id, state) for shard_id, state in self._states.items() if state.has_ended]
+        return {shard_id for shard_id, state in ended if state.is_ended(start.started(shard_id).cut)}
 
     def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
         ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}

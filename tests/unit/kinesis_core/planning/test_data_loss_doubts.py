@@ -210,3 +210,21 @@ def test_records_that_leave_a_little_early(early_s: int) -> None:
     query.restart()
     with pytest.raises(DataLossError, match="retention 24 h"):
         query.batch()
+
+
+def test_an_empty_page_before_a_throttle_settles_no_doubt() -> None:
+    """A plan that is throttled in the gap which a loss left proves nothing: the next one reports the loss."""
+    stream = scripted_stream(1)
+    query = query_of(stream, 50)
+    stream.put_many(A, 5)
+    assert len(query.batch()) == 5
+    stream.put_many(A, 3)
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put_many(A, 2)
+    stream.trim(A, 8)
+    stream.gaps[A, 8] = 2
+    query.restart()
+    stream.fail_after_next("GetRecords", A, "GetRecords", throttle())
+    assert query.batch() == []
+    with pytest.raises(DataLossError, match="age 25 h, retention 24 h"):
+        query.batch()

@@ -40,6 +40,7 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
     page = state.page_at(AtTimestamp(until_ms), 1, None)
     if not page.records:
         return plan_tip(state, start)
+    state.ends_with(AtTimestamp(until_ms), page, 1)
     first, following = found.records[0].number, page.records[0]
     if following.number <= first:
         return start
@@ -54,6 +55,7 @@ def plan_up_to(state: ShardState, start: ShardOffset, cut: At | After) -> ShardO
     page = state.page_at(At(cut.number), 1, None)
     if not page.records:
         return plan_tip(state, start)
+    state.ends_with(At(cut.number), page, 1)
     record, first = page.records[0], found.records[0].number
     exact = cut if record.number == cut.number else At(record.number)
     return ShardOffset(exact, record.arrived_ms, first=first) if is_before(first, exact) else start

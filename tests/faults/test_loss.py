@@ -169,5 +169,5 @@ def test_a_stream_that_is_made_anew_while_it_is_followed(
             emulator.settings.fault = FaultScript(
                 Step(Fault("ExpiredIteratorException"), "GetRecords", times=2)
             )
-        with pytest.raises(StreamRecreatedError, match="deleted and made anew"):
+        with pytest.raises(StreamRecreatedError, match="deleted and created again"):
             follow(batches)

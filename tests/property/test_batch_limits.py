@@ -39,7 +39,7 @@ def filled(history: list[tuple[int, int, int]]) -> OneShard:
 def drain(one: OneShard, limits: Limits) -> list[list[Record]]:
     start, batches = ShardOffset(TrimHorizon()), list[list[Record]]()
     while True:
-        end = plan_end(one.view, start, limits)
+        end = plan_end(one.state, start, limits)
         if end is start:
             return batches
         batches.append(one.between(start.cut, end))

@@ -61,7 +61,7 @@ def test_a_position_that_was_trimmed(
     stream.put_numbers(5)
     goes_on_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
     assert half_read.payloads == [*stream.payloads[:5], *stream.payloads[10:]]
-    assert "retention of 24 h" in python_log.lines("data.lost")[0]
+    assert "retention 24 h" in python_log.lines("data.lost")[0]
 
 
 def test_a_shard_past_retention(

@@ -108,6 +108,6 @@ def test_recreated_stream(stream: StreamUnderTest, make_query: MakeQuery) -> Non
     stream.delete()
     stream.create()
     stream.put_numbers(3)
-    with pytest.raises(Exception, match="deleted and made anew") as caught:
+    with pytest.raises(Exception, match="deleted and created again") as caught:
         query.start().process_all()
     assert stream.name in str(caught.value)

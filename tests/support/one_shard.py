@@ -8,6 +8,7 @@ from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardOffset
+from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream
@@ -15,18 +16,19 @@ from support.scripted_stream import ScriptedStream
 
 @define
 class OneShard:
-    """A stream of one shard, its view, and the calls made since the last look at them."""
+    """A stream of one shard, its state, and the calls made since they were last checked."""
 
     mood: Mood = field(factory=Mood)
     stream: ScriptedStream = field(init=False)
-    view: ShardState = field(init=False)
+    state: ShardState = field(init=False)
     _seen: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         clock = FakeClock()
         self.stream = ScriptedStream(clock, mood=self.mood)
         self.stream.create(1)
-        self.view = ShardState(self.stream, self.shard_id, clock, ReadRateLimiter(0.2, 3), random.Random(0))
+        calls = ShardCalls(self.stream, self.shard_id, clock, ReadRateLimiter(0.2, 3), random.Random(0))
+        self.state = ShardState(calls)
 
     @property
     def shard_id(self) -> str:

@@ -61,7 +61,7 @@ def test_a_silence_is_no_backlog(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_batch_with_a_bound_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    """A batch that limits keep small is not told, however old its records are; nor is AvailableNow in several batches."""
+    """A batch that limits keep small is not logged, however old its records are; nor is AvailableNow in several batches."""
     for hours in (7.5, 40):
         query = Planned([stream_with_backlog(hours)], settings=PlanSettings(Limits(max_records=2)))
         query.planner.fix_targets()

@@ -29,40 +29,40 @@ def one() -> OneShard:
 
 def test_an_empty_shard_stays_where_it_is(one: OneShard) -> None:
     """A shard without records keeps its start, which costs one GetRecords."""
-    assert plan_end(one.view, START, MANY) is START
+    assert plan_end(one.state, START, MANY) is START
     assert one.calls() == ["GetShardIterator", "GetRecords"]
 
 
 def test_an_idle_shard_costs_one_call_a_plan_and_no_new_iterator(one: OneShard) -> None:
     """After its first plan a shard without news costs exactly one GetRecords, hours of idling included."""
     record = one.put(1)[0]
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     assert end == behind(record, record)
     one.calls()
     for _ in range(50):
         one.stream.clock.sleep(ITERATOR_LIFE_S - 10)
-        assert plan_end(one.view, end, MANY) is end
+        assert plan_end(one.state, end, MANY) is end
         assert one.calls() == ["GetRecords"]
 
 
 def test_a_few_records_in_an_idle_shard_cost_one_call(one: OneShard) -> None:
     """A record put into an idle shard is found, and is the end, with one GetRecords."""
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     for count in (1, 3, FIRST_SAMPLE_RECORDS - 1):
         one.calls()
         records = one.put(count)
-        end = plan_end(one.view, end, MANY)
+        end = plan_end(one.state, end, MANY)
         assert end == behind(records[-1], records[0])
         assert one.calls() in (["GetRecords"], ["GetShardIterator", "GetRecords"])
 
 
 def test_an_expired_iterator_costs_one_renewal(one: OneShard) -> None:
     """A kept iterator that has expired is renewed at once and the plan is as if nothing was."""
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
     records = one.put(2)
     one.calls()
-    assert plan_end(one.view, end, MANY) == behind(records[1], records[0])
+    assert plan_end(one.state, end, MANY) == behind(records[1], records[0])
     assert one.calls() == ["GetRecords", "GetShardIterator", "GetRecords"]
 
 
@@ -72,8 +72,8 @@ def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) 
     expired = [IteratorExpiredError("Iterator expired", "ExpiredIteratorException") for _ in range(2)]
     one.stream.fail("GetRecords", one.shard_id, expired)
     with pytest.raises(IteratorExpiredError):
-        plan_end(one.view, START, MANY)
-    assert plan_end(one.view, START, MANY) == behind(records[1], records[0])
+        plan_end(one.state, START, MANY)
+    assert plan_end(one.state, START, MANY) == behind(records[1], records[0])
 
 
 # A busy shard
@@ -83,11 +83,11 @@ def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) 
 def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: float) -> None:
     """However many records came since the last plan, one look at them and one near the tip find the end."""
     one.put(30, every_s)
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     for _ in range(5):
         one.put(2000, every_s)
         one.calls()
-        started, end = end, plan_end(one.view, end, MANY)
+        started, end = end, plan_end(one.state, end, MANY)
         assert one.calls().count("GetRecords") <= 3
         left = one.records[-1].number - one.between(started.cut, end)[-1].number
         assert one.between(started.cut, end)
@@ -99,25 +99,25 @@ def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: fl
 def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
     """Once a plan has seen that more lies behind its end, the next one only looks for a record near the tip."""
     one.put(2000, 0.001)
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     costs = []
     for _ in range(50):
         one.put(2000, 0.001)
         one.calls()
-        started, end = end, plan_end(one.view, end, MANY)
+        started, end = end, plan_end(one.state, end, MANY)
         costs.append(one.calls().count("GetRecords"))
         assert one.between(started.cut, end)[0].number == end.first
         assert (one.records[-1].arrived_ms or 0) - (end.arrived_ms or 0) <= 250
     assert costs.count(1) > 40
-    assert max(costs) == 2, "now and then a sample tells whether it is busy still"
+    assert max(costs) == 2, "now and then a sample shows whether it is still busy"
 
 
 def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
     """When nothing more comes, the next plan of a shard that was busy ends behind its last record."""
     one.put(2000, 0.001)
-    end = plan_end(one.view, plan_end(one.view, START, MANY), MANY)
+    end = plan_end(one.state, plan_end(one.state, START, MANY), MANY)
     one.stream.clock.sleep(5)
-    while (following := plan_end(one.view, end, MANY)) is not end:
+    while (following := plan_end(one.state, end, MANY)) is not end:
         end = following
     assert end.cut == After(one.records[-1].number)
 
@@ -125,9 +125,9 @@ def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
 def test_a_busy_shard_far_behind_is_planned_in_bounded_batches(one: OneShard) -> None:
     """That more was seen to lie behind an end does not lead beyond what a batch may hold."""
     one.put(2000, 0.001)
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     one.put(5000, 0.001)
-    started, end = end, plan_end(one.view, end, Limits(max_records=500))
+    started, end = end, plan_end(one.state, end, Limits(max_records=500))
     assert 1 <= len(one.between(started.cut, end)) <= 500
 
 
@@ -137,7 +137,7 @@ def test_a_burst_since_the_last_look_is_read_on(one: OneShard) -> None:
     one.stream.clock.sleep(1)
     started, read = START, 0
     while True:
-        end = plan_end(one.view, started, MANY)
+        end = plan_end(one.state, started, MANY)
         if end is started:
             break
         read += len(one.between(started.cut, end))
@@ -149,7 +149,7 @@ def test_records_without_arrival_time_are_read_on(one: OneShard) -> None:
     """Without arrival times there is nowhere to look, so a bounded piece is read; nothing is left out."""
     for record in one.put(100, 0.01):
         record.arrived_s = None
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     assert end == behind(one.records[-1], one.records[0])
 
 
@@ -160,7 +160,7 @@ def test_arrival_times_that_jump_do_not_mislead(one: OneShard, shift_s: float) -
         record.arrived_s = round((record.arrived_s or 0) + (shift_s if i % 3 else -shift_s), 3)
     started, covered = START, list[Record]()
     for _ in range(50):
-        end = plan_end(one.view, started, Limits(max_records=50))
+        end = plan_end(one.state, started, Limits(max_records=50))
         if end is started:
             break
         covered += one.between(started.cut, end)
@@ -178,7 +178,7 @@ def test_a_gap_costs_a_bounded_number_of_calls_a_plan(one: OneShard) -> None:
     one.stream.gaps[one.shard_id, 0] = 10
     end, plans = START, 0
     while end is START:
-        end = plan_end(one.view, START, MANY)
+        end = plan_end(one.state, START, MANY)
         assert one.calls().count("GetRecords") <= GAP_CALLS
         plans += 1
     assert end == behind(record, record)
@@ -197,7 +197,7 @@ def test_a_gap_behind_records_does_not_hide_them(one: OneShard) -> None:
 def drain_through_gaps(one: OneShard) -> list[list[Record]]:
     started, batches = START, list[list[Record]]()
     for _ in range(20):
-        end = plan_end(one.view, started, MANY)
+        end = plan_end(one.state, started, MANY)
         if end is not started:
             batches.append(one.between(started.cut, end))
             started = end
@@ -208,12 +208,12 @@ def drain_through_gaps(one: OneShard) -> list[list[Record]]:
 
 
 def test_a_throttle_before_anything_is_known_is_raised(one: OneShard) -> None:
-    """A plan that learned nothing raises the throttle, and the pace waits before the next call."""
+    """A plan that learned nothing raises the throttle, and the limiter waits before the next call."""
     one.put(5)
     one.stream.fail("GetRecords", one.shard_id, [throttle()])
     with pytest.raises(ThrottledError):
-        plan_end(one.view, START, MANY)
-    assert one.view.limiter.wait_s(one.stream.clock.now) > 0
+        plan_end(one.state, START, MANY)
+    assert one.state.calls.limiter.wait_s(one.stream.clock.now) > 0
 
 
 @pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
@@ -221,7 +221,7 @@ def test_a_throttle_later_in_a_plan_ends_it_with_what_is_known(one: OneShard, ac
     """A plan that was throttled while it looked near the tip ends behind the records that it had found."""
     one.put(200, 0.05)
     one.stream.fail_after_next("GetRecords", one.shard_id, action, throttle())
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     assert end == behind(one.records[FIRST_SAMPLE_RECORDS - 1], one.records[0])
 
 
@@ -238,7 +238,7 @@ def test_a_closed_shard_is_read_to_its_end(own_page: bool, count: int) -> None:
     one.stream.clock.sleep(5)
     start, covered = START, 0
     for _ in range(20):
-        end = plan_end(one.view, start, MANY)
+        end = plan_end(one.state, start, MANY)
         if end is start:
             break
         covered += len(one.between(start.cut, end))
@@ -246,17 +246,17 @@ def test_a_closed_shard_is_read_to_its_end(own_page: bool, count: int) -> None:
         if start.cut == ShardEnd():
             break
     assert covered == count
-    assert start.cut == ShardEnd() or one.view.is_ended(start.cut)
+    assert start.cut == ShardEnd() or one.state.is_ended(start.cut)
 
 
 def test_a_shard_closed_behind_a_known_end_is_known_to_be_ended(one: OneShard) -> None:
     """A shard that closes without further records makes no new end, but is known to be finished."""
     one.put(1)
-    end = plan_end(one.view, START, MANY)
+    end = plan_end(one.state, START, MANY)
     one.stream.split(one.shard_id)
-    assert plan_end(one.view, end, MANY) is end
-    assert one.view.is_ended(end.cut)
-    assert not one.view.is_ended(START.cut)
+    assert plan_end(one.state, end, MANY) is end
+    assert one.state.is_ended(end.cut)
+    assert not one.state.is_ended(START.cut)
 
 
 def test_a_start_in_time_keeps_its_place_until_a_record_comes(one: OneShard) -> None:
@@ -264,7 +264,7 @@ def test_a_start_in_time_keeps_its_place_until_a_record_comes(one: OneShard) -> 
     start = ShardOffset(AtTimestamp(one.stream.now_ms()))
     for _ in range(5):
         one.stream.clock.sleep(60)
-        assert plan_end(one.view, start, MANY) is start
+        assert plan_end(one.state, start, MANY) is start
     assert len(one.stream.calls_of("GetShardIterator")) == 1
     record = one.put(1)[0]
-    assert plan_end(one.view, start, MANY) == behind(record, record)
+    assert plan_end(one.state, start, MANY) == behind(record, record)

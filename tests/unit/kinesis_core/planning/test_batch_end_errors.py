@@ -28,7 +28,7 @@ def test_the_tip_is_the_last_record(one: OneShard, count: int, silence_s: float)
     """However long ago the last record came, the tip is right behind it."""
     one.put(count, 0.01)
     one.stream.clock.sleep(silence_s)
-    tip = plan_tip(one.view, START)
+    tip = plan_tip(one.state, START)
     assert tip == (behind(one.records[-1], one.records[0]) if count else START)
 
 
@@ -37,18 +37,18 @@ def test_the_tip_lies_behind_every_gap(one: OneShard) -> None:
     one.put(5)
     one.stream.gaps[one.shard_id, 0] = 30
     one.stream.gaps[one.shard_id, 3] = 30
-    assert plan_tip(one.view, START) == behind(one.records[-1], one.records[0])
+    assert plan_tip(one.state, START) == behind(one.records[-1], one.records[0])
 
 
 def test_a_patient_view_goes_on_behind_each_throttle() -> None:
-    """Where most calls are throttled, little more is read to find the tip: no throttle begins the search anew."""
+    """Where most calls are throttled, little more is read to find the tip: no throttle restarts the search."""
     helpful, throttled = OneShard(), OneShard(Mood(throttles=80))
     for one in (helpful, throttled):
         one.put(3000, 0.01)
         one.stream.clock.sleep(60)
-    tip = plan_tip(helpful.view, START)
-    with throttled.view.patiently():
-        assert plan_tip(throttled.view, START) == tip
+    tip = plan_tip(helpful.state, START)
+    with throttled.state.calls.patiently():
+        assert plan_tip(throttled.state, START) == tip
     assert throttled.stream.served < 1.5 * helpful.stream.served
 
 
@@ -56,7 +56,7 @@ def test_the_tip_after_a_silence_is_found_without_reading_all(one: OneShard) -> 
     """The backlog of a shard that fell silent is not read just to find its last record."""
     one.put(30_000, 0.1)
     one.stream.clock.sleep(1800)
-    tip = plan_tip(one.view, START)
+    tip = plan_tip(one.state, START)
     assert tip == behind(one.records[-1], one.records[0])
     assert one.stream.served < 11_000  # of which the first look reads 10,000
 
@@ -66,7 +66,7 @@ def test_the_tip_of_a_closed_shard_is_its_end(one: OneShard) -> None:
     one.put(400, 0.02)
     one.stream.split(one.shard_id)
     one.stream.clock.sleep(2)
-    end = plan_tip(one.view, START)
+    end = plan_tip(one.state, START)
     assert (end.cut, end.first) == (ShardEnd(), one.records[0].number)
     assert end.arrived_ms in [record.arrived_ms for record in one.records]
 
@@ -78,7 +78,7 @@ def test_a_closed_shard_whose_end_is_a_page_of_its_own(silence_s: float) -> None
     one.put(400, 0.02)
     one.stream.split(one.shard_id)
     one.stream.clock.sleep(silence_s)
-    end = plan_tip(one.view, START)
+    end = plan_tip(one.state, START)
     assert (end.cut, end.first) == (ShardEnd(), one.records[0].number)
 
 
@@ -88,23 +88,23 @@ def test_a_tip_while_throttled_passes(one: OneShard) -> None:
     one.stream.fail("GetRecords", one.shard_id, [throttle(), throttle()])
     for _ in range(2):
         with pytest.raises(ThrottledError):
-            plan_tip(one.view, START)
-    assert plan_tip(one.view, START) == behind(one.records[-1], one.records[0])
+            plan_tip(one.state, START)
+    assert plan_tip(one.state, START) == behind(one.records[-1], one.records[0])
 
 
 def test_an_end_in_time_lies_before_the_first_record_from_then_on(one: OneShard) -> None:
     """A batch until a time holds what comes before the first record that arrived then or later."""
     one.put(100, 0.1)
     middle = one.records[40]
-    end = plan_until(one.view, START, middle.arrived_ms or 0)
+    end = plan_until(one.state, START, middle.arrived_ms or 0)
     assert one.between(START.cut, end) == one.records[:40]
 
 
 def test_an_end_in_time_before_everything_is_the_start(one: OneShard) -> None:
     """Nothing lies between a start and a time before its first record."""
     one.put(10, 0.1)
-    assert plan_until(one.view, START, (one.records[0].arrived_ms or 0) - 5) is START
-    assert plan_until(one.view, START, one.records[0].arrived_ms or 0) is START
+    assert plan_until(one.state, START, (one.records[0].arrived_ms or 0) - 5) is START
+    assert plan_until(one.state, START, one.records[0].arrived_ms or 0) is START
 
 
 def test_an_end_in_time_behind_everything_is_the_tip(one: OneShard) -> None:
@@ -113,7 +113,7 @@ def test_an_end_in_time_behind_everything_is_the_tip(one: OneShard) -> None:
     one.stream.clock.sleep(10)
     now_ms = one.stream.now_ms()
     for until_ms in (now_ms - 5000, now_ms, now_ms + 60_000):
-        end = plan_until(one.view, START, until_ms)
+        end = plan_until(one.state, START, until_ms)
         assert end == behind(one.records[-1], one.records[0])
 
 
@@ -121,7 +121,7 @@ def test_an_end_in_time_behind_everything_is_the_tip(one: OneShard) -> None:
 def test_an_end_at_a_record(one: OneShard, cut: type[At | After], count: int) -> None:
     """An end may be given as a record, in or out of the batch."""
     one.put(100, 0.1)
-    end = plan_up_to(one.view, START, cut(one.records[40].number))
+    end = plan_up_to(one.state, START, cut(one.records[40].number))
     assert one.between(START.cut, end) == one.records[:count]
 
 
@@ -129,7 +129,7 @@ def test_an_end_at_a_record(one: OneShard, cut: type[At | After], count: int) ->
 def test_an_end_between_two_records(one: OneShard, cut: type[At | After]) -> None:
     """A number that no record has ends the batch before the first record behind it."""
     one.put(100, 0.1)
-    end = plan_up_to(one.view, START, cut(one.records[40].number - 1))
+    end = plan_up_to(one.state, START, cut(one.records[40].number - 1))
     assert one.between(START.cut, end) == one.records[:40]
 
 
@@ -139,5 +139,5 @@ def test_an_end_out_of_bounds(one: OneShard, cut: type[At | After]) -> None:
     records = one.put(10, 0.1)
     first, last = records[0].number, records[-1].number
     start = ShardOffset(After(records[4].number))
-    assert plan_up_to(one.view, start, cut(first)) is start
-    assert plan_up_to(one.view, START, cut(last + 1)) == behind(records[-1], records[0])
+    assert plan_up_to(one.state, start, cut(first)) is start
+    assert plan_up_to(one.state, START, cut(last + 1)) == behind(records[-1], records[0])

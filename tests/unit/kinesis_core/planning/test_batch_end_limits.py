@@ -23,7 +23,7 @@ def drain(one: OneShard, limits: Limits, start: ShardOffset = START) -> list[lis
     """Return the batches of a shard until nothing is left."""
     batches: list[list[Record]] = []
     while True:
-        end = plan_end(one.view, start, limits)
+        end = plan_end(one.state, start, limits)
         if end is start:
             return batches
         batches.append(one.between(start.cut, end))

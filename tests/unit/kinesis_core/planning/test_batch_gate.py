@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, Cut, Estimate, Offset, ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import BatchGate
-from kinesis_core.planning.batch_gate import FULL_MS, LOOK_PERIOD_S
+from kinesis_core.planning.batch_gate import FULL_MS, PLAN_PERIOD_S
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.scripted_stream import scripted_stream, throttle
@@ -87,7 +87,7 @@ def test_enough_records_do_not_wait(gate: BatchGate, planner: ScriptedPlanner) -
     planner.end = offset(part(60), part(39))
     assert gate.next_offset(START) is START
     planner.end = offset(part(60), part(40))
-    assert waited_s(gate, planner) == LOOK_PERIOD_S
+    assert waited_s(gate, planner) == PLAN_PERIOD_S
 
 
 def test_streams_are_counted_together(gate: BatchGate, planner: ScriptedPlanner) -> None:
@@ -138,7 +138,7 @@ def test_a_record_that_has_waited_elsewhere_waits_less(
         if gate.next_offset(START) is planner.end:
             break
         assert planner.clock.now < started_s + DELAY_S
-    assert planner.clock.now - started_s <= DELAY_S - age_s + LOOK_PERIOD_S
+    assert planner.clock.now - started_s <= DELAY_S - age_s + PLAN_PERIOD_S
 
 
 def test_a_throttled_shard_waits_no_second_time() -> None:
@@ -218,7 +218,7 @@ def test_an_error_does_not_wait(gate: BatchGate, planner: ScriptedPlanner) -> No
     planner.error, started_s = DataLossError("gone"), planner.clock.now
     with pytest.raises(DataLossError):
         gate.next_offset(START)
-    assert planner.clock.now == started_s + LOOK_PERIOD_S
+    assert planner.clock.now == started_s + PLAN_PERIOD_S
 
 
 def test_looks_are_gentle(gate: BatchGate, planner: ScriptedPlanner) -> None:
@@ -226,7 +226,7 @@ def test_looks_are_gentle(gate: BatchGate, planner: ScriptedPlanner) -> None:
     planner.end = offset(part(1))
     planner.asked.clear()
     waited_s(gate, planner)
-    assert len(planner.asked) == 1 + DELAY_S / LOOK_PERIOD_S
+    assert len(planner.asked) == 1 + DELAY_S / PLAN_PERIOD_S
     assert all((start, bounded) == (START, True) for _, start, bounded in planner.asked)
 
 
@@ -249,13 +249,13 @@ def test_a_minimum_of_one_is_no_gate(planner: ScriptedPlanner) -> None:
 
 
 def test_a_plan_that_nobody_took_is_let_through_again(gate: BatchGate, planner: ScriptedPlanner) -> None:
-    """What is planned ahead and then thrown away is asked for anew: its records have waited for long enough still."""
+    """A batch that is planned ahead and thrown away passes again: its records have still waited for long enough."""
     planner.end = offset(part(1, age_ms=10_000))
     for _ in range(2):
         assert gate.next_offset(START) is planner.end
 
 
 def test_its_planner_speaks_through_it(gate: BatchGate, planner: ScriptedPlanner) -> None:
-    """How long planning takes and how far behind it is are the planner's answers."""
+    """How long planning takes and the lag are what the planner returns."""
     assert gate.planning_s == planner.planning_s
     assert gate.lag_ms() == planner.lag_ms()

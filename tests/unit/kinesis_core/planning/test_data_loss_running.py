@@ -39,7 +39,7 @@ def test_falling_behind_the_retention_stops_the_query() -> None:
     """A query that runs, and from which unread records leave, stops as one that comes back too late does."""
     _, query = trimmed_while_behind(fails=True)
     for _ in range(2):
-        with pytest.raises(DataLossError, match=f"older than the retention of 24 h.*shard={A}"):
+        with pytest.raises(DataLossError, match=f"age 25 h, retention 24 h.*shard={A}"):
             query.batch()
 
 
@@ -47,7 +47,9 @@ def test_a_backlog_that_left_altogether_stops_the_query() -> None:
     """That nothing new came, so that the shard looks idle, hides no loss from a query that knows it was behind."""
     _, query = trimmed_while_behind(fails=True, put_later=0)
     for _ in range(2):
-        with pytest.raises(DataLossError, match=f"left the stream.*shard={A}"):
+        with pytest.raises(
+            DataLossError, match=f"expired before they were read, and no record is left.*shard={A}"
+        ):
             query.batch()
 
 
@@ -152,13 +154,13 @@ def test_available_now_tells_of_a_lost_target(is_closed: bool) -> None:
     query = in_batches_of(2, stream, fails=True)
     if is_closed:
         stream.split(A)
-    with pytest.raises(DataLossError, match=f"record .* has left the stream.*shard={A}"):
+    with pytest.raises(DataLossError, match=f"record .* expired before it was read.*shard={A}"):
         run_available_now(query, stream)
 
 
 @pytest.mark.parametrize("put_later", [0, 3])
 def test_available_now_ends_without_a_lost_target(put_later: int, caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off the run ends with what is left, tells of the loss once, and reads nothing newer."""
+    """With failOnDataLoss off the run ends with what is left, reports the loss once, and reads nothing newer."""
     stream = scripted_stream(2)
     stream.put_many(A, 5, every_s=1)
     stream.put_many(B, 3, every_s=1)
@@ -210,7 +212,7 @@ def test_a_gap_is_crossed_by_runs_of_one_plan() -> None:
 
 
 def test_throttles_in_a_gap_are_waited_out() -> None:
-    """A plan that crosses a gap does not begin it anew at each throttle, and finds its oldest record as well."""
+    """A plan that crosses a gap does not restart it at each throttle, and finds its oldest record as well."""
     stream = ScriptedStream(FakeClock(), name="orders")
     stream.create(1)
     stream.put_many(A, 5)

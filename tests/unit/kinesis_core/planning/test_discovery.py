@@ -50,13 +50,13 @@ def drained(query: Planned, pause_s: float = 5.0) -> Read:
 
 def in_order(stream: ScriptedStream, read: Read) -> bool:
     """Return whether all that was read comes once, in order in its shard, and behind its shard's parents."""
-    places = {record: place for place, record in enumerate(read)}
+    index = {record: i for i, record in enumerate(read)}
     for shard in stream.shards.values():
-        mine = [places[record] for record in everything(stream, shard.shard_id) if record in places]
-        above = [places[record] for record in everything(stream, *shard.parents) if record in places]
+        mine = [index[record] for record in everything(stream, shard.shard_id) if record in index]
+        above = [index[record] for record in everything(stream, *shard.parents) if record in index]
         if mine != sorted(mine) or (shard.parents and mine and max(above, default=-1) > mine[0]):
             return False
-    return len(places) == len(read)
+    return len(index) == len(read)
 
 
 def test_a_grandchild_without_its_parent() -> None:
@@ -218,7 +218,7 @@ def test_a_replayed_batch_keeps_its_order() -> None:
 
 
 def test_other_shards_go_on() -> None:
-    """While listings are stale, what is known goes on at its pace, and ListShards is asked after growing pauses."""
+    """While listings are stale, known shards are read at their rate, and ListShards is called after growing pauses."""
     stream = scripted_stream(2)
     query = Planned([stream])
     assert query.batch() == []
@@ -258,7 +258,7 @@ def test_children_are_asked_for_until_they_are_there() -> None:
 
 @pytest.mark.parametrize("is_patient", [False, True])
 def test_a_listing_that_stays_stale(is_patient: bool) -> None:
-    """After two minutes of stale answers the query ends with an error that names stream and hole, and nothing is skipped."""
+    """After two minutes of stale listings the query ends with an error that names stream and hole. No record is skipped."""
     stream = scripted_stream()
     query = Planned([stream])
     assert query.batch() == []
@@ -267,7 +267,7 @@ def test_a_listing_that_stays_stale(is_patient: bool) -> None:
     stream.clock.sleep(15)
     stream.log.clear()
     started_s = stream.clock.now
-    hole = rf"left out shards in each of 14 answers.*no child of the closed shard {A} has .*stream=orders"
+    hole = rf"left out shards in each of 14 listings.*no child of the closed shard {A} has .*stream=orders"
     with pytest.raises(StaleListingError, match=hole):
         query.batches(FOR_EVER, bounded=not is_patient)
     assert len(stream.calls_of("ListShards")) == 14
@@ -278,7 +278,7 @@ def test_a_listing_that_stays_stale(is_patient: bool) -> None:
 
 
 def test_a_stale_response_now_and_then_is_no_error() -> None:
-    """Only stale answers in a row count; a whole one begins anew."""
+    """Only stale listings in a row count: a complete one resets the count."""
     stream = scripted_stream()
     query = Planned([stream])
     whole = FakeStream.list_shards(stream)
@@ -306,7 +306,7 @@ def test_shards_that_left_between_the_offset_and_the_listing(caplog: pytest.LogC
         return stream, query
 
     _, query = come_back(fails=True)
-    lost = rf"may be lost: {B}, the parent of {D}, is not listed and was never read.*failOnDataLoss=false.*shard={B}"
+    lost = f"{B}, the parent of {D}, is not listed and was never read, so .* may be lost.*failOnDataLoss=false.*shard={B}"
     with pytest.raises(DataLossError, match=lost):
         query.batch()
     assert query.clock.now - 1_790_000_000 > 120, "it may be a stale listing"
@@ -326,7 +326,7 @@ def test_a_loss_that_is_certain_is_not_waited_for() -> None:
     for gone in (A, B):
         del stream.shards[gone]
     query.restart()
-    with pytest.raises(DataLossError, match="Records may be lost"):
+    with pytest.raises(DataLossError, match="may be lost"):
         query.batch()
     assert query.clock.now - 1_790_000_000 < 5
 

@@ -159,5 +159,5 @@ def test_a_shard_whose_descendants_the_offset_names() -> None:
     ],
 )
 def test_what_an_offset_need_not_name(finished: str, started: str, listing: Listing, needless: str) -> None:
-    """A finished shard is not needed once all of its listed children are begun: named, or ancestors of named ones."""
+    """A finished shard is not needed once all of its listed children are started: named, or ancestors of named ones."""
     assert find_needless(finished, {*finished, *started}, listing) == set(needless)

@@ -112,7 +112,7 @@ def test_another_limit_is_planned_anew(driver: Driver) -> None:
     assert driver.planner.plans[-1] == (at(20), False)
 
 
-OUTAGE = UnavailableError("nobody answers", "EndpointConnectionError")
+OUTAGE = UnavailableError("no response", "EndpointConnectionError")
 REFUSAL = AccessDeniedError("no", "AccessDeniedException")
 
 

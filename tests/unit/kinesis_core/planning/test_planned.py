@@ -140,13 +140,13 @@ def test_a_renewed_iterator_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     """A kept iterator that expired between two plans is a retry, and the line after that says where reading goes on."""
     one = OneShard()
     [record] = one.put(1)
-    one.view.stream = "orders"
+    one.state.stream = "orders"
     cut = After(record.number)
     with caplog.at_level(logging.DEBUG, "kinesis_core"):
-        one.view.next_page(cut, 1)
+        one.state.next_page(cut, 1)
         assert caplog.messages == []
         one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
-        one.view.next_page(cut, 1)
+        one.state.next_page(cut, 1)
     retry, renewal = caplog.messages
     assert retry.startswith("call.retried call=GetRecords reason=ExpiredIteratorException ")
     assert renewal == f"iterator.renewed stream=orders shard={one.shard_id} cut={cut}"

@@ -212,7 +212,7 @@ def test_a_reshard_is_found_at_once_whatever_the_interval() -> None:
 
 
 def test_a_shard_that_ended_without_news_makes_no_batch() -> None:
-    """A split of an idle shard runs no batch of its own; the next one names the children in the place of the parent."""
+    """A split of an idle shard runs no batch of its own; the next one names the children instead of the parent."""
     stream = scripted_stream(1)
     query = Planned([stream])
     stream.put(A, b"x")
@@ -351,7 +351,7 @@ def test_an_offset_of_other_streams_is_refused(names: list[str]) -> None:
 
 @pytest.mark.parametrize("is_replayed", [False, True])
 def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
-    """A stream deleted and made anew under its name is refused, whether the next batch is planned or replayed."""
+    """A stream that is deleted and created again under its name is refused, whether the next batch is planned or replayed."""
     stream = scripted_stream(1)
     query = Planned([stream])
     start = query.start
@@ -359,7 +359,9 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
     query.batch()
     stream.created_ms += 1
     query.restart()
-    with pytest.raises(StreamRecreatedError, match=r"deleted and made anew.*new checkpoint.*stream=orders"):
+    with pytest.raises(
+        StreamRecreatedError, match=r"deleted and created again.*new checkpoint.*stream=orders"
+    ):
         query.read(start, query.start) if is_replayed else query.batch()
 
 
@@ -367,7 +369,7 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
 
 
 def test_lag_by_shard() -> None:
-    """The lag is told per stream and shard as of the last plan; a shard that was never asked has none."""
+    """The lag is reported per stream and shard as of the last plan; a shard that was never read has no lag."""
     stream = scripted_stream(2)
     query = Planned([stream])
     assert query.planner.lag_ms() == {"orders": {}}

@@ -99,7 +99,7 @@ def test_a_position_in_the_future_is_refused() -> None:
 
 
 def test_a_position_per_shard() -> None:
-    """Each shard begins where it is told; an ancestor of a named one counts as read, any other begins at its oldest."""
+    """Each named shard starts at its cut; an ancestor of a named one counts as read, and any other starts at its oldest record."""
     stream = scripted_stream(2)
     stream.put_many(A, 4)
     stream.put_many(B, 4)
@@ -147,7 +147,7 @@ def test_an_end_in_an_unknown_shard_is_refused() -> None:
     ],
 )
 def test_the_end_of_a_batch_read(end: EndingPosition, count: int) -> None:
-    """A batch ends where it is told over generations of shards, and at the tip where there is no such place yet."""
+    """A batch ends at the named cuts over generations of shards, and at the tip of shards that have not reached them."""
     stream = scripted_stream(1)
     stream.put_many(A, 10, 1.0)
     left, _ = stream.split(A)

@@ -80,14 +80,14 @@ def test_a_recent_time_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize("limit", [5, 20, 100])
 @pytest.mark.parametrize("hours", [33, 66])
 def test_a_retention_that_is_lowered_while_a_query_is_behind(limit: int, hours: int) -> None:
-    """What leaves the stream when somebody lowers the retention is told of at the next plan, however it is spread."""
+    """Records that expire when the retention is lowered are reported by the next plan, however they are spread."""
     stream = scripted_stream(1)
     stream.forgets, stream.retention_hours = True, 168
     stream.put_many(A, 30 * hours, every_s=120)
     query = Planned([stream], settings=PlanSettings(Limits(max_records=limit)))
     query.batch()
     stream.retention_hours = 24
-    with pytest.raises(DataLossError, match="retention of 24 h"):
+    with pytest.raises(DataLossError, match="retention 24 h"):
         query.batch()
 
 
@@ -122,7 +122,7 @@ def test_a_silent_shard_in_a_stream_of_long_retention() -> None:
 
 
 def recreated(position: StartingPosition, wait_s: float) -> tuple[ScriptedStream, Planned]:
-    """Return a query with two idle shards and a busy one, whose stream was made anew and has other records."""
+    """Return a query with two idle shards and a busy one, whose stream was created again and has other records."""
     stream = scripted_stream(3)
     stream.clock.sleep(10)
     query = Planned([stream], position)
@@ -140,7 +140,7 @@ def recreated(position: StartingPosition, wait_s: float) -> tuple[ScriptedStream
 def test_a_stream_that_is_made_anew_under_a_running_query(position: StartingPosition, wait_s: float) -> None:
     """No record of the new stream is read, whether or not the old iterators have expired meanwhile."""
     _, query = recreated(position, wait_s)
-    with pytest.raises(StreamRecreatedError, match=r"deleted and made anew.*new checkpoint"):
+    with pytest.raises(StreamRecreatedError, match=r"deleted and created again.*new checkpoint"):
         query.batches(3)
 
 
@@ -156,7 +156,7 @@ def test_iterators_that_expire_together_cost_one_question() -> None:
 
 
 def test_threads_that_find_expired_iterators_ask_once() -> None:
-    """A thread that meets an expired iterator while another one asks waits for that answer."""
+    """A thread that meets an expired iterator while another one describes the stream waits for that response."""
     stream = scripted_stream()
     facts = StreamFacts("orders", stream, stream.clock)
     facts.begin_plan(stream.created_ms)

@@ -1,14 +1,14 @@
 """
-Where a batch ends: the driver's part. A plan finds the end of each shard, fixes it at a real record, follows shards to their
-children, and reports lost data.
+Where a batch ends: the driver's part. A plan fixes the end of each shard at a real record, continues with the children of
+finished shards, and reports lost records.
 """
 
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.batch_gate import BatchGate
 from kinesis_core.planning.plan_ahead import PlanAhead
+from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.planner import Planner
-from kinesis_core.planning.stream_planner import PlanSettings
 
 __all__ = [
     "BatchGate",

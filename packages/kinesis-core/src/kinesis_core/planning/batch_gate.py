@@ -1,10 +1,10 @@
 """
-Holds a batch back until it is worth running.
+BatchGate: holds a batch back until it is worth running.
 
-At a trickle every look finds a record or two, and a query runs one small batch after the other. Each costs Spark the
-same, whatever it holds. A gate lets a batch through when about as many records wait as the user wants, or when one
-has waited for long enough. A batch held back is nothing but a plan that is thrown away: the next look plans anew from
-the same start, so what is read never depends on the gate.
+At a trickle, every plan finds a record or two, and a query runs one small batch after the other. Each costs Spark the same,
+whatever it holds. A gate lets a batch through when about as many records wait as the user wants, or when one has waited for
+long enough. A batch that is held back is a plan that is thrown away. The next plan starts from the same offset, so the records
+that are read never depend on the gate.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from kinesis_core.clock import Clock
 from kinesis_core.model import Estimate, Offset, ShardEnd
 from kinesis_core.planning.plan_ahead import BatchPlanner
 
-LOOK_PERIOD_S = 1.0
-"""How often a batch that is held back is planned anew: less often than an idle shard is asked without a gate."""
+PLAN_PERIOD_S = 1.0
+"""Seconds between two plans while a batch is held back: more than between two reads of an idle shard without a gate."""
 FULL_MS = 5000
-"""A shard's part that ends so far before the tip was ended by a limit."""
+"""A batch that ends this far before the tip of a shard was ended by a limit."""
 
 
 @define
 class BatchGate:
     """
-    Plans batches as its planner does, and returns the start, as for no news, while a batch is to wait.
+    Plans batches as its planner does, and returns the start, as for no news, while a batch has to wait.
 
-    Let through at once: the first batch of a run; a batch that finishes a shard, because the children wait for it; one
-    that a limit ends before the tip, because it would not grow; and one without records. Errors are not held back either.
+    Some batches pass at once: the first of a run; one that finishes a shard, because the children wait for it; one that a limit
+    ends before the tip, because it would not grow; and one without records. Errors pass at once, too.
     """
 
     planner: BatchPlanner
     min_records: int
-    """So many records are enough, over all shards and streams, about."""
+    """About how many records are enough, over all shards and streams."""
     max_delay_s: float
-    """The longest time between two batches, and the longest that a record waits here, by its arrival time."""
+    """The longest time between two batches, and the longest time that a record waits here, by its arrival time."""
     clock: Clock
-    """Need not show the time of day, and must not be set back."""
+    """It need not show the time of day, and must not be set back."""
     _is_open: bool = field(default=False, init=False)
     _passed_s: float = field(default=float("-inf"), init=False)
     """When the last batch was let through."""
-    _look_s: float = field(default=float("-inf"), init=False)
-    """When to plan a batch again that is held back."""
+    _plan_s: float = field(default=float("-inf"), init=False)
+    """When to plan again a batch that is held back."""
 
     @property
     def planning_s(self) -> float:
@@ -53,28 +53,28 @@ class BatchGate:
         return self.planner.lag_ms()
 
     def open(self) -> None:
-        """Hold nothing back from now on: the run ends when it has read what is there."""
+        """Hold nothing back from now on: the run ends when it has read the records that are there."""
         self._is_open = True
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         """Return the end of the next batch; *start* itself when nothing is new, or when it has to wait."""
-        self.clock.sleep(self._look_s - self.clock.now_s())
+        self.clock.sleep(self._plan_s - self.clock.now_s())
         end = self.planner.next_offset(start, bounded=bounded)
         if end is start:
             return start
         now_s = self.clock.now_s()
         left_s = 0.0 if self._is_open else self._left_s(start, end, now_s)
         if left_s > 0:
-            self._look_s = now_s + min(LOOK_PERIOD_S, left_s)
+            self._plan_s = now_s + min(PLAN_PERIOD_S, left_s)
             return start
         self._passed_s = now_s
         return end
 
     def _left_s(self, start: Offset, end: Offset, now_s: float) -> float:
-        """Return how long a batch has to wait; 0 or less when it need not."""
+        """Return how long a batch has to wait; 0 or less when it passes."""
         waited_s, records = now_s - self._passed_s, 0
-        for estimate, behind_ms in self._parts(start, end):
-            if estimate is None or estimate.age_ms is None or behind_ms >= FULL_MS:
+        for estimate, lag_ms in self._parts(start, end):
+            if estimate is None or estimate.age_ms is None or lag_ms >= FULL_MS:
                 return 0.0
             waited_s = max(waited_s, estimate.age_ms / 1000)
             records += estimate.records
@@ -87,7 +87,7 @@ class BatchGate:
         lag_ms = self.planner.lag_ms()
         for name, stream in end.streams.items():
             if stream is start.streams.get(name):
-                continue  # nothing is new there, and its positions tell of an earlier batch
+                continue  # nothing is new there, and its estimates are of an earlier batch
             for shard_id, shard_offset in stream.shards.items():
                 if shard_offset.first is not None:
                     yield shard_offset.estimate, lag_ms.get(name, {}).get(shard_id, 0)

@@ -1,4 +1,4 @@
-"""Discovery: keeps the listing of a stream's shards that planning goes by, and does not believe one that is stale."""
+"""Discovery: keeps the listing of a stream's shards that plans use, and refuses a stale one."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from kinesis_core.model import (
     index_children,
 )
 from kinesis_core.planning.lineage import Hole, Known, find_hole
-from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_calls import ShardCalls
 
 log = get_logger("kinesis_core")
 
 PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
 """
-Pauses after stale answers in a row. They add up to two minutes: ListShards catches up within seconds, and what takes
-longer than this is an error. The quota of ListShards bears far more calls.
+Pauses after stale listings in a row. They add up to two minutes: ListShards catches up within seconds, and a longer delay is
+an error. The quota of ListShards allows far more calls.
 """
 _HOUR_MS = 3_600_000
 
 Report = Callable[[str, ShardOffset, str], None]
-"""Reports records that are lost: the shard, the position they lay behind, and what happened. It raises if that is fatal."""
+"""Reports lost records: the shard, the offset after which they were, and what happened. It raises if a loss stops the query."""
 
 
 @define
 class Discovery:
-    """Lists the shards of one stream, and adopts a listing only when it is whole."""
+    """Lists the shards of one stream, and adopts a listing only when it is complete."""
 
     stream: str
     api: StreamApi
     clock: Clock
     report_loss: Report
     is_there: Callable[[str], bool]
-    """Asks Kinesis for a shard by its id."""
+    """Returns whether Kinesis knows a shard, by its id."""
     summary: Callable[[], StreamSummary]
     listing: Listing = field(factory=dict, init=False)
-    """The last whole one. Empty before the first."""
+    """The last complete one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
     is_checked: bool = field(default=False, init=False)
-    """Whether the listing was compared with the offset that is read from: it may lack shards that only the offset tells of."""
+    """Whether the listing was compared with the offset of the query: it may lack shards that only the offset names."""
     _listed_s: float = field(default=float("-inf"), init=False)
     _refused: int = field(default=0, init=False)
-    """Stale answers in a row."""
+    """Stale listings in a row."""
     _refused_s: float = field(default=float("-inf"), init=False)
     _left: set[str] = field(factory=set, init=False)
-    """Shards that are known to have left the stream."""
+    """Shards that have left the stream, as far as that is known."""
 
     def is_outdated(self, known: Known, age_s: float) -> bool:
-        """Return whether the listing is older than *age_s*, or does not go with what is *known* of an offset."""
+        """Return whether the listing is older than *age_s*, or contradicts what is *known* of an offset."""
         is_older = not 0 <= self.clock.now_s() - self._listed_s < age_s
         return is_older or self.lacks_children(known.closed) or not self._fits(known)
 
@@ -70,20 +70,22 @@ class Discovery:
 
     def refresh(self, known: Known, *, patiently: bool) -> Listing:
         """
-        List the shards anew, and return the listing to plan by. A stale answer is not adopted, and a pause has to pass after it.
+        List the shards, and return the listing to plan by. A stale listing is not adopted, and a pause follows it.
 
         With *patiently*, the pauses are waited out here until a listing is adopted.
 
         Raises:
-            StaleListingError: Every answer was stale until the pauses were used up.
-            DataLossError: What the answers leave out may have left the stream unread, and the user wants to stop then.
+            StaleListingError: Every listing was stale until the pauses were used up.
+            DataLossError: A shard that is not listed may have left the stream unread, and a loss stops the query.
         """
         while self._pause_s() <= 0 or patiently:
             self.clock.sleep(self._pause_s())
             listing = by_id(self.api.list_shards())
             hole = self._find_hole(listing, known)
             while hole is not None and hole.lost is not None and self._is_loss_certain(known):
-                self.report_loss(hole.lost, ShardOffset(TrimHorizon()), hole.what)
+                self.report_loss(
+                    hole.lost, ShardOffset(TrimHorizon()), f"{hole.what}, so its records may be lost"
+                )
                 self._left.add(hole.lost)
                 hole = self._find_hole(listing, known)
             if hole is None:
@@ -98,13 +100,13 @@ class Discovery:
             return 0.0
         pause_s = PAUSES_S[self._refused - 1]
         passed_s = self.clock.now_s() - self._refused_s
-        return pause_s - passed_s if passed_s >= 0 else 0.0  # somebody may set the clock back
+        return pause_s - passed_s if passed_s >= 0 else 0.0  # the clock may be set back
 
     def _is_patience_over(self) -> bool:
         return self._refused >= len(PAUSES_S)
 
     def _is_loss_certain(self, known: Known) -> bool:
-        """Return whether it is no use to wait for a shard that may be lost: an unread one has left, or the pauses are used up."""
+        """Return whether waiting for a shard that may be lost is useless: an unread one has left, or the pauses are used up."""
         return self._is_patience_over() or not self._left.isdisjoint(known.named - known.finished)
 
     def _find_hole(self, listing: Listing, known: Known) -> Hole | None:
@@ -115,13 +117,13 @@ class Discovery:
         return self._find_unlisted(listing, known) or hole
 
     def _is_young(self) -> bool:
-        """Return whether no shard can have left the stream yet; an hour is left for clocks that differ."""
+        """Return whether no shard can have left the stream yet, with an hour's margin for clocks that differ."""
         summary = self.summary()
         hours = min(MIN_RETENTION_HOURS, summary.retention_hours) - 1
         return self.api.now_ms() - summary.created_ms < hours * _HOUR_MS
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
-        """Return a shard that Kinesis knows and does not list: what follows it would be read too early."""
+        """Return a shard that Kinesis knows and does not list: its children would be read too early."""
         parents = {p for shard in listing.values() for p in shard.parents} if known.from_oldest else set()
         missing = (known.expected | parents) - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
@@ -146,19 +148,19 @@ class Discovery:
         if self._is_patience_over():
             count, self._refused = self._refused + 1, 0
             raise StaleListingError(
-                f"ListShards left out shards in each of {count} answers over {sum(PAUSES_S):.0f} s: {hole.what}. "
-                "Nothing was skipped. Start the query again; if the error comes back, compare the output of "
-                f"`aws kinesis list-shards`, and report it to AWS if a shard is missing there. [stream={self.stream}]"
+                f"Stream {self.stream}: ListShards left out shards in each of {count} listings over {sum(PAUSES_S):.0f} s: {hole.what}. "
+                "No record was skipped. Start the query again. If the error comes back, check the output of "
+                f"`aws kinesis list-shards`, and report a shard that is missing there to AWS. [stream={self.stream}]"
             )
         self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
         log.info("listing.refused", stream=self.stream, reason=hole.what, responses=self._refused)
 
 
-def is_known(view: ShardState) -> bool:
+def is_known(calls: ShardCalls) -> bool:
     """Return whether Kinesis knows the shard, listed or not."""
     try:
-        with view.patiently():
-            view.iterator_at(TrimHorizon())
-    except (StreamNotFoundError, InvalidRequestError):  # a user may name what is no shard
+        with calls.patiently():
+            calls.new_iterator(TrimHorizon())
+    except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
         return False
     return True

@@ -15,20 +15,20 @@ class Frontier:
     """
     The unfinished shards whose parents are finished. Each is taken once.
 
-    Moving on costs as much as there are children of what was passed, however many shards are listed.
+    The cost of moving on grows with the children of the shards passed, and not with the number of listed shards.
     """
 
     discovery: Discovery
     named: Collection[str]
-    """The shards of the offset. One that is not listed has left the stream, and planning it finds that out."""
+    """The shards of the offset. One that is not listed has left the stream, and its plan finds that out."""
     finished: set[str]
-    """The shards that need no reading: read to their end, or ancestors of those that the offset names."""
+    """The shards that need no reading: read to their end, or ancestors of shards that the offset names."""
     shards: list[str] = field(factory=list, init=False)
     _taken: set[str] = field(factory=set, init=False)
     _listing: Listing = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._look()
+        self._list()
 
     def take(self, is_due: Callable[[str], bool]) -> list[str]:
         """Return the shards that are due and were not taken yet."""
@@ -38,10 +38,10 @@ class Frontier:
         return due
 
     def move_on(self, passed: Iterable[str]) -> None:
-        """Go on with the children of the shards *passed*, which count as finished from now on."""
+        """Continue with the children of the shards *passed*, which count as finished from now on."""
         self.finished.update(passed)
         if self._listing is not self.discovery.listing:
-            self._look()
+            self._list()
             return
         children = {child.shard_id: child for s in passed for child in self.discovery.children.get(s, ())}
         self.shards += [
@@ -52,7 +52,7 @@ class Frontier:
             and not waits_for(child, self._listing, self.finished)
         ]
 
-    def _look(self) -> None:
+    def _list(self) -> None:
         listing = self._listing = self.discovery.listing
         self.finished |= ancestors(self.named, listing) - set(self.named)
         listed = [s.shard_id for s in listing.values() if not waits_for(s, listing, self.finished)]

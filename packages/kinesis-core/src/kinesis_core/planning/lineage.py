@@ -1,16 +1,16 @@
 """
-Whether a listing is whole: which shards ListShards left out, as far as the other shards and an offset show it.
+Whether a listing is complete: which shards ListShards left out, as far as the other shards and an offset show it.
 
 ListShards is eventually consistent, and a listing of several pages is no snapshot. These facts show what it left out:
 
 * The open shards cover all hash keys, and the children of a closed shard cover all of its own.
-* A shard outlives its parents, so a listed shard has all of its descendants beside it.
+* A shard outlives its parents, so the listing of a shard has all of its descendants.
 * No shard leaves the stream before the shortest retention has passed, so the listing of a young stream has every parent.
-* An offset knows each shard, or an ancestor of it, or a descendant of it. So a shard that is new to an offset
-  descends from one that the offset names. Where the shard between them is not listed, either the listing is stale, or that
-  shard has left the stream and was never read.
+* An offset names each shard, or an ancestor or a descendant of it. So a shard that is new to an offset descends from one that the
+  offset names. Where the shard between them is not listed, either the listing is stale, or that shard has left the stream and was
+  never read.
 
-A whole listing that is merely some moments old does no harm: new shards are found later.
+A complete listing that is some moments old does no harm: new shards are found later.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from kinesis_core.model import Listing, ancestors, first_hole, index_children
 
 @frozen
 class Known:
-    """What is known of a stream's shards beside a listing."""
+    """What is known of a stream's shards without a listing."""
 
     named: AbstractSet[str] = frozenset()
-    """The shards that an offset names. Empty where reading begins."""
+    """The shards that an offset names. Empty where reading starts."""
     finished: AbstractSet[str] = frozenset()
-    """Those that need no reading. A user may say so of an open one."""
+    """Those that need no reading. A user may say so of an open shard."""
     closed: AbstractSet[str] = frozenset()
     """Those that were found closed."""
     expected: AbstractSet[str] = frozenset()
-    """Those that a whole listing has, unless they have left the stream."""
+    """Those that a complete listing has, unless they have left the stream."""
     from_oldest: bool = False
-    """Whether reading begins at old records, so that each parent that is not listed has to be asked for."""
+    """Whether reading starts at old records, so that each parent that is not listed has to be looked up."""
 
 
 @frozen
 class Hole:
-    """What a listing left out."""
+    """A part of the stream that a listing left out."""
 
     what: str
-    """Says it in a message."""
+    """A clause for messages."""
     lost: str | None = None
-    """The shard that was left out, where it may as well have left the stream before it was read."""
+    """The shard that was left out, where it may also have left the stream before it was read."""
 
 
 def find_hole(listing: Listing, known: Known, *, is_young: bool = False) -> Hole | None:
     """
     Return something that *listing* left out; None where it shows no sign of that.
 
-    *is_young* says that no shard can have left the stream yet. What is certain to be stale comes before what may be lost.
+    *is_young* means that no shard can have left the stream yet. A hole that is certainly stale comes before one that may be a loss.
     """
     keys = first_hole(listing.values())
     if keys is not None:
@@ -89,7 +89,7 @@ def _without_origin(listing: Listing, named: AbstractSet[str]) -> Hole | None:
     """Return a hole between the shards of an offset and a listed one that is new to it."""
     if not named:
         return None
-    started = find_begun(named, listing)
+    started = find_started(named, listing)
     origins = started | {parent for s in started if s in listing for parent in listing[s].parents}
     for shard_id, shard in listing.items():
         if shard_id in started:
@@ -102,7 +102,7 @@ def _without_origin(listing: Listing, named: AbstractSet[str]) -> Hole | None:
     return None
 
 
-def find_begun(named: Collection[str], listing: Listing) -> set[str]:
+def find_started(named: Collection[str], listing: Listing) -> set[str]:
     """Return the shards that an offset names, and their listed ancestors: those were read, or skipped by its start."""
     return ancestors(named, listing) | set(named)
 
@@ -111,10 +111,10 @@ def find_needless(finished: Iterable[str], named: Collection[str], listing: List
     """
     Return those of the *finished* shards that an offset need not name.
 
-    All of their children are begun. So a shard that is listed counts as read for being an ancestor of named ones, and one
-    that has left the stream is not needed to know where its children come from.
+    All of their children are started. So a listed shard counts as read, because it is an ancestor of named ones. A shard that
+    has left the stream is no longer needed to show where its children come from.
     """
-    started, children = find_begun(named, listing), index_children(listing)
+    started, children = find_started(named, listing), index_children(listing)
     return {
         shard_id
         for shard_id in finished

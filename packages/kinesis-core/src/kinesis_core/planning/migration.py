@@ -1,4 +1,4 @@
-"""Taking over from another connector: what its checkpoint means for the shards of now, and for the records of now."""
+"""Migration from another connector: what its checkpoint means for the shards and records of now."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from kinesis_core.model import (
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.shard_state import STUCK_PAGES, ShardState
+from kinesis_core.planning.progress import STUCK_PAGES
+from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
 
@@ -25,12 +26,12 @@ def resume_from_checkpoint(
     planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]
 ) -> dict[str, Cut | Latest]:
     """
-    Return where to go on in every shard of now, given where another connector stood in those of its time.
+    Return the cut to continue from in every shard of now, given the *cuts* that another connector has reached.
 
-    What it had read to the end may have left the stream since.
+    Shards that it has read to the end may have left the stream since.
 
     Raises:
-        OptionError: Of some shard it cannot be told whether it was read.
+        OptionError: The checkpoint does not show whether some shard was read.
         DataLossError: A shard that was not read to its end has left the stream.
     """
     listing = planner.listing
@@ -41,8 +42,8 @@ def resume_from_checkpoint(
     unknown = [s for s in listing if s not in cuts and s not in passed and s not in following]
     if unknown:
         raise OptionError(
-            f"Option 'startingPosition' is a checkpoint that says nothing of {', '.join(unknown[:20])}, nor of their parents "
-            f'or children. Add {{"{unknown[0]}": "SHARD_END"}} behind it if the shard was read to its end, else '
+            f"Option 'startingPosition' is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or children "
+            f'of them. Add {{"{unknown[0]}": "SHARD_END"}} after it if the shard was read to its end, else '
             f'{{"{unknown[0]}": "TRIM_HORIZON"}}. [stream={planner.name}]'
         )
     return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
@@ -50,8 +51,8 @@ def resume_from_checkpoint(
 
 def _report_gone(planner: StreamPlanner, shard_id: str, cut: Cut | Latest) -> None:
     position = ShardOffset(TrimHorizon() if isinstance(cut, Latest) else cut)
-    what = "the shard of the checkpoint has left the stream, and it was not read to its end"
-    planner.loss.report(shard_id, position, what)
+    what = "Kinesis no longer lists the shard, and the checkpoint has not read it to its end"
+    planner.reports.report(shard_id, position, what)
 
 
 def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
@@ -67,39 +68,39 @@ def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
 
 def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> ShardOffset:
     """
-    Return the position at the record that *cut* names, with its arrival time.
+    Return the offset at the record that *cut* names, with its arrival time.
 
-    A number that is no record's is fine as long as the shard still has an older record: nothing behind it is lost.
+    The number need not be that of a record, as long as the shard still has an older one: then no record after it is lost.
 
     Raises:
-        DataLossError: Neither the record nor any older one is there.
+        DataLossError: Neither the record nor an older one is in the shard, and a loss stops the query.
         OptionError: The number is of another shard or stream.
     """
-    view = planner.view(shard_id)
+    state = planner.state(shard_id)
     try:
-        named = _first(view, At(cut.number))
+        named = _first(state, At(cut.number))
         if named and named.number == cut.number:
             return ShardOffset(cut, named.arrived_ms)
-        oldest = _first(view, TrimHorizon())
+        oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
             f"Option 'startingPosition' names a record that {shard_id} cannot have: {error} "
             f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
         ) from error
     except StreamNotFoundError:
-        return ShardOffset(cut)  # the shard has just left the stream: the first plan says so
+        return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it
     if oldest is None or oldest.number <= cut.number:
         return ShardOffset(cut)
-    what = f"record {cut.number} is not there, the oldest one is {oldest.sequence_number}"
-    planner.loss.report(shard_id, ShardOffset(cut), what)
+    what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
+    planner.reports.report(shard_id, ShardOffset(cut), what)
     return ShardOffset(TrimHorizon())
 
 
-def _first(view: ShardState, cut: Cut) -> Record | None:
-    with view.patiently():
+def _first(state: ShardState, cut: Cut) -> Record | None:
+    with state.calls.patiently():
         while True:
             try:
-                records = view.page_at(cut, 1, STUCK_PAGES).records
+                records = state.page_at(cut, 1, STUCK_PAGES).records
             except IteratorExpiredError:
                 continue
             return records[0] if records else None

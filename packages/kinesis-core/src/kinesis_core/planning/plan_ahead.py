@@ -1,10 +1,10 @@
 """
-Plans the next batch while the last one is still being processed, where planning takes long enough to show.
+PlanAhead: plans the next batch while the last one is still being processed, where planning takes a noticeable time.
 
-Whoever plans a batch, processes it and plans the next one would wait for every plan: for two seconds where a
-thousand shards get a record every moment. But a plan's end is a real record, right whenever it was found, and
-where the next batch starts is known as soon as the last one's end is. What a plan made ahead costs is that records
-which come after it wait for a batch more, so it is made just in time, and one that has become old is made again.
+A query that plans a batch, processes it and plans the next one waits for every plan: two seconds where a thousand busy shards
+are planned. But the end of a plan is a real record, exact whenever it was found, and the end of a batch is the start of the next.
+A plan made ahead has one cost: records that come after it wait for one batch more. So it is made just in time, and an old one is
+made again.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ log = get_logger("kinesis_core")
 
 WORTH_S = 0.05
 WORTH_SHARE = 0.05
-"""Planning shows when it takes longer than this, and than this share of the time until the next plan is asked for."""
+"""Planning is noticeable when it takes longer than this, and than this share of the time until the next plan is needed."""
 LEAD = 1.25
-"""Planning is begun so many times its last duration before the next plan is expected to be asked for."""
+"""Planning starts this many times its last duration before the next plan is expected to be needed."""
 STALE = 1.5
-"""A plan that has waited for so many times the time of making it is old: its records could be later ones by now."""
+"""A plan that has waited for this many times its duration is old: it could end at later records by now."""
 
 
 class BatchPlanner(Protocol):
-    """What plans, in one thread at a time."""
+    """Plans batches, in one thread at a time."""
 
     @property
     def planning_s(self) -> float:
-        """How long the last plan took, without waiting for when it was due."""
+        """How long the last plan took, without the wait until it was due."""
         ...
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
@@ -50,7 +50,7 @@ class BatchPlanner(Protocol):
 
 
 class Timer(Protocol):
-    """Of `threading.Timer` what is needed here."""
+    """The part of `threading.Timer` that is used here."""
 
     def start(self) -> None: ...
 
@@ -60,11 +60,11 @@ class Timer(Protocol):
 
 
 MakeTimer = Callable[[float, Callable[[], None]], Timer]
-"""Makes a timer that calls a function after so many seconds, in a thread of its own."""
+"""Returns a timer that calls a function after a number of seconds, in a thread of its own."""
 
 
 def daemon_timer(after_s: float, call: Callable[[], None]) -> Timer:
-    """Return a timer that a program which ends does not wait for."""
+    """Return a timer that does not keep the program from ending."""
     timer = threading.Timer(after_s, call)
     timer.name, timer.daemon = "kinesis-plan-ahead", True
     return timer
@@ -72,7 +72,7 @@ def daemon_timer(after_s: float, call: Callable[[], None]) -> Timer:
 
 @define
 class _Plan:
-    """A plan that is made ahead, and what came of it once it was begun."""
+    """A plan that is made ahead, and its result once it was started."""
 
     start: Offset
     bounded: bool
@@ -85,10 +85,10 @@ class _Plan:
 @define
 class PlanAhead:
     """
-    Asks a planner for one batch after the other, and for the next one ahead of time.
+    Plans one batch after the other, and the next one ahead of time.
 
-    Whatever was planned ahead is nothing but an answer to the same question: until it is handed out nobody has seen
-    it, and when it is not handed out the planner is asked again.
+    A plan made ahead is the result of the same call. Until it is returned nobody has seen it, and when it is not returned the
+    planner is called again.
     """
 
     planner: BatchPlanner
@@ -98,14 +98,14 @@ class PlanAhead:
     _lag_ms: Mapping[str, Mapping[str, int]] = field(factory=dict, init=False)
     _returned_s: float = field(default=0.0, init=False)
     _batch: tuple[Offset, Offset] | None = field(default=None, init=False)
-    """Start and end of the batch that was handed out last."""
+    """Start and end of the batch that was returned last."""
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         """
         Return the end of the next batch, *start* itself when nothing is new.
 
         Raises:
-            KinesisError: Planning failed now, or ahead for a reason that does not pass.
+            KinesisError: Planning failed now, or failed ahead for a reason that is not temporary.
         """
         away_s = self._away_s(start)
         end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
@@ -121,7 +121,7 @@ class PlanAhead:
         return self._lag_ms
 
     def close(self) -> None:
-        """Begin no more plans; one that is being made ends by itself, soon after the planner is closed."""
+        """Start no more plans; one that is being made ends by itself, soon after the planner is closed."""
         if self._ahead is not None and self._ahead.timer is not None:
             self._ahead.timer.cancel()
 
@@ -144,14 +144,14 @@ class PlanAhead:
         try:
             plan.end = self.planner.next_offset(plan.start, bounded=plan.bounded)
         except ServiceError as error:
-            # The service may be back when the batch is asked for. If it is not, the plan made then says so.
+            # The service may be back when the batch is needed. If it is not, the plan made then raises.
             log.info("plan.failed", reason=error.code)
-        except BaseException as error:  # noqa: BLE001 # whatever it is, the next question's answer raises it
+        except BaseException as error:  # noqa: BLE001 # the next call of next_offset raises it, whatever it is
             plan.error = error
         plan.made_s = self.clock.now_s()
 
     def _planned_ahead(self, start: Offset, bounded: bool) -> Offset | None:
-        """Return what was planned ahead for this very question, waiting for it if it has been begun; None if it is no use."""
+        """Return the plan made ahead for these arguments, and wait for it if it was started; None if it cannot be used."""
         plan, self._ahead = self._ahead, None
         if plan is None or plan.timer is None:
             return None
@@ -162,5 +162,5 @@ class PlanAhead:
         if plan.error is not None:
             raise plan.error
         is_old = not self.clock.now_s() - plan.made_s <= STALE * self.planner.planning_s
-        # Nothing may have come until then, and something since.
+        # A plan that found nothing is no use: records may have come since.
         return None if is_old or plan.end is plan.start else plan.end

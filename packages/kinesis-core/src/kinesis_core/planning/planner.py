@@ -1,4 +1,4 @@
-"""The planner: fixes, on the driver and before any task runs, exactly which records the next batch holds."""
+"""Planner: fixes on the driver, before any task runs, exactly which records the next batch has."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.start_positions import begin, end
-from kinesis_core.planning.stream_planner import PlanSettings, StreamPlanner
+from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
 
@@ -36,11 +37,11 @@ class Planner:
     """
     Plans batches over one or several streams.
 
-    The offsets it returns hold everything: a planner made anew goes on from them, on another machine as well.
-    Not thread-safe; it uses up to *threads* threads itself. Only `chains` may be asked for meanwhile.
+    The offsets that it returns have all that is needed: another planner continues from them, on another machine as well.
+    Not thread-safe; it uses up to *threads* threads itself. Only `range_groups` may be called meanwhile.
 
     Attributes:
-        planning_s: How long the last plan took, without waiting for when it was due.
+        planning_s: How long the last plan took, without the wait until it was due.
     """
 
     def __init__(
@@ -67,21 +68,21 @@ class Planner:
 
     def initial_offset(self, position: StartingPosition) -> Offset:
         """
-        Return the place where reading begins. LATEST means the tip of each shard now.
+        Return the offset where reading starts. LATEST means the tip of each shard now.
 
         Raises:
-            OptionError: The position is in the future, or names a shard that does not exist, or no place in some stream.
-            DataLossError: A record that it names has left the stream.
+            OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
+            DataLossError: A record that it names has left the stream, and a loss stops the query.
         """
-        places = self._places(position, "startingPosition")
-        return Offset({name: begin(self._streams[name], place) for name, place in places.items()})
+        starts = self._by_stream(position, "startingPosition")
+        return Offset({name: begin(self._streams[name], start) for name, start in starts.items()})
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         """
         Return the end of the next batch, *start* itself when nothing is new.
 
-        Waits until a shard may be asked again: calling it in a loop does not overrun a quota. Without *bounded*
-        the batch reaches the tip of every shard, whatever its size.
+        Waits until a shard may be read again: a loop of calls stays within the quota. Without *bounded* the batch reaches
+        the tip of every shard, whatever its size.
         """
         self._check(start)
         if self._targets_wanted:
@@ -101,19 +102,19 @@ class Planner:
     def end_offset(self, start: Offset, position: StartingPosition) -> Offset:
         """Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now."""
         self._check(start)
-        places = self._places(position, "endingPosition")
+        ends = self._by_stream(position, "endingPosition")
         started_s = self._clock.now_s()
-        ended = Offset({n: end(self._streams[n], start.streams[n], place) for n, place in places.items()})
+        ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
         self.planning_s = self._clock.now_s() - started_s
         log_planned(start, ended, self.planning_s, self.lag_ms())
         return ended
 
     def fix_targets(self) -> None:
-        """From the next plan on, plan up to what is in the streams at that moment, and nothing that comes later."""
+        """From the next plan on, plan up to the records that are in the streams at that moment, and no later ones."""
         self._targets_wanted = True
 
     def range_groups(self, start: Offset, end: Offset) -> list[RangeGroup]:
-        """Return the ranges between two offsets, those of related shards in the order in which to read them."""
+        """Return the ranges between two offsets. Those of related shards are in the order in which to read them."""
         self._check(end)
         ranges = ranges_between(start, end)
         for name in {r.stream for r in ranges}:
@@ -131,7 +132,7 @@ class Planner:
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _places(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
+    def _by_stream(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
         label = f"Option '{option}'"
         return {name: position_in(name, self._streams, position, label) for name in self._streams}
 
@@ -154,21 +155,21 @@ class Planner:
     def _check(self, offset: Offset) -> None:
         if set(offset.streams) != set(self._streams):
             raise OffsetError(
-                f"The checkpoint is of the streams {sorted(offset.streams)}, the query reads {sorted(self._streams)}. "
+                f"The checkpoint is of the streams {sorted(offset.streams)}, and the query reads {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
             )
 
 
 def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:
-    """Return *end* with the shards of a batch where the batch begins: they must be listed if they are still there."""
-    begins = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
-    return evolve(end, shards={**end.shards, **begins})
+    """Return *end* with the shards of a batch where the batch starts: they must be listed if they still exist."""
+    starts = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
+    return evolve(end, shards={**end.shards, **starts})
 
 
 def _run_all(
     pool: ThreadPoolExecutor, plan: Callable[[str], ShardOffset], shards: Iterable[str]
 ) -> Iterable[ShardOffset]:
-    """Return the plans of all *shards*; when one fails, once no other is made any more: the next uses the same views."""
+    """Return the plans of all *shards*. A failure cancels the rest and waits for running plans, because the shard states are reused."""
     futures = [pool.submit(plan, shard_id) for shard_id in shards]
     try:
         return [future.result() for future in futures]

@@ -1,4 +1,4 @@
-"""How many records are read of a shard just to see how it does."""
+"""How many records a plan reads to see how busy a shard is."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kinesis_core.model import Record
 
 MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
-"""What a plan may read of a shard just to see whether it is quiet, of the 2 MiB/s that all readers share."""
+"""Bytes that a plan may read to see whether a shard is quiet, of the 2 MiB/s that all readers share."""
 MAX_SAMPLE_RECORDS = 1000
 SHORTEST_RATED_MS = 1000
-"""A producer puts up to 500 records at a time: how closely those follow each other is no rate."""
+"""A producer puts up to 500 records at a time: their distance shows no rate."""
 FIRST_SAMPLE_RECORDS = 25
-"""How many records are read of a shard whose record size is not known yet."""
+"""Records read of a shard whose record size is not known yet."""
 
 
 @define
 class Sampling:
-    """Judges by the records of a shard that were seen last."""
+    """Estimates from the records of a shard that were seen last."""
 
     record_bytes: float = SAMPLE_BYTES / FIRST_SAMPLE_RECORDS
     records_per_ms: float = 0.0
@@ -27,7 +27,7 @@ class Sampling:
         self.record_bytes = max(1.0, sum(len(record.data) for record in records) / len(records))
 
     def note_rate(self, records: list[Record], since_ms: int | None) -> None:
-        """Note how fast *records* came, the first ones after a time; None where only they themselves tell it."""
+        """Note the rate of *records*, the first ones after *since_ms*; None where only their own arrival times show it."""
         first_ms, last_ms = records[0].arrived_ms, records[-1].arrived_ms
         if first_ms is None or last_ms is None:
             return

@@ -1,4 +1,4 @@
-"""Where reading begins and, for a batch, ends: what the user's positions mean in one stream."""
+"""Where reading starts and, for a batch, ends: what the user's positions mean in one stream."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 
 LATEST_MARGIN_MS = 5000
-"""How far before now a shard without records begins at LATEST: the next arrival time may be off by as much."""
+"""How far before now a shard without records starts at LATEST: the next arrival time may be off by as much."""
 _HOUR_MS = 3_600_000
 CLOCK_MARGIN_MS = 2000
-"""How exactly the service's clock is known before its first answers have narrowed it down."""
+"""How exactly the service's clock is known before its first responses have corrected it."""
 
 
 def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     """
-    Return the place in every shard of now that *position* means.
+    Return the offset that *position* means, in every shard of now.
 
-    Shards discovered later begin at their oldest record, so nothing put after this moment is missed.
+    Shards discovered later start at their oldest record, so no record put after this moment is missed.
 
     Raises:
-        OptionError: The position is in the future, or names a shard that does not exist, or a record of another one.
-        DataLossError: A record that it names has left the stream.
+        OptionError: The position is in the future, or names a shard that does not exist, or a record of another shard.
+        DataLossError: A record that it names has left the stream, and a loss stops the query.
     """
     created_ms = planner.facts.begin()
     planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
@@ -56,16 +56,16 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
     planner.times.initial = start.shards
-    planner.discovery.is_checked = False  # by this start alone, and a replay goes on from another offset
+    planner.discovery.is_checked = False  # only by this start, and a replay continues from another offset
     return start
 
 
 def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Latest:
     """
-    Return *cut*, or the least time whose records do not leave the stream before they can be read.
+    Return *cut*, or the earliest time whose records do not expire before they can be read.
 
-    A batch that begins at the oldest record of all cannot be read on a stream that is older than its retention: while the
-    batch is planned and its tasks start, that record leaves.
+    On a stream that is older than its retention, a batch that starts at the very oldest record cannot be read: the record expires
+    while the batch is planned and its tasks start.
     """
     margin_ms = int(planner.settings.trim_horizon_margin_s * 1000)
     if not (margin_ms and isinstance(cut, (TrimHorizon, AtTimestamp))):
@@ -76,22 +76,22 @@ def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Late
 
 
 def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
-    """Return the end of one batch from *start* to *position*; where there is no such place yet, the tip of now."""
+    """Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it."""
 
     if isinstance(position, PerShard):
         _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
-    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-        cut = position.cuts.get(view.shard_id, Latest()) if isinstance(position, PerShard) else position
+    def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+        cut = position.cuts.get(state.shard_id, Latest()) if isinstance(position, PerShard) else position
         match cut:
             case AtTimestamp(epoch_ms):
-                return plan_until(view, started, epoch_ms)
+                return plan_until(state, started, epoch_ms)
             case At() | After():
-                return plan_up_to(view, started, cut)
+                return plan_up_to(state, started, cut)
             case TrimHorizon():
                 return started
             case _:
-                return plan_tip(view, started)
+                return plan_tip(state, started)
 
     return planner.tip(start, plan)
 
@@ -133,16 +133,16 @@ def _check_known(option: str, named: Collection[str], listing: Collection[str], 
 
 
 def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, ShardOffset]:
-    """Return the tips of these shards, and of children that they get while being looked at."""
+    """Return the tips of these shards, and of children that they get meanwhile."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
     since = ShardOffset(AtTimestamp(since_ms), since_ms)
     listing = planner.listing
     others = {s: ShardOffset(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
     shards = {**others, **dict.fromkeys(shard_ids, since)}
 
-    def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-        is_other = view.shard_id in listing and view.shard_id not in shard_ids
-        return started if is_other else plan_tip(view, started)
+    def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+        is_other = state.shard_id in listing and state.shard_id not in shard_ids
+        return started if is_other else plan_tip(state, started)
 
     tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
     return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}

@@ -1,4 +1,4 @@
-"""What DescribeStreamSummary says of a stream, asked again when it may have changed: 20 calls/s serve a whole account."""
+"""What DescribeStreamSummary returns for a stream, called again when that may have changed: 20 calls/s serve a whole account."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from kinesis_core.errors import StreamRecreatedError
 from kinesis_core.model import StreamSummary
 
 KNOWN_S = 600.0
-"""The retention may be changed while a query runs; AWS takes minutes for that, too."""
+"""How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
 
 
 @define
 class StreamFacts:
-    """The facts of one stream while plans are made: its retention, and that it is still the same stream."""
+    """The facts of one stream during plans: its retention, and that it is still the same stream."""
 
     name: str
     api: StreamApi
     clock: Clock
     _created_ms: int | None = field(default=None, init=False)
-    """Of the stream that is read; None while that is not known."""
+    """Creation time of the stream that is read; None while it is not known."""
     _summary: StreamSummary | None = field(default=None, init=False)
     _described_s: float = field(default=0.0, init=False)
     _is_of_this_plan: bool = field(default=False, init=False)
-    """Whether the stream was described since the plan that is being made began."""
+    """Whether the stream was described since the current plan started."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def begin(self) -> int:
-        """Return the creation time of the stream; reading begins now."""
+        """Return the creation time of the stream; reading starts now."""
         self._created_ms = None
         self._created_ms = self._describe().created_ms
         return self._created_ms
 
     def begin_plan(self, created_ms: int) -> None:
         """
-        See that the stream is the one created at *created_ms*.
+        Check that the stream is the one created at *created_ms*.
 
         Raises:
             StreamRecreatedError: It is another one.
@@ -48,28 +48,28 @@ class StreamFacts:
             self._describe()
 
     def summary(self) -> StreamSummary:
-        """Return the facts as they were some minutes ago at most."""
+        """Return the facts, at most some minutes old."""
         is_old = self.clock.now_s() - self._described_s > KNOWN_S
         return self._describe() if self._summary is None or is_old else self._summary
 
     def retention_hours(self) -> int:
-        """Return the retention as it was some minutes ago at most."""
+        """Return the retention, at most some minutes old."""
         return self.summary().retention_hours
 
     def current_retention_hours(self) -> int:
-        """Return the retention, asked for in this plan: records that are gone may have left by a new one."""
+        """Return the retention as described during this plan: records may have expired by a new one."""
         summary = self._summary if self._is_of_this_plan else None
         return (summary or self._describe()).retention_hours
 
     def see_same_stream(self) -> None:
         """
-        See that the stream is still the same, where an answer leaves that open. Once a plan is enough.
+        Check that the stream is still the same, where a response leaves that open. One check per plan is enough.
 
         Raises:
-            StreamRecreatedError: It was deleted and made anew.
+            StreamRecreatedError: It was deleted and created again.
             StreamNotFoundError: It was deleted.
         """
-        with self._lock:  # iterators that expire together are found by several threads
+        with self._lock:  # several threads may meet iterators that expire together
             if self._is_of_this_plan and self._summary is not None:
                 self._check(self._summary)
             else:
@@ -84,7 +84,7 @@ class StreamFacts:
     def _check(self, summary: StreamSummary) -> None:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
-                f"The checkpoint is of a stream created at {self._created_ms} (ms since the epoch), this one was created at "
-                f"{summary.created_ms}: it was deleted and made anew, and the saved positions mean nothing in it. "
+                f"The checkpoint is of a stream created at {self._created_ms} (ms since the epoch). This one was created at "
+                f"{summary.created_ms}: it was deleted and created again, and the saved offsets do not apply to it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )

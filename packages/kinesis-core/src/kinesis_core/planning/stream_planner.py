@@ -1,4 +1,4 @@
-"""The planner of one stream: which shards may be read now, and how far in the next batch."""
+"""The planner of one stream: which shards may be read now, and how far the next batch reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
@@ -17,7 +17,11 @@ from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_needless
-from kinesis_core.planning.offset_times import PositionTimes, closed
+from kinesis_core.planning.loss_report import LossReport
+from kinesis_core.planning.offset_times import OffsetTimes, closed
+from kinesis_core.planning.plan_settings import PlanSettings
+from kinesis_core.planning.progress import Unknown
+from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import Targets, no_further
@@ -25,26 +29,12 @@ from kinesis_core.planning.tip import plan_tip
 
 Plan = Callable[[ShardState, ShardOffset], ShardOffset]
 RunAll = Callable[[Callable[[str], ShardOffset], Iterable[str]], Iterable[ShardOffset]]
-"""Applies a function to every shard id, as `map` does; concurrently, if it likes."""
+"""Applies a function to every shard id, as `map` does, concurrently or not."""
 
 PLANNER_BURST = 3
-"""Calls that one plan may make at once on a shard before it spreads them."""
+"""Calls that one plan may make at once on a shard. Later ones are spread over time."""
 IDLE_PERIODS = 2
-"""An idle shard is asked half as often as its quota would bear: other consumers want to read as well."""
-
-
-@frozen
-class PlanSettings:
-    """How the planner goes about it. Times in seconds."""
-
-    limits: Limits = field(factory=Limits)
-    min_fetch_period_s: float = 0.2
-    shard_discovery_interval_s: float = 10.0
-    fail_on_data_loss: bool = True
-    trim_horizon_margin_s: float = 300.0
-    """How far from the end of their retention the first records are at a start at TRIM_HORIZON, or at an older time."""
-    first_plan_crosses_gaps: bool = True
-    """Whether gaps are walked to their end at first, since a run may have one plan only. It holds up other shards."""
+"""An idle shard is read half as often as `min_fetch_period_s` allows: other consumers share its quota."""
 
 
 @define
@@ -52,7 +42,8 @@ class StreamPlanner:
     """
     Plans batches of one stream, shard by shard.
 
-    Everything it remembers between two plans saves calls; the offsets alone decide what is read.
+    The offsets alone decide which records are read. The state that is kept between two plans saves calls, and settles doubts
+    whether records are lost.
     """
 
     name: str
@@ -62,83 +53,84 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    _views: dict[str, ShardState] = field(factory=dict, init=False)
+    _states: dict[str, ShardState] = field(factory=dict, init=False)
     facts: StreamFacts = field(init=False)
+    reports: LossReport = field(init=False)
     loss: DataLoss = field(init=False)
-    times: PositionTimes = field(init=False)
+    times: OffsetTimes = field(init=False)
     discovery: Discovery = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.facts = StreamFacts(self.name, self.api, self.clock)
-        self.loss = DataLoss(self.name, self.settings.fail_on_data_loss, self.facts)
-        self.times = PositionTimes(self.loss, self._views)
-        is_there, summary = (lambda shard_id: is_known(self.view(shard_id))), self.facts.summary
-        self.discovery = Discovery(self.name, self.api, self.clock, self.loss.report, is_there, summary)
+        self.reports = LossReport(self.name, self.settings.fail_on_data_loss)
+        self.loss = DataLoss(self.reports, self.facts)
+        self.times = OffsetTimes(self.loss, self._states)
+        is_there, summary = (lambda shard_id: is_known(self.state(shard_id).calls)), self.facts.summary
+        self.discovery = Discovery(self.name, self.api, self.clock, self.reports.report, is_there, summary)
 
     @property
     def listing(self) -> Listing:
         return self.discovery.listing
 
     def discover(self, expected: Collection[str] = (), *, from_oldest: bool = False) -> Listing:
-        """List the shards anew, and wait until the listing is whole and has those *expected* that are still there."""
+        """List the shards, and wait until the listing is complete and has those *expected* that still exist."""
         known = Known(expected=frozenset(expected), from_oldest=from_oldest)
         return self.discovery.refresh(known, patiently=True)
 
     def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
-        """See that *start* is of this very stream, and the listing recent enough. The first one is waited for until it is whole."""
+        """Check that *start* is of this very stream, and renew an old listing. Wait until the first listing is complete."""
         self.facts.begin_plan(start.created_ms)
         known = self._known(start, {})
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def view(self, shard_id: str) -> ShardState:
-        if shard_id not in self._views:
+    def state(self, shard_id: str) -> ShardState:
+        if shard_id not in self._states:
             limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
-            same = self.facts.see_same_stream
-            view = ShardState(self.api, shard_id, self.clock, limiter, self.rng, self.name, same)
-            view.crosses_gaps = self.settings.first_plan_crosses_gaps
-            self._views[shard_id] = view
-        return self._views[shard_id]
+            same, crosses = self.facts.see_same_stream, self.settings.first_plan_crosses_gaps
+            calls = ShardCalls(self.api, shard_id, self.clock, limiter, self.rng, self.name, same, crosses)
+            self._states[shard_id] = ShardState(calls)
+        return self._states[shard_id]
 
     def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
         """
         Return the end of the next batch; *start* itself when nothing is new.
 
-        With *targets*, no shard is planned beyond its target, and shards without one are left out.
+        With *targets*, no shard is planned beyond its target, and shards without a target are left out.
         """
 
-        def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-            target = None if targets is None else targets[view.shard_id]
+        def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+            target = None if targets is None else targets[state.shard_id]
             try:
-                end = self.loss.plan(view, started, lambda b: plan_end(view, b, limits), target)
+                end = self.loss.plan(state, started, lambda begin: plan_end(state, begin, limits), target)
             except PASSING:
-                return started  # left for the next plan, so that it holds up no other shard
-            view.crosses_gaps = False
-            return end if target is None else no_further(view, started, end, target)
+                return started  # left for the next plan, so that no other shard waits
+            state.calls.crosses_gaps = False
+            return end if target is None else no_further(state, started, end, target)
 
         def is_due(shard_id: str) -> bool:
             is_done = targets is not None and self._is_reached(start, shard_id, targets)
-            return not is_done and self.view(shard_id).limiter.wait_s(self.clock.now_s()) <= 0
+            return not is_done and self.state(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
-        # A run is not over while a target is left.
+        # A run continues while a target is left.
         is_last = targets is None or self.has_reached(start, targets)
         return self._plan(start, plan, is_due, chained=False, keeps_times=is_last)
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
-        """Return the end of all that lies behind *start* in the stream now, in children of finished shards as well."""
+        """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
 
-        def plan(view: ShardState, started: ShardOffset) -> ShardOffset:
-            with view.patiently():
+        def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+            with state.calls.patiently():
                 while True:
                     try:
-                        return self.loss.plan(view, started, lambda start: plan_shard(view, start))
+                        return self.loss.plan(state, started, lambda begin: plan_shard(state, begin))
                     except IteratorExpiredError:
                         continue
 
         return self._plan(start, plan, lambda _: True, chained=True)
 
     def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
-        """Return the end of every shard that has something behind *start* now."""
+        """Return the end of every shard that has records after *start* now."""
         tips = self.tip(start).shards.items()
         return {s: p for s, p in tips if p.cut != start.started(s).cut and not self._is_ended(start, s)}
 
@@ -147,16 +139,16 @@ class StreamPlanner:
         return all(self._is_reached(start, s, targets) for s in left)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
-        """Return in how many seconds the next shard that may have news can be asked; a period when there is none."""
+        """Return in how many seconds the next shard that may have news can be read; a period when no shard is left."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
-        asked = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
-        return min(
-            (self.view(s).limiter.wait_s(now) for s in asked), default=self.settings.min_fetch_period_s
-        )
+        left = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
+        waits_s = (self.state(s).calls.limiter.wait_s(now) for s in left)
+        return min(waits_s, default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
-        """Return how far behind its tip each shard was when last asked."""
-        return {s: v.millis_behind for s, v in sorted(self._views.items()) if v.millis_behind is not None}
+        """Return how far behind its tip each shard was when it was read last."""
+        lags_ms = {shard_id: state.lag_ms for shard_id, state in sorted(self._states.items())}
+        return {shard_id: lag_ms for shard_id, lag_ms in lags_ms.items() if lag_ms is not None}
 
     def _plan(
         self,
@@ -168,10 +160,10 @@ class StreamPlanner:
         keeps_times: bool = True,
     ) -> StreamOffset:
         """
-        Plan all shards that may be read and are due, and go on with the children of those that turned out empty.
+        Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
 
         With *chained*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch without
-        records may be made for the times of positions.
+        records may be planned to keep the times of offsets.
         """
         self.refresh(start, patiently=chained)
         ends: dict[str, ShardOffset] = {}
@@ -189,43 +181,45 @@ class StreamPlanner:
             frontier.move_on(ended if chained else empty)
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
-    def _plan_shard(self, begins: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
-        view, started = self.view(shard_id), begins[shard_id]
+    def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
+        state, started = self.state(shard_id), starts[shard_id]
         try:
-            end = plan(view, started)
+            end = plan(state, started)
         except InvalidRequestError:
-            self.facts.see_same_stream()  # says so if the position is one of a stream that was deleted since
+            self.facts.see_same_stream()  # raises if the offset is of a stream that was deleted since
             raise
         except StreamNotFoundError:
-            self.facts.see_same_stream()  # says so if it is the stream that is gone
-            self.loss.report_gone(view, started, self.listing.get(shard_id))
-            view.millis_behind = None
+            self.facts.see_same_stream()  # raises if the stream itself is gone
+            self.loss.report_gone(state, started, self.listing.get(shard_id))
+            state.progress = Unknown()
             return ShardOffset(ShardEnd())
-        view.promised_ms = self.loss.seen(view, started).arrived_ms
-        now = self.clock.now_s()
+        state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))
+        now, limiter = self.clock.now_s(), state.calls.limiter
         if end.cut in (started.cut, TrimHorizon()):
-            view.limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
+            limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return started
-        view.limiter.spend(now)  # the task that reads the range shares the shard's quota
-        end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(view, end)
+        limiter.spend(now)  # the task that reads the range shares the shard's quota
+        end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)
 
     def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
-        """Return whether the shard was found closed with nothing behind *start*; the offset may not say so yet."""
-        return shard_id in self._views and self._views[shard_id].is_ended(start.started(shard_id).cut)
+        """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""
+        state = self._states.get(shard_id)
+        return state is not None and state.has_ended and state.is_ended(start.started(shard_id).cut)
 
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
         if target is None or self._is_ended(start, shard_id):
             return True
-        # A shard may be gone before its target is reached.
+        # A shard may leave the stream before its target is reached.
         return start.started(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
 
     def _ended(self, start: StreamOffset) -> set[str]:
-        return {shard_id for shard_id in self._views if self._is_ended(start, shard_id)}
+        ended = [(shard_id, state) for shard_id, state in self._states.items() if state.has_ended]
+        return {shard_id for shard_id, state in ended if state.is_ended(start.started(shard_id).cut)}
 
     def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
         ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
@@ -234,19 +228,17 @@ class StreamPlanner:
 
     def _is_outdated(self, start: StreamOffset) -> bool:
         readable = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
-        return any(self.loss.is_outdated(self._views.get(s), p) for s, p in readable.items())
+        return any(self.loss.is_outdated(self._states.get(s), p) for s, p in readable.items())
 
     def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
         return self.times.started(start, ends, shard_id, self.listing)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> StreamOffset:
-        """Return *start* moved on to *ends*, with all that was found out since and was no reason for a batch."""
+        """Return *start* with *ends*, and with all that was found out since and was no reason for a batch."""
         ended, readable = self._ended(start), self._frontier(start).shards
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
         shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
         shards.update((s, closed(seen[s], seen[s])) for s in ended)
         shards.update(ends)
         needless = find_needless(start.finished() | ended, shards, self.listing)
-        return evolve(
-            start, shards={s: shard_offset for s, shard_offset in shards.items() if s not in needless}
-        )
+        return evolve(start, shards={s: p for s, p in shards.items() if s not in needless})

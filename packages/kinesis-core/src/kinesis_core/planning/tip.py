@@ -1,92 +1,100 @@
-"""Where all that is in one shard now ends, or all up to a place that the user names."""
+"""Where the records in one shard end now, or those up to a cut or time that the user names."""
 
 from __future__ import annotations
 
-from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, is_before
-from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, is_tip, look, times_back
+from kinesis_core.model import After, At, AtTimestamp, Cut, ShardEnd, ShardOffset, is_before
+from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, find_first, times_back
+from kinesis_core.planning.progress import is_tip
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
 from kinesis_core.planning.shard_state import ShardState
 
 NEAR_MS = 1000
-"""So close to the tip, reading on to it takes no longer than looking for a place that is closer still."""
+"""This close to the tip, reading on takes no longer than another probe."""
 
 
-def plan_tip(view: ShardState, start: ShardOffset) -> ShardOffset:
+def plan_tip(state: ShardState, start: ShardOffset) -> ShardOffset:
     """
-    Return the end of everything that is in the shard now, or *start* when nothing lies behind it.
+    Return the end of all records that are in the shard now, or *start* when none follow it.
 
     Raises:
-        ServiceError: Also an `IteratorExpiredError`, and a `ThrottledError` unless the view is patient: try again.
+        ServiceError: Also an `IteratorExpiredError`, and a `ThrottledError` unless throttles are waited out: try again.
     """
-    found = look(view, start, view.sampling.records_for(READ_ON_BYTES), None)
+    found = find_first(state, start, state.cache.sampling.records_for(READ_ON_BYTES), None)
     if not found.records:
         return start
     if found.ended:
         return found.up_to_shard_end()
-    near = None if found.at_tip else _nearest(view, found)
+    near = None if found.at_tip else _nearest(state, found)
     if near is not None and near.cut == ShardEnd():
         return near
-    return _read_to_tip(view, found, near)
+    return _read_to_tip(state, found, near)
 
 
-def plan_until(view: ShardState, start: ShardOffset, until_ms: int) -> ShardOffset:
-    """Return the end before the first record that arrived at *until_ms* or later; the tip where there is none."""
-    found = look(view, start, 1, None)
+def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOffset:
+    """Return the end before the first record that arrived at *until_ms* or later; the tip where none did."""
+    found = find_first(state, start, 1, None)
     if not found.records:
         return start
-    if until_ms > view.now_ms():
-        return plan_tip(view, start)  # Kinesis refuses to look for records of the future
-    page = view.page_at(AtTimestamp(until_ms), 1, None)
+    if until_ms > state.calls.now_ms():
+        return plan_tip(state, start)  # Kinesis refuses times in the future
+    page = state.page_at(AtTimestamp(until_ms), 1, None)
     if not page.records:
-        return plan_tip(view, start)
-    first, behind = found.records[0].number, page.records[0]
-    return ShardOffset(At(behind.number), behind.arrived_ms, first=first) if behind.number > first else start
+        return plan_tip(state, start)
+    state.ends_with(AtTimestamp(until_ms), page, 1)
+    first, following = found.records[0].number, page.records[0]
+    if following.number <= first:
+        return start
+    return ShardOffset(At(following.number), following.arrived_ms, first=first)
 
 
-def plan_up_to(view: ShardState, start: ShardOffset, cut: At | After) -> ShardOffset:
-    """Return the end at *cut*, or before the first record behind it where it names none; the tip where there is none."""
-    found = look(view, start, 1, None)
+def plan_up_to(state: ShardState, start: ShardOffset, cut: At | After) -> ShardOffset:
+    """Return the end at *cut*, or before the first record after it where it names no record; the tip where no record follows."""
+    found = find_first(state, start, 1, None)
     if not found.records or not is_before(found.records[0].number, cut):
         return start
-    page = view.page_at(At(cut.number), 1, None)
+    page = state.page_at(At(cut.number), 1, None)
     if not page.records:
-        return plan_tip(view, start)
+        return plan_tip(state, start)
+    state.ends_with(At(cut.number), page, 1)
     record, first = page.records[0], found.records[0].number
     exact = cut if record.number == cut.number else At(record.number)
     return ShardOffset(exact, record.arrived_ms, first=first) if is_before(first, exact) else start
 
 
-def _nearest(view: ShardState, found: Found) -> ShardOffset | None:
-    """Return an end not far before the tip: by looking back from now, then between the two closest times."""
+def _nearest(state: ShardState, found: Found) -> ShardOffset | None:
+    """Return an end shortly before the tip: by probes back from now, then between the two closest times."""
     since_ms, near = found.last.arrived_ms, None
     if since_ms is None:
         return None
-    empty_ms = tip_ms = view.now_ms() - TIP_LAG_MS
+    empty_ms = tip_ms = state.calls.now_ms() - TIP_LAG_MS
     for at_ms in times_back(tip_ms, since_ms):
-        near = end_at(view, found, at_ms)
+        near = end_at(state, found, at_ms)
         if near is not None:
             since_ms = at_ms
             break
         empty_ms = at_ms
     while empty_ms - since_ms > NEAR_MS:
         at_ms = (since_ms + empty_ms) // 2
-        nearer = end_at(view, found, at_ms)
+        nearer = end_at(state, found, at_ms)
         since_ms, empty_ms = (since_ms, at_ms) if nearer is None else (at_ms, empty_ms)
         near = nearer or near
     return near
 
 
-def _read_to_tip(view: ShardState, found: Found, near: ShardOffset | None) -> ShardOffset:
-    """Read on to the tip, and a page further: a closed shard's end may come on a page of its own."""
+def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> ShardOffset:
+    """Read on to the tip, and one page further: the end of a closed shard may come on a page of its own."""
     last, at_tip = found.last if near is None else None, found.at_tip
-    iterator = found.iterator if near is None else view.iterator_at(near.cut)
+    cut: Cut = After(found.last.number) if near is None else near.cut
+    iterator = found.iterator if near is None else state.calls.new_iterator(cut)
     while iterator is not None:
-        page = view.read(iterator, MAX_PAGE_RECORDS)
+        page = state.read_on(cut, iterator, MAX_PAGE_RECORDS)
         iterator = page.next_iterator
-        last = page.records[-1] if page.records else last
+        if page.records:
+            last = page.records[-1]
+            cut = After(last.number)
         was_at_tip, at_tip = at_tip, is_tip(page, MAX_PAGE_RECORDS)
         if at_tip and iterator is not None and (was_at_tip or not page.records):
             shard_offset = near if near and last is None else found.up_to(last or found.last)
-            view.keep(shard_offset.cut, iterator)
+            state.cache.keep(shard_offset.cut, iterator)
             return shard_offset
     return found.up_to_shard_end(last)

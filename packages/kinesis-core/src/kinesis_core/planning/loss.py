@@ -1,0 +1,118 @@
+"""Whether records left the stream before they were read: judged from values alone, without a call."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kinesis_core.model import After, At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon, is_after
+from kinesis_core.planning.evidence import Evidence
+
+HOUR_MS = 3_600_000
+MARGIN_MS = 60_000
+"""How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
+
+
+@frozen
+class Doubt:
+    """What the planner knows of the records after a cut, where some of them may have expired unread."""
+
+    cut: Cut
+    promised_ms: int | None
+    """No record after the cut arrived before this time."""
+    expected: int | None
+    """The first record that was seen after the cut."""
+    following: Record | None
+    """The very next record after the cut, where it is known."""
+    is_stuck: bool
+    """Whether reading from the cut brings neither records nor progress."""
+
+
+@frozen
+class RecordExpired:
+    """A record that was seen and not read has left the stream."""
+
+    number: int
+    oldest: Record | None
+
+
+@frozen
+class OffsetExpired:
+    """Records that followed the cut may have left: nothing is known of them since a time before the retention."""
+
+    age_ms: int
+    retention_hours: int
+    oldest: Record | None
+
+
+@frozen
+class NoProgress:
+    """Pages after the cut stay empty, and the tip comes no closer."""
+
+    age_ms: int | None
+    retention_hours: int
+
+
+Loss = RecordExpired | OffsetExpired | NoProgress
+
+
+def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
+    """Return whether a record that arrived at *arrived_ms* may have left the stream after *hours*."""
+    return arrived_ms is not None and arrived_ms < now_ms - hours * HOUR_MS + MARGIN_MS
+
+
+def is_doubtful(
+    cut: Cut, end: ShardOffset, evidence: Evidence, expected: int | None, *, is_old: bool, at_tip: bool
+) -> bool:
+    """
+    Return whether records may be lost between *cut* and the *end* of a plan from it.
+
+    *expected* is the first record seen after the cut. *is_old* means that records may have expired by the time that the offset
+    carries, *at_tip* that the plan reached the tip.
+    """
+    if end.cut == cut:
+        return is_old or (expected is not None and at_tip)
+    if end.first is not None and end.first == evidence.next_number(cut):
+        return False
+    # A plan from the oldest record may miss those that expire before it is made: nothing else was promised.
+    is_missing = (
+        isinstance(cut, (At, After))
+        and expected is not None
+        and end.first is not None
+        and end.first > expected
+    )
+    return is_missing or is_old
+
+
+def judge_emptiness(doubt: Doubt, oldest: Record | None) -> Loss | None:
+    """Return the loss that is certain whatever the retention is: a record was seen, and none is left."""
+    if oldest is None and doubt.expected is not None:
+        return RecordExpired(doubt.expected, None)
+    return None
+
+
+def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss | None:
+    """Return what is lost, or may be, given the *oldest* record left and the retention in *hours*; None when nothing is."""
+    age_ms = None if doubt.promised_ms is None else now_ms - doubt.promised_ms
+    is_old = is_expiring(doubt.promised_ms, now_ms, hours)
+    if oldest is None or _is_lost_before(oldest, doubt):
+        if is_old and age_ms is not None:
+            return OffsetExpired(age_ms, hours, oldest)
+        if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):
+            return RecordExpired(doubt.expected, oldest)
+    return NoProgress(age_ms, hours) if doubt.is_stuck else None
+
+
+def _is_lost_before(oldest: Record, doubt: Doubt) -> bool:
+    """Return whether there may have been records between the cut and the *oldest* one that is left."""
+    if doubt.following is not None and oldest.number <= doubt.following.number:
+        return False
+    match doubt.cut:
+        case AtTimestamp(epoch_ms):
+            since_ms = max(epoch_ms, doubt.promised_ms or 0)
+            return oldest.arrived_ms is None or oldest.arrived_ms >= since_ms
+        case At(number):
+            return oldest.number > number
+        case TrimHorizon() if oldest.arrived_ms is not None and doubt.promised_ms is not None:
+            return oldest.arrived_ms >= doubt.promised_ms
+        case _:
+            return is_after(oldest.number, doubt.cut)

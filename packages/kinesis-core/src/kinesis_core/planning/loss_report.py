@@ -1,0 +1,62 @@
+"""How lost records are reported: an error that stops the query, or a warning in the log."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kinesis_core.errors import DataLossError
+from kinesis_core.logs import get_logger
+from kinesis_core.model import Cut, Record, ShardOffset
+from kinesis_core.planning.loss import HOUR_MS, Loss, NoProgress, OffsetExpired, RecordExpired
+from kinesis_core.planning.progress import STUCK_PAGES
+
+log = get_logger("kinesis_core")
+
+
+@frozen
+class LossReport:
+    """Reports the losses of one stream as the user wants it."""
+
+    stream: str
+    is_fatal: bool
+    """Whether a loss stops the query."""
+
+    def report(self, shard_id: str, started: ShardOffset, what: str) -> None:
+        """
+        Log that records after *started* are lost: *what* is a clause that says how.
+
+        Raises:
+            DataLossError: A loss stops the query.
+        """
+        if self.is_fatal:
+            raise DataLossError(
+                f"Shard {shard_id} of {self.stream}: {what}. Set failOnDataLoss=false to continue with the oldest record left, "
+                "which skips the expired records for good, or start with a new checkpoint. "
+                f"[stream={self.stream} shard={shard_id} position={started.cut}]"
+            )
+        log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, position=started.to_json())
+
+
+def describe(loss: Loss, cut: Cut) -> str:
+    """Return a clause that says what is lost after *cut*."""
+    match loss:
+        case RecordExpired(number, oldest):
+            return f"record {number} expired before it was read, and {_left(oldest)}"
+        case OffsetExpired(age_ms, hours, oldest):
+            return (
+                f"records after {cut} ({_age(age_ms)}retention {hours} h) may have expired before they were read, "
+                f"and {_left(oldest)}"
+            )
+        case NoProgress(age_ms, hours):
+            return (
+                f"GetRecords returned {STUCK_PAGES} empty pages without progress after {cut} ({_age(age_ms)}retention {hours} h): "
+                "the records expired"
+            )
+
+
+def _age(age_ms: int | None) -> str:
+    return "" if age_ms is None else f"age {round(age_ms / HOUR_MS, 1):g} h, "
+
+
+def _left(oldest: Record | None) -> str:
+    return "no record is left" if oldest is None else f"the oldest record left is {oldest.sequence_number}"

@@ -1,0 +1,21 @@
+"""PlanSettings: the choices of the planner's user."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from kinesis_core.planning.batch_end import Limits
+
+
+@frozen
+class PlanSettings:
+    """Settings of the planner. Times in seconds."""
+
+    limits: Limits = field(factory=Limits)
+    min_fetch_period_s: float = 0.2
+    shard_discovery_interval_s: float = 10.0
+    fail_on_data_loss: bool = True
+    trim_horizon_margin_s: float = 300.0
+    """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON or at an older time."""
+    first_plan_crosses_gaps: bool = True
+    """Whether the first plan follows gaps to their end, because a run may have one plan only. Other shards wait for it."""

@@ -1,0 +1,157 @@
+"""
+Progress: how far the planner has come in one shard, as values and as pure functions from one value to the next.
+
+    Unknown, Idle, Behind, InGap, Ended     `after_page`: a page was read
+    Ended -> Unknown                        `in_doubt`: records may be lost, so the end proves nothing yet
+    any -> Lost                             `lose`: records after a cut are lost, and reading continues at the oldest record
+
+The offset decides from which cut a plan starts. A progress is about the cut that it names, and about no other. Each page makes a
+new value, so these are msgspec structs, which cost a seventh of attrs classes to make.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
+
+STUCK_PAGES = 50
+"""Empty pages in a row, none of them closer to the tip, that show that nothing can be read from a cut."""
+
+
+class Unknown(Struct, frozen=True):
+    """No page was read yet, or Kinesis no longer knows the shard."""
+
+
+class Idle(Struct, frozen=True):
+    """A page proved that the shard is open and that no record followed *cut*."""
+
+    cut: Cut
+
+
+class Behind(Struct, frozen=True):
+    """The last page had records up to *cut*, and more may follow."""
+
+    cut: Cut
+    lag_ms: int
+    """`MillisBehindLatest` of that page."""
+
+
+class InGap(Struct, frozen=True):
+    """The last page after *cut* was empty, and the tip is further on."""
+
+    cut: Cut
+    lag_ms: int
+    stalled_pages: int
+    """Empty pages in a row that came no closer to the tip than the first of them, and that one."""
+
+
+class Ended(Struct, frozen=True):
+    """The shard is closed, and no record follows *cut*. After a page with records it is SHARD_END."""
+
+    cut: Cut
+
+
+Reading = Unknown | Idle | Behind | InGap | Ended
+
+
+class Lost(Struct, frozen=True):
+    """Records after *cut* are lost, and that was reported: plans from it read the oldest record. *rest* is the progress since."""
+
+    cut: Cut
+    rest: Reading
+
+
+Progress = Reading | Lost
+
+
+def is_tip(page: Page, limit: int) -> bool:
+    """Return whether nothing follows the page. A full page may have a successor, even where the server reports no lag."""
+    return page.millis_behind == 0 and len(page.records) < limit
+
+
+def after_page(progress: Progress, cut: Cut, page: Page, *, at_tip: bool) -> Progress:
+    """Return the progress after *page*, which was read from *cut*; *at_tip* is what `is_tip` says of it."""
+    match progress:
+        case Lost(lost, rest):
+            return Lost(lost, _after_page(rest, cut, page, at_tip))
+        case _:
+            return _after_page(progress, cut, page, at_tip)
+
+
+def _after_page(progress: Reading, cut: Cut, page: Page, at_tip: bool) -> Reading:
+    if isinstance(progress, Ended) and progress.cut == cut:
+        return progress  # a closed shard gets no more records
+    if page.is_shard_end:
+        return Ended(ShardEnd() if page.records else cut)
+    reached = After(page.records[-1].number) if page.records else cut
+    if at_tip:
+        return Idle(reached)
+    if page.records:
+        return Behind(reached, page.millis_behind)
+    return InGap(cut, page.millis_behind, 1 + _stalled_pages(progress, cut, page.millis_behind))
+
+
+def _stalled_pages(progress: Reading, cut: Cut, lag_ms: int) -> int:
+    match progress:
+        case InGap(same, known_ms, pages) if same == cut and lag_ms >= known_ms:
+            return pages
+        case _:
+            return 0
+
+
+def lose(progress: Progress, cut: Cut) -> Lost:
+    """Return the progress once the loss of records after *cut* is reported."""
+    return Lost(cut, reading(progress))
+
+
+def in_doubt(progress: Progress) -> Progress:
+    """Return the progress while records may be lost: the rest of a loss looks like a shard that has ended."""
+    match progress:
+        case Ended():
+            return Unknown()
+        case _:
+            return progress
+
+
+def reading(progress: Progress) -> Reading:
+    """Return the progress without the loss that it may carry."""
+    return progress.rest if isinstance(progress, Lost) else progress
+
+
+def reads_from(progress: Progress, cut: Cut) -> Cut:
+    """Return the cut to read from where the offset has *cut*."""
+    return TrimHorizon() if is_lost(progress, cut) else cut
+
+
+def is_lost(progress: Progress, cut: Cut) -> bool:
+    """Return whether records after *cut* are lost, and that was reported."""
+    return isinstance(progress, Lost) and progress.cut == cut
+
+
+def is_ended(progress: Progress, cut: Cut) -> bool:
+    """Return whether the shard is closed and no record follows *cut*."""
+    match progress:
+        case Ended(end):
+            return end == cut
+        case Lost(_, Ended(end)):
+            return end == reads_from(progress, cut)
+        case _:
+            return False
+
+
+def is_stuck(progress: Progress, cut: Cut) -> bool:
+    """Return whether reading from *cut* brings neither records nor progress."""
+    rest = reading(progress)
+    return isinstance(rest, InGap) and rest.cut == cut and rest.stalled_pages >= STUCK_PAGES
+
+
+def lag_of(progress: Progress) -> int | None:
+    """Return the lag in ms where the last page ended; None where no lag is to be reported."""
+    match reading(progress):
+        case Unknown() | Ended():
+            return None
+        case Idle():
+            return 0
+        case Behind(_, lag_ms) | InGap(_, lag_ms, _):
+            return lag_ms

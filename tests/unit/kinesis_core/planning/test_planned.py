@@ -140,7 +140,7 @@ def test_a_renewed_iterator_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     """A kept iterator that expired between two plans is a retry, and the line after that says where reading goes on."""
     one = OneShard()
     [record] = one.put(1)
-    one.state.stream = "orders"
+    one.state.calls.stream = "orders"
     cut = After(record.number)
     with caplog.at_level(logging.DEBUG, "kinesis_core"):
         one.state.next_page(cut, 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from attrs import frozen
 from docs.generate_options import render_rows, update
 
-from kinesis_core.aws import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
+from kinesis_core.aws import CALLS, KEY, KEY_USES, Call, Location, Purpose, Resource
 
 PAGE = Path(__file__).parent / "reference" / "iam.md"
 INTRODUCTION = """\
@@ -163,7 +163,7 @@ def _render_calls(calls: Iterable[Call], purpose: Purpose) -> list[str]:
         (
             f"`{call.iam_action}`",
             ", ".join(resource.name for resource in call.resources),
-            _list_places(use.places),
+            _list_locations(use.locations),
             use.when,
             call.quota,
         )
@@ -176,7 +176,13 @@ def _render_calls(calls: Iterable[Call], purpose: Purpose) -> list[str]:
 
 def _render_key_uses() -> list[str]:
     rows = (
-        (f"`{use.iam_action}`", KEY.name, _list_places(use.places), ", ".join(use.calls), use.purpose.value)
+        (
+            f"`{use.iam_action}`",
+            KEY.name,
+            _list_locations(use.locations),
+            ", ".join(use.calls),
+            use.purpose.value,
+        )
         for use in KEY_USES
     )
     return render_rows(("action", "on", "from", "used by Kinesis for", "of"), rows)
@@ -191,8 +197,8 @@ def _list_resources() -> Iterator[Resource]:
     yield KEY
 
 
-def _list_places(places: Iterable[Place]) -> str:
-    return " and ".join(place.value for place in places)
+def _list_locations(locations: Iterable[Location]) -> str:
+    return " and ".join(location.value for location in locations)
 
 
 if __name__ == "__main__":

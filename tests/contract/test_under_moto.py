@@ -17,7 +17,7 @@ from support.fake_stream import FakeClock
 
 
 @mock_aws
-def test_every_call_has_an_response() -> None:
+def test_every_call_has_a_response() -> None:
     """Calls that bypass botocore's client (the second and later ones of an action) get moto's responses too."""
     keys = Credentials("AKIAEXAMPLE", "do-not-tell")
     client: Any = Session().create_client("kinesis", "eu-west-1")

@@ -122,7 +122,7 @@ def test_a_call_without_a_response(at: Desk) -> None:
 
 
 @pytest.mark.parametrize("response", [b"<html>not Kinesis</html>", b"\0" * 100, b""])
-def test_an_response_that_is_no_event_stream(at: Desk, response: bytes) -> None:
+def test_a_response_that_is_no_event_stream(at: Desk, response: bytes) -> None:
     """A good status with another body is not the end of a shard: the shard is subscribed to again."""
     at.suffer(Fault(status=200, body=response))
     assert at.read(at.range()) == at.apis.records()
@@ -226,7 +226,7 @@ def test_a_missing_permission_is_named(at: Desk) -> None:
         list(at.read_or_poll(at.range()))
 
 
-def test_a_lost_start_is_told(at: Desk) -> None:
+def test_a_lost_start_is_reported(at: Desk) -> None:
     """Records that expired before a subscription reached them are data loss, as in polling."""
     shard_range = at.range()
     at.emulator.trim(STREAM, SHARD, 10)

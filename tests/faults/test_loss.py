@@ -151,7 +151,7 @@ def test_trim_horizon_on_a_live_stream(emulator: Emulator, clock: ManualClock) -
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_a_stream_that_is_made_anew_while_it_is_followed(
+def test_a_stream_that_is_recreated_while_it_is_followed(
     emulator: Emulator, clock: ManualClock, is_old: bool
 ) -> None:
     """Records of a stream of the same name are an error, also when idle shards' iterators only say that they expired."""

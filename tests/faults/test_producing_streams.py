@@ -128,7 +128,7 @@ def test_children_that_are_never_listed(emulator: Emulator) -> None:
 # Deleted and recreated
 
 
-def test_a_stream_made_anew_under_an_idle_producer(emulator: Emulator) -> None:
+def test_a_stream_recreated_under_an_idle_producer(emulator: Emulator) -> None:
     """A producer may outlive its stream: it routes the next rows by the new shards."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator) as producer:
@@ -146,7 +146,7 @@ def test_a_stream_made_anew_under_an_idle_producer(emulator: Emulator) -> None:
     )  # each copies_for_the_kcl opens a stream
 
 
-def test_a_stream_made_anew_under_a_busy_producer(emulator: Emulator) -> None:
+def test_a_stream_recreated_under_a_busy_producer(emulator: Emulator) -> None:
     """If the stream is recreated between two of many flushes, the KCL delivers every row flushed later once."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator, aggregation_max_size=500) as producer:
@@ -159,7 +159,7 @@ def test_a_stream_made_anew_under_a_busy_producer(emulator: Emulator) -> None:
     assert copies_for_the_kcl(emulator) == payloads(1_000, 5_000)
 
 
-def test_a_stream_made_anew_before_a_flush(emulator: Emulator) -> None:
+def test_a_stream_recreated_before_a_flush(emulator: Emulator) -> None:
     """If the stream is recreated after a write and before its flush, the flush is an error that counts the rows."""
     emulator.create_stream("orders", shards=2)
     with open_producer(emulator, aggregation_max_size=500, record_max_buffered_time_s=0.01) as producer:

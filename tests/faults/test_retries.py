@@ -155,7 +155,7 @@ def retries(caplog: pytest.LogCaptureFixture) -> Counter[str]:
     return Counter(line["call"] for line in lines)
 
 
-def test_an_outage_is_told_and_the_offset_is_good(emulator: Emulator) -> None:
+def test_an_outage_is_reported_and_the_offset_is_good(emulator: Emulator) -> None:
     """
     During an outage planning fails after `outageTimeout`, and the error says what to check.
 

@@ -178,7 +178,7 @@ class Watched:
 
 @settings(max_examples=600, deadline=None)
 @given(limits, positions, histories)
-def test_what_is_lost_is_told_and_nothing_else(
+def test_what_is_lost_is_reported_and_nothing_else(
     limit: int, position: StartingPosition, history: list[Step]
 ) -> None:
     """
@@ -252,7 +252,7 @@ def test_available_now_ends_whatever_leaves(
 
 @settings(max_examples=200, deadline=None)
 @given(limits, positions, histories, histories)
-def test_no_record_of_a_stream_made_anew_is_read(
+def test_no_record_of_a_stream_recreated_is_read(
     limit: int, position: StartingPosition, before: list[Step], after: list[Step]
 ) -> None:
     """Whatever a query knew, and whether it ran or was down: once its stream was deleted, it reads nothing of the next one."""

@@ -122,7 +122,7 @@ def put_rows(emulator: Emulator, stream: StreamUnderTest, number: int) -> None:
         emulator.put(stream.name, str(row), f"key-{row % 13}")
 
 
-def test_an_outage_is_told_and_got_over(
+def test_an_outage_is_reported_and_got_over(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
     """

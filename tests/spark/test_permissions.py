@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kinesis_core.aws import CALLS, Place, Purpose
+from kinesis_core.aws import CALLS, Location, Purpose
 from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, Fault
 from kinesis_emulator.requests import Request
@@ -20,7 +20,7 @@ from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
 from support.written import user_records
 
-Called = dict[Place, set[str]]
+Called = dict[Location, set[str]]
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def database() -> Iterator[DynamoDb]:
 def declared(*purposes: Purpose, service: str) -> Called:
     """Return the declared operations by the side that makes them, driver or executors."""
     return {
-        place: {
+        location: {
             call.operation
             for call in CALLS
             for use in call.uses
-            if call.service == service and use.purpose in purposes and place in use.places
+            if call.service == service and use.purpose in purposes and location in use.locations
         }
-        for place in Place
+        for location in Location
     }
 
 
@@ -52,28 +52,28 @@ def everywhere(called: Called) -> set[str]:
 
 def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
     """Polling: the driver makes the declared calls to load, plan and follow a reshard, and tasks make those to read."""
-    called: Called = {place: set() for place in Place}
+    called: Called = {location: set() for location in Location}
 
-    def note(place: Place) -> None:
-        called[place] |= set(emulator.calls.by_action())
+    def note(location: Location) -> None:
+        called[location] |= set(emulator.calls.by_action())
         emulator.calls.clear()
 
     stream.put_numbers(10)
     with streaming(stream.options()) as reader:
         emulator.calls.clear()
         partitions, end = plan(reader)
-        note(Place.DRIVER)
+        note(Location.DRIVER)
         assert len(payloads(reader, partitions)) == 10
-        note(Place.EXECUTORS)
+        note(Location.EXECUTORS)
         stream.split()
         emulator.calls.clear()
         plan(reader, end)
-        note(Place.DRIVER)
+        note(Location.DRIVER)
     once = batch_reader(stream.options())
     partitions = list(once.partitions())
-    note(Place.DRIVER)
+    note(Location.DRIVER)
     assert len(payloads(once, partitions)) == 10
-    note(Place.EXECUTORS)
+    note(Location.EXECUTORS)
     assert called == declared(Purpose.SOURCE, service="kinesis")
 
 
@@ -90,8 +90,8 @@ def test_fan_out(emulator: Emulator, stream: StreamUnderTest) -> None:
         on_executors = set(emulator.calls.by_action())
         emulator.calls.clear()
     on_driver |= set(emulator.calls.by_action())
-    assert on_driver == declared(Purpose.SOURCE, Purpose.FAN_OUT, service="kinesis")[Place.DRIVER]
-    assert on_executors == declared(Purpose.FAN_OUT, service="kinesis")[Place.EXECUTORS]
+    assert on_driver == declared(Purpose.SOURCE, Purpose.FAN_OUT, service="kinesis")[Location.DRIVER]
+    assert on_executors == declared(Purpose.FAN_OUT, service="kinesis")[Location.EXECUTORS]
 
 
 def test_role(emulator: Emulator, stream: StreamUnderTest) -> None:
@@ -102,7 +102,7 @@ def test_role(emulator: Emulator, stream: StreamUnderTest) -> None:
         emulator.calls.clear()
         batch_reader(options).partitions()
         assert {asked.action for asked in sts.asked} == everywhere(declared(Purpose.ROLE, service="sts"))
-    assert set(emulator.calls.by_action()) == declared(Purpose.SOURCE, service="kinesis")[Place.DRIVER]
+    assert set(emulator.calls.by_action()) == declared(Purpose.SOURCE, service="kinesis")[Location.DRIVER]
 
 
 def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
@@ -113,7 +113,7 @@ def test_sink(emulator: Emulator, stream: StreamUnderTest) -> None:
     on_driver = set(emulator.calls.by_action()) - ASKED_OUTSIDE_OF_AWS
     emulator.calls.clear()
     write(options, ["one", "two"])
-    assert {Place.DRIVER: on_driver, Place.EXECUTORS: set(emulator.calls.by_action())} == declared(
+    assert {Location.DRIVER: on_driver, Location.EXECUTORS: set(emulator.calls.by_action())} == declared(
         Purpose.SINK, service="kinesis"
     )
 
@@ -129,7 +129,7 @@ def test_lease_publishing(stream: StreamUnderTest, database: DynamoDb) -> None:
         on_executors = set(database.calls)
         plan(reader, end)
         on_driver |= set(database.calls)
-    assert {Place.DRIVER: on_driver, Place.EXECUTORS: on_executors} == declared(
+    assert {Location.DRIVER: on_driver, Location.EXECUTORS: on_executors} == declared(
         Purpose.LEASE_TABLE, service="dynamodb"
     )
 

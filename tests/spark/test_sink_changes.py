@@ -60,7 +60,7 @@ def test_a_stream_that_begins_and_ends_to_distribute_its_records(
     assert {6 * ROWS} <= found_keyless <= {6 * ROWS, *range(2 * ROWS, 4 * ROWS, 3)}
 
 
-def test_a_stream_that_is_made_anew_between_two_batches(
+def test_a_stream_that_is_recreated_between_two_batches(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, tmp_path: Path
 ) -> None:
     """Spark's Python workers keep their producers, which route the next rows by the shards of the new stream."""

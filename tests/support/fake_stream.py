@@ -1,4 +1,4 @@
-"""A stream in memory behind the core's door to AWS, as unhelpful as Kinesis may be, with time as an argument."""
+"""A stream in memory that implements the API of AWS, as unhelpful as Kinesis may be, with time as an argument."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Mood:
     jitter_ms: int = 0
     """How far arrival times may be off, in both directions."""
     stale_listings: int = 0
-    """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; a few answers in a row at most."""
+    """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; in a few responses in a row at most."""
 
 
 @define

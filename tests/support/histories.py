@@ -109,8 +109,8 @@ class Query:
         read = self.read(self.start, end)
         if crash:
             self.restart()
-            anew = self.planner.initial_offset(self.position) if not self.batches else self.start
-            assert sorted(self.read(anew, end)) == sorted(read), "a replay gave other records"
+            again = self.planner.initial_offset(self.position) if not self.batches else self.start
+            assert sorted(self.read(again, end)) == sorted(read), "a replay gave other records"
         assert sorted(self.read(self.start, end)) == sorted(read), "a second reading gave other records"
         self.batches.append(read)
         self.start = end

@@ -1,4 +1,4 @@
-"""A query over streams in memory: plans, reads what was planned, and starts anew when told to."""
+"""A query over streams in memory: it plans, reads what was planned, and restarts on request."""
 
 from __future__ import annotations
 

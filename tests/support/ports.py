@@ -1,4 +1,4 @@
-"""Ports for programs that must be told theirs, and one that refuses every connection."""
+"""Ports for programs that need one as an argument, and a port that refuses every connection."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from itertools import cycle, islice
 
 HOST = "127.0.0.1"
 PORTS = range(10_000, 31_000)
-"""Below those that systems give to whoever asks for any port: nobody is given one while its program is not running."""
+"""Below the range that systems assign from, so that no other program gets one while its own is not running."""
 STEP = 50
 
 
 def _free_ports() -> Iterator[int]:
-    """Yield free ports; tests that run at the same time are other processes, and begin at other places."""
+    """Yield free ports; tests that run at the same time are other processes, and start at other numbers."""
     begin = os.getpid() * STEP % len(PORTS)
     for port in islice(cycle(PORTS), begin, None):
         try:

@@ -1,4 +1,4 @@
-"""A stream in memory that is unhelpful at places named beforehand, and keeps a list of what it was asked."""
+"""A stream in memory with faults at chosen records, and a list of the calls that it got."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScriptedStream(FakeStream):
     is_stuck_when_trimmed: bool = False
     """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
     stale_listings: list[list[Shard]] = field(factory=list)
-    """What ListShards answers first, before it tells the truth."""
+    """The first responses of ListShards, before the true one."""
     served: int = 0
     """Records that GetRecords has returned."""
     _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
@@ -64,7 +64,7 @@ class ScriptedStream(FakeStream):
         return put
 
     def leave_out(self, *shard_ids: str, responses: int) -> None:
-        """Let the next *answers* of ListShards be without these shards."""
+        """Leave these shards out of the next *responses* of ListShards."""
         left = [shard for shard in FakeStream.list_shards(self) if shard.shard_id not in shard_ids]
         self.stale_listings = [left] * responses
 
@@ -117,7 +117,7 @@ class ScriptedStream(FakeStream):
         return Page([], 1000 * left + 1, further)
 
     def _up_to_next_gap(self, shard_id: str, index: int, limit: int) -> int:
-        ahead = [place - index for shard, place in self.gaps if shard == shard_id and place > index]
+        ahead = [gap - index for shard, gap in self.gaps if shard == shard_id and gap > index]
         return min([limit, *ahead])
 
     def _iterator(self, shard_id: str, index: int) -> str:
@@ -135,7 +135,7 @@ class ScriptedStream(FakeStream):
 
 
 def scripted_stream(shards: int = 1, name: str = "orders", clock: FakeClock | None = None) -> ScriptedStream:
-    """Return a new stream, helpful until told otherwise."""
+    """Return a new stream without faults."""
     stream = ScriptedStream(clock or FakeClock(), name=name)
     stream.create(shards)
     return stream

@@ -1,4 +1,4 @@
-"""How files of tests are shared out among the processes that `pytest -n` starts."""
+"""How `pytest -n` distributes test files over its processes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 PAGES = "tests/docs/test_code_blocks.py"
-"""Each page in it is a program with a Spark of its own, and shares nothing with the others."""
+"""Each of its tests is a page: a program with a Spark of its own."""
 LONG = ("tests/soak/test_soak.py", "tests/chaos/test_chaos.py")
-"""Tests of minutes: begun before all others, which fill the time until these end."""
+"""Tests that take minutes. They start first, and all other tests fill the time until they end."""
 
 
 def put_long_ones_first(items: list[pytest.Item]) -> None:
-    def place(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> int:
         file = item.nodeid.partition("::")[0]
         return LONG.index(file) if file in LONG else len(LONG)
 
-    items.sort(key=place)  # which leaves all others in their order
+    items.sort(key=rank)  # a stable sort: the others stay in order
 
 
 class FileByFile(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
-    """Gives a process one file after the other, and of the documentation one page."""
+    """Gives each process one file at a time, or one page of the documentation."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]

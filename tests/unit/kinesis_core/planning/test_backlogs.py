@@ -26,7 +26,7 @@ def stream_with_backlog(hours: float) -> ScriptedStream:
     return stream
 
 
-def test_a_backlog_without_a_bound_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_backlog_without_a_bound_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     """A warning says how long a batch without a bound is, over how many shards, and how long the stream keeps records."""
     query = Planned([stream_with_backlog(7.5)])
     assert len(query.batch(bounded=False)) == 3
@@ -35,7 +35,7 @@ def test_a_backlog_without_a_bound_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert record.getMessage() == f"{WARNING} stream=orders shards=2 hours=7.5 retention_hours=48"
 
 
-def test_a_backlog_behind_a_split_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_backlog_behind_a_split_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     """Shards that end with the batch count as well, and so do their children."""
     stream = stream_with_backlog(7.5)
     for child in stream.split(A):
@@ -44,7 +44,7 @@ def test_a_backlog_behind_a_split_is_told(caplog: pytest.LogCaptureFixture) -> N
     assert "shards=4 hours=7.5" in caplog.text
 
 
-def test_a_short_backlog_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_short_backlog_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
     """A batch of less than six hours is nothing to warn of."""
     assert len(Planned([stream_with_backlog(5.9)]).batch(bounded=False)) == 3
     assert WARNING not in caplog.text
@@ -60,7 +60,7 @@ def test_a_silence_is_no_backlog(caplog: pytest.LogCaptureFixture) -> None:
     assert WARNING not in caplog.text
 
 
-def test_a_batch_with_a_bound_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_with_a_bound_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
     """A batch that limits keep small is not logged, however old its records are; nor is AvailableNow in several batches."""
     for hours in (7.5, 40):
         query = Planned([stream_with_backlog(hours)], settings=PlanSettings(Limits(max_records=2)))
@@ -69,7 +69,7 @@ def test_a_batch_with_a_bound_is_not_told(caplog: pytest.LogCaptureFixture) -> N
     assert WARNING not in caplog.text
 
 
-def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     """The batches behind a long one are short again."""
     stream = stream_with_backlog(30)
     query = Planned([stream])

@@ -83,7 +83,7 @@ def test_an_idle_stream_is_not_planned_ahead(driver: Driver) -> None:
     assert driver.start == at(20)
 
 
-def test_a_plan_that_was_not_begun_is_not_waited_for(driver: Driver) -> None:
+def test_a_plan_that_was_not_started_is_not_waited_for(driver: Driver) -> None:
     """A batch that takes less time than expected is followed by a plan of its own."""
     driver.settle()
     driver.planner.tip = 30
@@ -103,7 +103,7 @@ def test_a_start_elsewhere_is_planned_from_there(driver: Driver) -> None:
     assert driver.planner.plans[-1] == (at(15), True)
 
 
-def test_another_limit_is_planned_anew(driver: Driver) -> None:
+def test_another_limit_is_planned_again(driver: Driver) -> None:
     """A batch without a bound is not the one that was planned ahead with it."""
     driver.settle()
     driver.planner.tip = 30
@@ -139,7 +139,7 @@ def test_an_outage_that_lasts_is_raised(error: ServiceError, driver: Driver) -> 
         driver.ask()
 
 
-def test_lost_data_is_lost_however_late_it_is_told(driver: Driver) -> None:
+def test_lost_data_is_lost_however_late_it_is_reported(driver: Driver) -> None:
     """An error that does not pass comes up when the batch is asked for, and is not the last word."""
     driver.settle()
     driver.planner.tip, driver.planner.error = 30, DataLossError("records are gone")
@@ -162,7 +162,7 @@ def test_lag_is_that_of_the_batch_handed_out(driver: Driver) -> None:
     assert driver.plans.lag_ms() == {"orders": {"shardId-000000000000": 30}}
 
 
-def test_closing_cancels_what_was_not_begun(driver: Driver) -> None:
+def test_closing_cancels_what_was_not_started(driver: Driver) -> None:
     """Nothing is planned once it is closed; closing it unused is nothing."""
     driver.plans.close()
     driver.settle()

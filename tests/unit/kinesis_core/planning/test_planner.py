@@ -229,7 +229,7 @@ def test_a_shard_that_ended_without_news_makes_no_batch() -> None:
     assert set(positions(query.start)) == set(stream.open_shards())
 
 
-def test_a_finished_shard_leaves_the_offset_when_its_children_are_begun() -> None:
+def test_a_finished_shard_leaves_the_offset_when_its_children_are_started() -> None:
     """A finished shard is kept until the offset names all of its children, listed or not; then it counts as read."""
     stream = scripted_stream(1)
     query = Planned([stream])

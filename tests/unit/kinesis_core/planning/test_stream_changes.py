@@ -137,7 +137,7 @@ def recreated(position: StartingPosition, wait_s: float) -> tuple[ScriptedStream
 
 @pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
 @pytest.mark.parametrize("wait_s", [0.0, ITERATOR_LIFE_S + 1, KNOWN_S + 1])
-def test_a_stream_that_is_made_anew_under_a_running_query(position: StartingPosition, wait_s: float) -> None:
+def test_a_stream_that_is_recreated_under_a_running_query(position: StartingPosition, wait_s: float) -> None:
     """No record of the new stream is read, whether or not the old iterators have expired meanwhile."""
     _, query = recreated(position, wait_s)
     with pytest.raises(StreamRecreatedError, match=r"deleted and created again.*new checkpoint"):
@@ -178,7 +178,7 @@ def test_threads_that_find_expired_iterators_ask_once() -> None:
     assert not asked[1].is_set()
 
 
-def test_each_thread_is_told_that_the_stream_is_another_one() -> None:
+def test_each_thread_reports_that_the_stream_is_another_one() -> None:
     """Each shard that meets the new stream in a plan is an error of its own, not only the first that asked."""
     stream = scripted_stream()
     facts = StreamFacts("orders", stream, stream.clock)

@@ -78,7 +78,7 @@ def close(one: OneShard) -> ShardEnd:
 @both
 @ends
 @pytest.mark.parametrize("age_hours", [23.9, 48.0])
-def test_what_leaves_between_two_pages_is_told(
+def test_what_leaves_between_two_pages_is_reported(
     by_subscription: bool, is_closed: bool, age_hours: float
 ) -> None:
     """Records that expire after the first page are an error, near the retention or older, whatever ends the range."""

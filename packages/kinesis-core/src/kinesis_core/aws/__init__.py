@@ -9,7 +9,7 @@ from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.aws.dry_runs import check_reading, check_writing
-from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Place, Purpose, Resource
+from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Location, Purpose, Resource
 from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.aws.retry import (
     RetryBudget,
@@ -33,8 +33,8 @@ __all__ = [
     "ConsumerApi",
     "KEY",
     "KEY_USES",
+    "Location",
     "MALFORMED",
-    "Place",
     "Purpose",
     "PutApi",
     "ReadRateLimiter",

@@ -34,7 +34,7 @@ _FIRST_LINES = re.compile(
 
 @define
 class DirectTransport:
-    """Sends on open connections of a botocore HTTP session, and through the session if there is none. Safe in threads."""
+    """Sends on open connections of a botocore HTTP session, else through the session itself. Safe in threads."""
 
     session: Any
     _fallback: BotocoreTransport = field(init=False)

@@ -172,7 +172,7 @@ class FastPath:
     def _send(self, transport: HttpTransport, action: str, request: AWSPreparedRequest) -> HttpResponse:
         handled = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
         instead = first_non_none_response(handled)
-        if instead is not None:  # a hook of the user responds in the service's place
+        if instead is not None:  # a hook of the user responds instead of the service
             return HttpResponse(instead.status_code, instead.headers, instead.content)
         return transport.send(request, is_changed=bool(handled))
 

@@ -11,7 +11,7 @@ from enum import Enum
 from attrs import frozen
 
 
-class Place(Enum):
+class Location(Enum):
     """Where a call is made from."""
 
     DRIVER = "driver"
@@ -53,7 +53,7 @@ class Use:
     """One purpose of a call: from where it is made, and when."""
 
     purpose: Purpose
-    places: tuple[Place, ...]
+    locations: tuple[Location, ...]
     when: str
 
 
@@ -81,7 +81,7 @@ class KeyUse:
 
     operation: str
     purpose: Purpose
-    places: tuple[Place, ...]
+    locations: tuple[Location, ...]
     calls: tuple[str, ...]
     """The operations of Kinesis that use the key."""
 
@@ -90,7 +90,7 @@ class KeyUse:
         return f"kms:{self.operation}"
 
 
-_DRIVER, _EXECUTORS, _BOTH = (Place.DRIVER,), (Place.EXECUTORS,), (Place.DRIVER, Place.EXECUTORS)
+_DRIVER, _EXECUTORS, _BOTH = (Location.DRIVER,), (Location.EXECUTORS,), (Location.DRIVER, Location.EXECUTORS)
 
 CALLS = (
     Call(

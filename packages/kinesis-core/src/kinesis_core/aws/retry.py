@@ -141,7 +141,7 @@ def log_retry(call: str, reason: str, attempt: int, wait_s: float, **target: obj
 
 
 def log_renewal(stream: str, shard: str, cut: Cut) -> None:
-    """Log that an iterator at *cut* takes the place of one that expired, whose retry has its own line."""
+    """Log that a new iterator at *cut* replaces an expired one. The retry has a line of its own."""
     log.debug("iterator.renewed", stream=stream, shard=shard, cut=cut)
 
 

@@ -5,4 +5,7 @@ them.
 
 from kinesis_core.events.registry import EVENTS, LOGGER
 
-__all__ = ["EVENTS", "LOGGER"]
+__all__ = [
+    "EVENTS",
+    "LOGGER",
+]

@@ -239,7 +239,7 @@ def test_a_slow_caller_does_not_use_up_the_timeout(one: OneShard, subscriptions:
     assert found == one.records
 
 
-def test_a_lost_start_is_told(one: OneShard, subscriptions: Subscriptions) -> None:
+def test_a_lost_start_is_reported(one: OneShard, subscriptions: Subscriptions) -> None:
     """A range whose first record was trimmed is data loss, as when polling."""
     one.stream.trim(one.shard_id, 10)
     with pytest.raises(DataLossError, match=r"records from AT .* expired"):

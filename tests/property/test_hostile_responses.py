@@ -126,7 +126,7 @@ def is_typed(value: Any) -> bool:
 
 @pytest.mark.parametrize("action", CALLS)
 @given(st.data())
-def test_a_call_ends_with_an_response_or_our_error(action: str, data: st.DataObject) -> None:
+def test_a_call_ends_with_a_response_or_our_error(action: str, data: st.DataObject) -> None:
     """For any status and body a call returns a typed response or raises an error of ours, which shows no secret."""
     call, good = CALLS[action]
     CANNED.responses.clear()

@@ -247,6 +247,12 @@ def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -
             ServiceError,
             "The stream's KMS key is disabled: enable it, then restart.",
         ),
+        (
+            "com.amazonaws.kinesis#KMSDisabledException",
+            400,
+            ServiceError,
+            "It will not do. The stream's KMS key",
+        ),
         ("KMSNotFoundException", 400, ServiceError, "The stream's KMS key does not exist"),
         ("KMSInvalidStateException", 400, ServiceError, "cancel its deletion"),
         ("KMSOptInRequired", 400, ServiceError, "subscribe it to the service"),
@@ -389,7 +395,7 @@ def test_a_malformed_response_names_the_endpoint(api: BotoStreamApi, canned: Can
     with pytest.raises(MalformedResponseError) as caught:
         api.get_iterator("shardId-1", TrimHorizon())
     assert str(caught.value) == (
-        f"{api.client.meta.endpoint_url} responded to GetShardIterator without a valid 'ShardIterator' (request id "
+        f"{api.client.meta.endpoint_url} responded to GetShardIterator with a malformed body: no valid 'ShardIterator' (request id "
         f"{REQUEST_ID}). Is endpointUrl a Kinesis endpoint? A proxy may have responded instead. "
         "[stream=orders shard=shardId-1]"
     )

@@ -271,9 +271,9 @@ def test_a_session_of_another_botocore_is_not_used() -> None:
 SPLIT = "a\r\nContent-Length: 0\r\n\r\nPOST /other HTTP/1.1\r\nX-Rest: "
 
 
-def exchange_changed(session: Session, url: str, headers: dict[str, Any]) -> object:
+def exchange_changed(session: Session, url: str, headers: dict[str, Any], body: bytes = b"body") -> object:
     """Return the response to a request that a hook has changed, or None if it is left to botocore. No server responds."""
-    request = AWSPreparedRequest("POST", url, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
+    request = AWSPreparedRequest("POST", url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
     try:
         return DirectTransport(session).exchange(request, is_changed=True)
     except HTTPClientError as error:
@@ -312,6 +312,13 @@ def test_a_header_that_would_split_a_request_goes_to_botocore(
 def test_a_target_that_would_split_a_request_goes_to_botocore(session: Session, path: str) -> None:
     """A URL changed by a hook is left to botocore, which quotes it."""
     assert exchange_changed(session, URL + path, {"Content-Length": "4"}) is None
+
+
+@pytest.mark.parametrize("length", ["3", "5", "abc", None])
+def test_a_body_of_another_length_goes_to_botocore(session: Session, length: str | None) -> None:
+    """A hook may have changed the body: surplus bytes would be the next request on the connection."""
+    headers = {} if length is None else {"Content-Length": length}
+    assert exchange_changed(session, URL, headers) is None
 
 
 def test_a_request_that_a_hook_left_well_formed_is_sent(session: Session) -> None:

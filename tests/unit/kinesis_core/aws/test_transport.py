@@ -14,6 +14,8 @@ from kinesis_core.errors import OptionError
         (None, None, Transport.DIRECT),
         (None, "botocore", Transport.BOTOCORE),
         (None, "DIRECT", Transport.DIRECT),
+        (None, "", Transport.DIRECT),
+        (None, " botocore ", Transport.BOTOCORE),
         (Transport.DIRECT, "botocore", Transport.DIRECT),
         (Transport.BOTOCORE, None, Transport.BOTOCORE),
         (Transport.BOTOCORE, "neither", Transport.BOTOCORE),

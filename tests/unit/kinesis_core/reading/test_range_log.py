@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from collections.abc import Generator
 
 import pytest
 
@@ -13,6 +14,8 @@ from kinesis_core.model import After, At, Page, ShardRange
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.concurrent import RangeReader
 from kinesis_core.reading.fan_out import FanOutRangeReader
+from kinesis_core.reading.progress import RangeProgress
+from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.record_check import RecordCheck
 from support.fake_subscriptions import Subscriptions, in_stream
 from support.one_shard import OneShard
@@ -194,3 +197,23 @@ def test_an_expired_iterator_of_a_check_is_a_retry(one: OneShard, caplog: pytest
         "call.retried call=GetRecords reason=ExpiredIteratorException attempt=1 wait_s=0.0 stream=orders "
         f"shard={one.shard_id}"
     ]
+
+
+def test_closing_reaches_the_pages(
+    one: OneShard, shard_range: ShardRange, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A reader that is closed early closes what it reads from, and its error, whether the line is shown or not."""
+
+    def endless() -> Generator[Page, None, None]:
+        try:
+            while True:
+                yield Page([], 0)
+        finally:
+            raise RuntimeError("it did not close")
+
+    for level in (logging.INFO, logging.DEBUG):
+        caplog.set_level(level, "kinesis_core")
+        pages = logged(endless(), RangeProgress(shard_range, True), one.stream.clock)
+        next(pages)
+        with pytest.raises(RuntimeError, match="it did not close"):
+            pages.close()

@@ -134,12 +134,17 @@ def _head(request: AWSPreparedRequest, *, is_changed: bool) -> bytes | None:
 
 
 def _is_whole(request: AWSPreparedRequest, lines: bytes) -> bool:
-    """Return whether *lines*, which a hook may have changed, are the headers of one request only."""
+    """Return whether *lines*, which a hook may have changed, and the body are one request only."""
     try:
-        names = read_fields(read_lines(lines))[0].keys()
+        fields, _ = read_fields(read_lines(lines))
     except ValueError:
         return False
-    return len(names) == len(request.headers) and not names & _OURS and isinstance(request.body, bytes)
+    return (
+        len(fields) == len(request.headers)
+        and not fields.keys() & _OURS
+        and isinstance(request.body, bytes)
+        and fields.get("content-length") == str(len(request.body))
+    )
 
 
 @lru_cache(maxsize=64)

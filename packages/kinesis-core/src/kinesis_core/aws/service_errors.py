@@ -133,11 +133,15 @@ def malformed(
     option = "endpointUrl" if service == "Kinesis" else "dynamodbEndpointUrl"
     request_id = str(metadata.get("HTTPHeaders", {}).get("x-amzn-requestid", ""))
     return MalformedResponseError(
-        f"{endpoint_url or 'The endpoint'} responded to {action} without a valid {error} (request id "
+        f"{endpoint_url or 'The endpoint'} responded to {action} with a malformed body: {_fault(error)} (request id "
         f"{request_id or 'none'}). Is {option} a {service} endpoint? A proxy may have responded instead. [{target}]",
         code="MalformedResponse",
         request_id=request_id,
     )
+
+
+def _fault(error: Exception) -> str:
+    return f"no valid {error}" if isinstance(error, (KeyError, TypeError)) else str(error)
 
 
 def _from_credentials(action: str, target: str, error: CredentialsError, service: str) -> ServiceError:
@@ -154,11 +158,12 @@ def _from_response(action: str, target: str, response: Mapping[str, Any], servic
     request_id = str(metadata.get("RequestId", ""))
     status = int(metadata.get("HTTPStatusCode", 0))
     known = _BY_CODE if service == "Kinesis" else _BY_CODE_OF_DYNAMODB
-    kind = known.get(code.rpartition("#")[2], UnavailableError if status >= 500 else ServiceError)
+    name = code.rpartition("#")[2]
+    kind = known.get(name, UnavailableError if status >= 500 else ServiceError)
     text = response.get("Error", {}).get("Message", "")
     what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
-    if kind is ServiceError and code not in _ADVICE_BY_CODE:
-        what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=code)}"
+    if kind is ServiceError and name not in _ADVICE_BY_CODE and service == "Kinesis":
+        what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=name)}"
     return kind(_message(action, target, kind, what, code, service), code=code, request_id=request_id)
 
 

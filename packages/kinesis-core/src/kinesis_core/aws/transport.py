@@ -88,7 +88,7 @@ def choose_transport(chosen: Transport | None, environ: Mapping[str, str] = os.e
     """
     if chosen is not None:
         return chosen
-    value = environ.get(VARIABLE, Transport.DIRECT.value)
+    value = environ.get(VARIABLE, "").strip() or Transport.DIRECT.value
     try:
         return Transport(value.lower())
     except ValueError:

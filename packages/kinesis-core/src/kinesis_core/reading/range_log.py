@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator
+from contextlib import closing
 
 from kinesis_core.clock import Clock
 from kinesis_core.logs import get_logger
@@ -25,11 +26,12 @@ def _count(
 ) -> Generator[Page, None, None]:
     started_s = clock.now_s()
     count = records = size_bytes = 0
-    for page in pages:
-        count += 1
-        records += len(page.records)
-        size_bytes += sum(len(record.data) for record in page.records)
-        yield page
+    with closing(pages):
+        for page in pages:
+            count += 1
+            records += len(page.records)
+            size_bytes += sum(len(record.data) for record in page.records)
+            yield page
     log.debug(
         "shard.read",
         stream=progress.range.stream,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import botocore.session
@@ -18,11 +15,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "iam.md"
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "docs.generate_iam", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
 def policies() -> dict[str, set[str]]:
     """Return the actions of each policy on the page, by its title."""
     found = {}
@@ -32,24 +24,6 @@ def policies() -> dict[str, set[str]]:
         statements = json.loads(block)["Statement"]
         found[title] = {action for statement in statements for action in statement["Action"]}
     return found
-
-
-def test_page_is_current() -> None:
-    """The page in the repository is the one that its generator writes."""
-    checked = run(ROOT, "--check")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-
-
-def test_stale_page(tmp_path: Path) -> None:
-    """A page that differs is an error and is shown as a difference. Generating it again repairs it."""
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    page = tmp_path / "docs" / "reference" / "iam.md"
-    page.write_text(page.read_text().replace("kinesis:GetRecords", "kinesis:Get*"))
-    checked = run(tmp_path, "--check")
-    assert checked.returncode == 1
-    assert '-        "kinesis:Get*"' in checked.stdout
-    assert run(tmp_path).returncode == 0
-    assert page.read_text() == PAGE.read_text()
 
 
 def test_policies() -> None:

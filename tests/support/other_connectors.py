@@ -18,10 +18,10 @@ from kinesis_core.errors import OptionError
 
 Configuration = dict[str, str]
 Parse = Callable[[Configuration], Any]
-"""Makes options with `notes`, as source and sink do."""
+"""Makes options with `ignored`, as source and sink do."""
 
 ENDPOINT = "https://kinesis.example.com"
-"""Outside AWS, so that no region can be told from it."""
+"""Outside AWS, so it names no region."""
 KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "example-secret", "sessionToken": "example-token"}
 
 _AWSLABS_WHERE = {
@@ -214,7 +214,7 @@ def respell(name: str) -> list[str]:
 
 
 def see_whole(parse: Parse, configuration: Configuration) -> None:
-    """See that a configuration is understood as it stands, and each option that is not needed is told once."""
+    """Check that a configuration is accepted as it stands, and that the log has one line for each option that is not needed."""
     ignored = parse(configuration).ignored
     assert all("is accepted and not needed" in note for note in ignored)
     assert len(set(ignored)) == len(ignored)
@@ -234,10 +234,10 @@ def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None
 def see_effect(parse: Parse, configuration: Configuration, name: str) -> None:
     """See that without the option something would be different, or that the log says why it would not."""
     options = parse(configuration)
-    told = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.ignored)
+    is_logged = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.ignored)
     rest = {other: value for other, value in configuration.items() if other != name}
     try:
         is_missed = parse(rest) != options
     except OptionError:
         is_missed = True
-    assert is_missed or told or name in ONLY_CHECKED
+    assert is_missed or is_logged or name in ONLY_CHECKED

@@ -42,9 +42,9 @@ def pytest_collection_finish() -> None:
     Hypothesis tries constants that it finds in what is imported, and which tests a process had before is up to chance.
     """
     for package in OURS:
-        with suppress(ModuleNotFoundError):  # of one that is not installed here, or an extra
+        with suppress(ModuleNotFoundError):  # a package that is not installed here
             for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
-                with suppress(ModuleNotFoundError):
+                with suppress(ImportError):  # a module for an extra, or for a newer Spark
                     import_module(module.name)
 
 

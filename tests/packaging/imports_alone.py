@@ -35,6 +35,7 @@ INSTALLED = {
 """Which of OURS and OTHERS are installed with each package. No package installs PySpark: users bring their own."""
 
 NEEDS_EXTRA = {
+    "kinesis_core.reading.arrow": "pyarrow",
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_emulator.pytest_plugin": "pytest",

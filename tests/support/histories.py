@@ -20,10 +20,6 @@ from support.fake_stream import FakeClock, FakeStream, Mood
 LONGEST_SILENCE_S = 60
 """Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""
 
-IDLE_PLANS = 20
-"""After so many plans in a row that found nothing the next ones come `IDLE_S` apart: only time brings anything then."""
-IDLE_S = 1.0
-
 History = Sequence[tuple[Any, ...]]
 """What happens, step by step: the kind of step and its arguments."""
 Read = list[tuple[str, str]]
@@ -123,16 +119,12 @@ class Query:
 
 def rest(clock: FakeClock, run_batch: Callable[[], bool]) -> None:
     """Run batches until nothing has been new for so long that nothing can be left."""
-    quiet_since, idle = clock.now, 0
+    quiet_since = clock.now
     for _ in range(10_000):
         if run_batch():
-            quiet_since, idle = clock.now, 0
-        else:
-            idle += 1
+            quiet_since = clock.now
         if clock.now - quiet_since > LONGEST_SILENCE_S:
             return
-        if idle > IDLE_PLANS:
-            clock.sleep(IDLE_S)
     raise AssertionError("the query never came to rest")
 
 

@@ -193,12 +193,13 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that the pages of options, permissions and events match the code, and run every code block of the docs."""
+    """Check that generated pages and names match the code, and run every code block of the docs."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
     session.run("python", "docs/generate_options.py", "--check")
     session.run("python", "-m", "docs.generate_iam", "--check")
     session.run("python", "-m", "docs.generate_events", "--check")
+    session.run("python", "-m", "docs.generate_option_names", "--check")
     _pytest(session, "tests/docs")
 
 

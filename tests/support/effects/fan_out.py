@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import ServiceError
-from kinesis_core.reading import FanOutSettings, FanOutTransport
+from kinesis_core.reading import FanOutSettings
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
 from spark_kinesis_source.options import SourceOptions

@@ -4,6 +4,7 @@ Amazon Kinesis Data Streams for plain Python, without Spark.
 `Stream` reads a stream in exact batches, `Producer` writes to one. All errors are subclasses of `KinesisError`.
 """
 
+from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -33,7 +34,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reading import FanOutSettings, FanOutTransport, ReadSettings, UserRecord
+from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
 from kinesis_core.stream import Batch, Stream
 
 __all__ = [

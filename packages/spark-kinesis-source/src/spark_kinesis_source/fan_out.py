@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from kinesis_core.aws import Connection
 from kinesis_core.clock import SystemClock
-from kinesis_core.reading import FanOutTransport
 from spark_kinesis_source.options import FanOutOptions
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ class Consumers:
         from kinesis_core.reading.fan_out import check_permission, find_consumer
 
         settings = options.settings
-        over_http2 = settings.transport is FanOutTransport.HTTP_2
         for ref in connection.streams:
             name = options.consumers[ref.label]
             consumer = find_consumer(
@@ -56,7 +54,7 @@ class Consumers:
                 keep=not options.deregister_on_stop,
             )
             self._found[ref.label] = consumer
-            check_permission(subscription_client(connection, ref, consumer.arn, over_http2))
+            check_permission(subscription_client(connection, ref, consumer.arn, settings.transport))
 
     @property
     def arns(self) -> dict[str, str]:

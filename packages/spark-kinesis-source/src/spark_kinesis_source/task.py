@@ -14,7 +14,6 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
 from kinesis_core.reading import (
     FanOutSettings,
-    FanOutTransport,
     PollingRangeReader,
     ReadSettings,
     read_concurrently,
@@ -97,7 +96,7 @@ class ReadTask:
                 self.connection,
                 self._ref(stream),
                 consumers[stream],
-                settings.transport is FanOutTransport.HTTP_2,
+                settings.transport,
             )
 
         return FanOutRangeReader(subscriptions, polling, settings, polling.rng)

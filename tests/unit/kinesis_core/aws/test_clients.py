@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import HTTPClientError, NoCredentialsError
 
-from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client, subscription_client, translate
+from kinesis_core.aws import (
+    Connection,
+    FanOutTransport,
+    RetryPolicy,
+    StreamRef,
+    stream_client,
+    subscription_client,
+    translate,
+)
 from kinesis_core.errors import UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
@@ -97,7 +105,10 @@ def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key_id)
         by_chain = connection(credentials=DefaultChain())
         opened.append(stream_client(by_chain, ORDERS))
-        clients = (opened[-1].client, subscription_client(by_chain, ORDERS, "arn", over_http2=True).client)
+        clients = (
+            opened[-1].client,
+            subscription_client(by_chain, ORDERS, "arn", FanOutTransport.HTTP_2).client,
+        )
         for client in clients:
             assert client._request_signer._credentials.access_key == key_id
         assert opened[-1].calls.credentials.access_key == key_id

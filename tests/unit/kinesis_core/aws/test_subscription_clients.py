@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.aws import Connection, StreamRef, stream_client, subscription_client
+from kinesis_core.aws import Connection, FanOutTransport, StreamRef, stream_client, subscription_client
 from kinesis_core.aws.subscription_clients import check_http2
 from kinesis_core.errors import OptionError
 from kinesis_credentials import StaticKeys
@@ -16,7 +16,7 @@ CONNECTION = Connection((ORDERS,), "eu-west-1", None, StaticKeys("AKIAEXAMPLE", 
 def test_http2_has_a_client_of_its_own() -> None:
     """The polling client also makes subscriptions over HTTP/1.1. HTTP/2 has another client, opened once."""
     plain = subscription_client(CONNECTION, ORDERS, "arn")
-    over_http2 = [subscription_client(CONNECTION, ORDERS, "arn", over_http2=True) for _ in range(2)]
+    over_http2 = [subscription_client(CONNECTION, ORDERS, "arn", FanOutTransport.HTTP_2) for _ in range(2)]
     assert plain.client is stream_client(CONNECTION, ORDERS).client
     assert plain.client is not over_http2[0].client
     assert over_http2[0].client is over_http2[1].client

@@ -7,6 +7,7 @@ import random
 from collections.abc import Generator
 
 import pytest
+from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import IteratorExpiredError
@@ -31,43 +32,50 @@ def one() -> OneShard:
     return made
 
 
-@pytest.fixture
-def shard_range(one: OneShard) -> ShardRange:
-    """Return a range of 20 records."""
-    return ShardRange("orders", one.shard_id, At(one.records[0].number), After(one.records[19].number))
+@define
+class Reading:
+    """Reads a range of the first 20 records of a shard, and keeps the log."""
+
+    one: OneShard
+    caplog: pytest.LogCaptureFixture
+    shard_range: ShardRange = field(init=False)
+    polling: PollingRangeReader = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        first, last = self.one.records[0].number, self.one.records[19].number
+        self.shard_range = ShardRange("orders", self.one.shard_id, At(first), After(last))
+        self.polling = PollingRangeReader(
+            lambda _: self.one.stream, ReadSettings(max_records_per_fetch=8), random.Random(0)
+        )
+
+    def pages(self, subscriptions: Subscriptions | None = None) -> list[Page]:
+        """Read the range, by subscription if there are *subscriptions*."""
+        reader: RangeReader = self.polling
+        if subscriptions is not None:
+            reader = FanOutRangeReader(
+                lambda _: subscriptions, self.polling, FanOutSettings(), random.Random(0)
+            )
+        return list(reader.read(self.shard_range, self.one.stream.clock))
+
+    def lines(self, event: str = "shard.read") -> list[dict[str, str]]:
+        """Return the facts of the lines of *event*."""
+        found = [r for r in self.caplog.records if r.getMessage().startswith(f"{event} ")]
+        assert all(r.levelname == "DEBUG" for r in found)
+        return [r.__dict__["context"] for r in found]
 
 
 @pytest.fixture
-def polling(one: OneShard) -> PollingRangeReader:
-    return PollingRangeReader(lambda _: one.stream, ReadSettings(max_records_per_fetch=8), random.Random(0))
-
-
-def fan_out(polling: PollingRangeReader, subscriptions: Subscriptions) -> FanOutRangeReader:
-    return FanOutRangeReader(lambda _: subscriptions, polling, FanOutSettings(), random.Random(0))
-
-
-def read(one: OneShard, reader: RangeReader, shard_range: ShardRange) -> list[Page]:
-    return list(reader.read(shard_range, one.stream.clock))
-
-
-def lines(caplog: pytest.LogCaptureFixture, event: str = "shard.read") -> list[dict[str, str]]:
-    found = [r for r in caplog.records if r.getMessage().startswith(f"{event} ")]
-    assert all(r.levelname == "DEBUG" for r in found)
-    return [r.__dict__["context"] for r in found]
-
-
-def test_a_range_is_one_line(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """It counts what lies in the range, the calls of all kinds, and the throttles among them."""
+def reading(one: OneShard, caplog: pytest.LogCaptureFixture) -> Reading:
     caplog.set_level(logging.DEBUG, "kinesis_core")
+    return Reading(one, caplog)
+
+
+def test_a_range_is_one_line(one: OneShard, reading: Reading) -> None:
+    """It counts what lies in the range, the calls of all kinds, and the throttles among them."""
     one.stream.fail("GetRecords", one.shard_id, [throttle(), throttle()])
     started_s = one.stream.clock.now
-    pages = read(one, polling, shard_range)
-    [facts] = lines(caplog)
+    pages = reading.pages()
+    [facts] = reading.lines()
     assert facts == {
         "stream": "orders",
         "shard": one.shard_id,
@@ -81,34 +89,22 @@ def test_a_range_is_one_line(
     assert len(one.stream.calls_of("GetShardIterator")) + len(one.stream.calls_of("GetRecords")) == 6
 
 
-def test_a_subscription_is_a_call(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_subscription_is_a_call(one: OneShard, reading: Reading) -> None:
     """A range that one subscription brings has one call; refused subscriptions count as well."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
     subscriptions = Subscriptions(one.stream)
     subscriptions.refusals = [throttle()]
-    read(one, fan_out(polling, subscriptions), shard_range)
-    [facts] = lines(caplog)
+    reading.pages(subscriptions)
+    [facts] = reading.lines()
     assert (facts["records"], facts["bytes"]) == ("20", "60")
     assert (facts["calls"], facts["throttles"]) == ("2", "1")
 
 
-def test_a_range_whose_rest_is_polled_is_one_line(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_range_whose_rest_is_polled_is_one_line(one: OneShard, reading: Reading) -> None:
     """What subscriptions and polling bring of a range is counted together."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
     subscriptions = Subscriptions(one.stream)
     subscriptions.refusals = [in_stream("ResourceInUseException")]
-    read(one, fan_out(polling, subscriptions), shard_range)
-    [facts] = lines(caplog)
+    reading.pages(subscriptions)
+    [facts] = reading.lines()
     assert (facts["records"], facts["pages"]) == ("20", "3")
     assert facts["calls"] == str(
         len(subscriptions.calls)
@@ -117,73 +113,51 @@ def test_a_range_whose_rest_is_polled_is_one_line(
     )
 
 
-def test_each_range_of_a_task_is_a_line(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_each_range_of_a_task_is_a_line(one: OneShard, reading: Reading) -> None:
     """A task that reads several ranges at once logs each of them."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
-    list(read_concurrently([(shard_range,), (shard_range, shard_range)], polling, 2, one.stream.clock))
-    assert [facts["records"] for facts in lines(caplog)] == ["20"] * 3
+    one_range = reading.shard_range
+    list(read_concurrently([(one_range,), (one_range, one_range)], reading.polling, 2, one.stream.clock))
+    assert [facts["records"] for facts in reading.lines()] == ["20"] * 3
 
 
-def test_a_range_that_is_left_has_no_line(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_range_that_is_left_has_no_line(one: OneShard, reading: Reading) -> None:
     """A consumer that goes away, or an error, ends the reading without the line."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
-    pages = polling.read(shard_range, one.stream.clock)
+    pages = reading.polling.read(reading.shard_range, one.stream.clock)
     next(pages)
     pages.close()
-    assert lines(caplog) == []
+    assert reading.lines() == []
 
 
-def test_a_default_job_is_not_flooded(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_default_job_is_not_flooded(reading: Reading) -> None:
     """At INFO, where a batch is one line, ranges have none: a thousand shards would be a thousand lines a batch."""
-    caplog.set_level(logging.INFO, "kinesis_core")
-    read(one, polling, shard_range)
-    assert caplog.messages == []
+    reading.caplog.set_level(logging.INFO, "kinesis_core")
+    reading.pages()
+    assert reading.caplog.messages == []
 
 
-def test_a_renewed_iterator_is_a_line(
-    one: OneShard,
-    polling: PollingRangeReader,
-    shard_range: ShardRange,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_renewed_iterator_is_a_line(one: OneShard, reading: Reading) -> None:
     """An expired iterator is a retry, and the line after that says where reading goes on. The first one is no renewal."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
     one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
-    read(one, polling, shard_range)
-    assert [message.split()[0] for message in caplog.messages] == [
+    reading.pages()
+    assert [message.split()[0] for message in reading.caplog.messages] == [
         "call.retried",
         "iterator.renewed",
         "shard.read",
     ]
-    [facts] = lines(caplog, "iterator.renewed")
+    [facts] = reading.lines("iterator.renewed")
     assert facts == {"stream": "orders", "shard": one.shard_id, "cut": f"AT {one.records[0].number}"}
 
 
-def test_another_iterator_is_no_renewal(one: OneShard, caplog: pytest.LogCaptureFixture) -> None:
+def test_another_iterator_is_no_renewal(one: OneShard, reading: Reading) -> None:
     """An iterator to the oldest record, after a loss that is allowed, has no line: no iterator expired."""
-    caplog.set_level(logging.DEBUG, "kinesis_core")
     settings = ReadSettings(fail_on_data_loss=False)
-    polling = PollingRangeReader(lambda _: one.stream, settings, random.Random(0))
+    reading.polling = PollingRangeReader(lambda _: one.stream, settings, random.Random(0))
     missing_end = After(one.records[-1].number + 1)
+    reading.shard_range = ShardRange("orders", one.shard_id, At(one.records[0].number), missing_end)
     one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
-    read(one, polling, ShardRange("orders", one.shard_id, At(one.records[0].number), missing_end))
+    reading.pages()
     assert len(one.stream.calls_of("GetShardIterator")) == 3
-    assert len(lines(caplog, "iterator.renewed")) == 1
+    assert len(reading.lines("iterator.renewed")) == 1
 
 
 def test_an_expired_iterator_of_a_check_is_a_retry(one: OneShard, caplog: pytest.LogCaptureFixture) -> None:
@@ -199,9 +173,7 @@ def test_an_expired_iterator_of_a_check_is_a_retry(one: OneShard, caplog: pytest
     ]
 
 
-def test_closing_reaches_the_pages(
-    one: OneShard, shard_range: ShardRange, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_closing_reaches_the_pages(one: OneShard, reading: Reading) -> None:
     """A reader that is closed early closes what it reads from, and its error, whether the line is shown or not."""
 
     def endless() -> Generator[Page, None, None]:
@@ -212,8 +184,8 @@ def test_closing_reaches_the_pages(
             raise RuntimeError("it did not close")
 
     for level in (logging.INFO, logging.DEBUG):
-        caplog.set_level(level, "kinesis_core")
-        pages = logged(endless(), RangeProgress(shard_range, True), one.stream.clock)
+        reading.caplog.set_level(level, "kinesis_core")
+        pages = logged(endless(), RangeProgress(reading.shard_range, True), one.stream.clock)
         next(pages)
         with pytest.raises(RuntimeError, match="it did not close"):
             pages.close()

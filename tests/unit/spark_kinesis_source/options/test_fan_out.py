@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import OptionError
-from kinesis_core.reading import FanOutSettings, FanOutTransport
+from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options import FanOutOptions, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
 

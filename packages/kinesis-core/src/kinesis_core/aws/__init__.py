@@ -22,7 +22,7 @@ from kinesis_core.aws.retry import (
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, is_retryable, malformed, translate
 from kinesis_core.aws.stream_api import PutApi, StreamApi
 from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
-from kinesis_core.aws.transport import Transport
+from kinesis_core.aws.transport import FanOutTransport, Transport
 
 __all__ = [
     "CALLS",
@@ -31,6 +31,7 @@ __all__ = [
     "Connection",
     "Consumer",
     "ConsumerApi",
+    "FanOutTransport",
     "KEY",
     "KEY_USES",
     "Location",

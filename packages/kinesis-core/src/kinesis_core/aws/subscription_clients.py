@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryPolicy
+from kinesis_core.aws.transport import FanOutTransport
 from kinesis_core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ ONE_ATTEMPT = RetryPolicy(max_retries=0)
 
 
 def subscription_client(
-    connection: Connection, stream: StreamRef, consumer: str, over_http2: bool = False
+    connection: Connection,
+    stream: StreamRef,
+    consumer: str,
+    transport: FanOutTransport = FanOutTransport.HTTP_1_1,
 ) -> BotoSubscribeApi:
     """
     Return this process's client for subscriptions of *consumer*, an ARN. It is safe in threads, and makes no call.
@@ -35,7 +39,7 @@ def subscription_client(
 
     api = stream_client(connection, stream)
     client = api.client
-    if over_http2:
+    if transport is FanOutTransport.HTTP_2:
         client = _http2_client(connection, connection.region_of(stream), find_session(connection))
     take_connection(client)
     return BotoSubscribeApi(

@@ -34,6 +34,13 @@ class Transport(Enum):
     """botocore signs and sends every call: about ten times the CPU of a small call, three times that of a large page."""
 
 
+class FanOutTransport(Enum):
+    """The protocol of subscriptions. HTTP/2 requires the extra `kinesis-core[http2]`."""
+
+    HTTP_1_1 = "HTTP/1.1"
+    HTTP_2 = "HTTP/2"
+
+
 @frozen
 class HttpResponse:
     """

@@ -14,13 +14,12 @@ from kinesis_core.reading.columns import (
 )
 from kinesis_core.reading.concurrent import read_concurrently
 from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, FanOutTransport, ReadSettings
+from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
 
 __all__ = [
     "COLUMNS",
     "DEFAULT_COLUMNS",
     "FanOutSettings",
-    "FanOutTransport",
     "Kind",
     "PollingRangeReader",
     "ReadSettings",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from attrs import frozen
+
+from kinesis_core.aws import FanOutTransport
 
 SHARD_RATE_BYTES = 2 * 1024 * 1024
 """
@@ -12,13 +12,6 @@ Bytes a second that GetRecords returns of one shard at most, to all its polling 
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
 """
-
-
-class FanOutTransport(Enum):
-    """The protocol of subscriptions. HTTP/2 requires the extra `kinesis-core[http2]`."""
-
-    HTTP_1_1 = "HTTP/1.1"
-    HTTP_2 = "HTTP/2"
 
 
 @frozen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from kinesis_core.aws import FanOutTransport
 from kinesis_core.options import (
     Option,
     Parser,
@@ -20,7 +21,7 @@ from kinesis_core.options import (
     one_of,
     text,
 )
-from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings, FanOutTransport
+from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings
 from spark_kinesis_source.options.rates import show_rate
 
 FAN_OUT = "Enhanced fan-out"

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import frozen
 
-from kinesis_core.aws import Connection, StreamRef, check_http2
+from kinesis_core.aws import Connection, FanOutTransport, StreamRef, check_http2
 from kinesis_core.errors import OptionError
 from kinesis_core.options import BadValueError, Option, Values
-from kinesis_core.reading import FanOutSettings, FanOutTransport
+from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options.fan_out import (
     CONSUMER_ARN,
     CONSUMER_NAME,

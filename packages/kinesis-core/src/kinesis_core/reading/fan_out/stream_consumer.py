@@ -22,7 +22,7 @@ from kinesis_core.reading.concurrent import read_concurrently
 from kinesis_core.reading.fan_out.consumers import check_permission, find_consumer, remove_consumer
 from kinesis_core.reading.fan_out.range_reader import FanOutRangeReader
 from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.settings import FanOutSettings, FanOutTransport
+from kinesis_core.reading.settings import FanOutSettings
 
 
 @frozen
@@ -61,9 +61,7 @@ class StreamConsumer:
         found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keep=keep)
         deregister_on_stop = not (is_arn or keep)
         try:
-            subscriptions = subscription_client(
-                connection, ref, found.arn, settings.transport is FanOutTransport.HTTP_2
-            )
+            subscriptions = subscription_client(connection, ref, found.arn, settings.transport)
             check_permission(subscriptions)
         except BaseException:
             if deregister_on_stop:

@@ -114,7 +114,11 @@ class ScriptedStream(FakeStream):
         further = self._iterator(shard_id, index)
         self._passed[further] = passed
         left = self.gaps[shard_id, index] - passed
-        return Page([], 1000 * left + 1, further)
+        following = self.shards[shard_id].records[
+            index : index + 1
+        ]  # further from the tip than the gap's end
+        lag_ms = max((self.now_ms() - (record.arrived_ms or 0) for record in following), default=0)
+        return Page([], lag_ms + 1000 * left + 1, further)
 
     def _up_to_next_gap(self, shard_id: str, index: int, limit: int) -> int:
         ahead = [gap - index for shard, gap in self.gaps if shard == shard_id and gap > index]

@@ -59,6 +59,38 @@ def test_a_run_does_not_end_in_doubt(throttles: int, is_closed: bool) -> None:
         query.batches(5)
 
 
+@pytest.mark.parametrize("throttles", [0, 1, 3])
+@pytest.mark.parametrize("has_lost_before", [False, True])
+def test_each_loss_of_a_shard_is_reported(
+    has_lost_before: bool, throttles: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A shard that has lost records once, and loses its last ones, is reported again before its children are read."""
+    stream = OldestThrottled(FakeClock())
+    stream.create(1)
+    settings = PlanSettings(Limits(max_records=50), fail_on_data_loss=False, first_plan_crosses_gaps=False)
+    query = Planned([stream], settings=settings)
+
+    def lose(count: int) -> None:
+        stream.clock.sleep(25 * HOUR_S)
+        stream.trim(A, count)
+
+    stream.put_many(A, 5, every_s=1)
+    assert len(query.batch()) == 5
+    if has_lost_before:
+        stream.put_many(A, 3, every_s=1)
+        lose(8)
+        stream.put_many(A, 2, every_s=1)
+        assert len(query.batches(4)) == 2
+    stream.put_many(A, 3, every_s=1)
+    child = stream.split(A)[0]
+    lose(len(stream.shards[A].records))
+    put = stream.put_many(child, 4, every_s=1)
+    stream.throttles = throttles
+    assert query.batches(8) == [(child, record.sequence_number) for record in put]
+    lost = [record.__dict__["context"]["shard"] for record in caplog.records if "data.lost" in record.message]
+    assert lost.count(A) == 1 + has_lost_before
+
+
 @define
 class SlowToSayTip(ScriptedStream):
     """The page with the last record says that there is more, as AWS does at times."""

@@ -34,6 +34,7 @@ from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import in_doubt, is_lost, lose
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_core.planning.targets import is_further
 
 _OLDEST = ShardOffset(TrimHorizon())
 _STAMPS = 4
@@ -111,6 +112,28 @@ class DataLoss:
             state.progress, state.evidence = found[0], state.evidence.with_emptiness(found[1])
         self._see_next(state, started, end)
         return end
+
+    def plan_thoroughly(
+        self, state: ShardState, started: ShardOffset, plan: Callable[[ShardOffset], ShardOffset]
+    ) -> ShardOffset:
+        """
+        Return what *plan* returns, however many calls it takes: a plan from where it got stuck is part of it.
+
+        Raises:
+            DataLossError: As for `plan`.
+        """
+        end = self._plan_patiently(state, started, plan)
+        if end.cut in (started.cut, TrimHorizon()) or not state.is_stuck(end.cut):
+            return end
+        further = self._plan_patiently(state, end, plan)  # reports that nothing after the end can be read
+        return evolve(further, first=end.first) if is_further(further.cut, end.cut) else end
+
+    def _plan_patiently(
+        self, state: ShardState, started: ShardOffset, plan: Callable[[ShardOffset], ShardOffset]
+    ) -> ShardOffset:
+        while True:
+            with state.calls.patiently(), suppress(IteratorExpiredError):
+                return self.plan(state, started, plan)
 
     def seen(self, state: ShardState | None, started: ShardOffset) -> ShardOffset:
         """

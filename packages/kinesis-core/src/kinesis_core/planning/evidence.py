@@ -19,7 +19,11 @@ class Emptiness(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """Facts that stay true. Each function returns the evidence with one fact more."""
+    """
+    Facts about the records of a shard. Each function returns new evidence.
+
+    They judge losses. *following* also saves calls: a plan from its cut need not look for the first record.
+    """
 
     emptiness: Emptiness | None = None
     newest: int | None = None
@@ -27,7 +31,7 @@ class Evidence(Struct, frozen=True):
     following: tuple[Cut, Record] | None = None
     """A cut, and the first record after it."""
     promised_ms: int | None = None
-    """No record that was not planned when the shard was last read arrived before this time."""
+    """No record after the end of the last plan arrived before this time. Children of an ended shard inherit it."""
 
     def with_records(self, records: list[Record]) -> Evidence:
         """Return it with *records*, in the order of their numbers, wherever in the shard they were found."""

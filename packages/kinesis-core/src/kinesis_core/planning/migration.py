@@ -17,7 +17,6 @@ from kinesis_core.model import (
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.progress import STUCK_PAGES
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
@@ -100,7 +99,7 @@ def _first(state: ShardState, cut: Cut) -> Record | None:
     with state.calls.patiently():
         while True:
             try:
-                records = state.page_at(cut, 1, STUCK_PAGES).records
+                records = state.page_at(cut, 1, None).records
             except IteratorExpiredError:
                 continue
             return records[0] if records else None

@@ -5,8 +5,10 @@ Progress: how far the planner has come in one shard, as values and as pure funct
     Ended -> Unknown                        `in_doubt`: records may be lost, so the end proves nothing yet
     any -> Lost                             `lose`: records after a cut are lost, and reading continues at the oldest record
 
-The offset decides from which cut a plan starts. A progress is about the cut that it names, and about no other. Each page makes a
-new value, so these are msgspec structs, which cost a seventh of attrs classes to make.
+`Lost` is never left. It holds the progress since, which changes as before; another loss replaces it.
+
+The offset decides from which cut a plan starts. `Idle`, `InGap` and `Ended` name a cut, and say nothing of plans from another one.
+Each page makes a new value, so these are msgspec structs, which cost a seventh of attrs classes to make.
 """
 
 from __future__ import annotations
@@ -30,9 +32,8 @@ class Idle(Struct, frozen=True):
 
 
 class Behind(Struct, frozen=True):
-    """The last page had records up to *cut*, and more may follow."""
+    """The last page had records, and more may follow."""
 
-    cut: Cut
     lag_ms: int
     """`MillisBehindLatest` of that page."""
 
@@ -43,7 +44,7 @@ class InGap(Struct, frozen=True):
     cut: Cut
     lag_ms: int
     stalled_pages: int
-    """Empty pages in a row that came no closer to the tip than the first of them, and that one."""
+    """Empty pages in a row, this one included, of which none was closer to the tip than the one before."""
 
 
 class Ended(Struct, frozen=True):
@@ -80,15 +81,12 @@ def after_page(progress: Progress, cut: Cut, page: Page, *, at_tip: bool) -> Pro
 
 
 def _after_page(progress: Reading, cut: Cut, page: Page, at_tip: bool) -> Reading:
-    if isinstance(progress, Ended) and progress.cut == cut:
-        return progress  # a closed shard gets no more records
     if page.is_shard_end:
         return Ended(ShardEnd() if page.records else cut)
-    reached = After(page.records[-1].number) if page.records else cut
     if at_tip:
-        return Idle(reached)
+        return Idle(After(page.records[-1].number) if page.records else cut)
     if page.records:
-        return Behind(reached, page.millis_behind)
+        return Behind(page.millis_behind)
     return InGap(cut, page.millis_behind, 1 + _stalled_pages(progress, cut, page.millis_behind))
 
 
@@ -110,6 +108,8 @@ def in_doubt(progress: Progress) -> Progress:
     match progress:
         case Ended():
             return Unknown()
+        case Lost(cut, Ended()):
+            return Lost(cut, Unknown())
         case _:
             return progress
 
@@ -153,5 +153,5 @@ def lag_of(progress: Progress) -> int | None:
             return None
         case Idle():
             return 0
-        case Behind(_, lag_ms) | InGap(_, lag_ms, _):
+        case Behind(lag_ms) | InGap(_, lag_ms, _):
             return lag_ms

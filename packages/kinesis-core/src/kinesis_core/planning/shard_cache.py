@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kinesis_core.model import Cut
+from kinesis_core.planning.progress import Progress
 from kinesis_core.planning.sampling import Sampling
+
+
+@frozen
+class OldestSearch:
+    """A search for the oldest record: the iterator that continues it, and the gap that it is in."""
+
+    iterator: str
+    gap: Progress
 
 
 @define
@@ -14,12 +23,12 @@ class ShardCache:
     Iterators, estimates and failed searches of one shard.
 
     A new cache instead of it changes which calls are made, and where batches end. It changes neither the records that are read nor
-    the losses that are reported.
+    the losses that are reported. In a gap it costs the pages since its beginning, once more.
     """
 
     sampling: Sampling = field(factory=Sampling)
-    to_oldest: str | None = None
-    """Continues a search for the oldest record."""
+    search: OldestSearch | None = None
+    """A search for the oldest record that is not done."""
     missing: Cut | None = None
     """A cut whose record was not found: most likely it has left the stream."""
     _next: tuple[Cut, str] | None = field(default=None, init=False)

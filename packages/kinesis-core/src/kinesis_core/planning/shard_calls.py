@@ -83,9 +83,8 @@ class ShardCalls:
                 continue
             except IteratorExpiredError as error:
                 self.on_expired()
-                self.crosses_gaps = (
-                    True  # plans so far apart would each start the same gap from its beginning
-                )
+                # Plans so far apart would each start the same gap from its beginning.
+                self.crosses_gaps = True
                 self._log_retry("GetRecords", error, 1)
                 raise
             limiter.succeeded()

@@ -10,7 +10,6 @@ from kinesis_core.model import Cut, Page, Record, TrimHorizon, drop_before
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.planning.progress import (
     Ended,
-    Lost,
     Progress,
     Unknown,
     after_page,
@@ -21,7 +20,7 @@ from kinesis_core.planning.progress import (
     reading,
     reads_from,
 )
-from kinesis_core.planning.shard_cache import ShardCache
+from kinesis_core.planning.shard_cache import OldestSearch, ShardCache
 from kinesis_core.planning.shard_calls import ShardCalls
 
 
@@ -49,13 +48,13 @@ class ShardState:
 
     @property
     def is_at_tip(self) -> bool:
-        """Whether the last page had nothing after it, in an open shard or a closed one."""
+        """Whether the last page had nothing after it, in an open shard or a closed one. True before the first page."""
         return not self.lag_ms
 
     @property
     def has_ended(self) -> bool:
         """Whether the shard is closed and no record follows some cut."""
-        return isinstance(self.progress, (Ended, Lost)) and isinstance(reading(self.progress), Ended)
+        return isinstance(reading(self.progress), Ended)
 
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard is closed and no record follows *cut*."""
@@ -67,6 +66,8 @@ class ShardState:
 
     def empty_until_ms(self, cut: Cut) -> int | None:
         """Return a time before which no record after *cut* arrived, in ms since the epoch; None when none is known."""
+        if self.evidence.emptiness is None:
+            return None
         return self.evidence.empty_until_ms(reads_from(self.progress, cut))
 
     def keep_next(self, cut: Cut, record: Record) -> None:
@@ -123,33 +124,37 @@ class ShardState:
         """
         Return the first page after *cut* that has records or is the last, after *max_empty* empty ones at most.
 
-        This is a probe: the progress stays.
+        It is an empty one as well where the gap does not end. This is a probe: the progress stays.
         """
         page, empty = self._get(self.calls.new_iterator(cut), limit), 1
-        while page.is_in_gap and page.next_iterator is not None and empty != max_empty:
+        gap = after_page(Unknown(), cut, page, at_tip=False)
+        while page.next_iterator is not None and _continues(page, gap, cut) and empty != max_empty:
             page, empty = self._get(page.next_iterator, limit), empty + 1
+            gap = after_page(gap, cut, page, at_tip=False)
         return page
 
     def oldest_page(self, max_empty: int | None) -> Page | None:
         """
-        Return the page of the oldest record, an empty one when the shard has none. The progress stays.
+        Return the page of the oldest record, an empty one when the shard has none that can be read. The progress stays.
 
         None when more than *max_empty* empty pages come before it: the next call continues the search. A plan from the oldest
         record reuses the iterator.
         """
-        empty = 0
+        oldest, empty = TrimHorizon(), 0
         while empty != max_empty:
-            iterator = self.cache.to_oldest = self.cache.to_oldest or self.calls.new_iterator(TrimHorizon())
+            search = self.cache.search or OldestSearch(self.calls.new_iterator(oldest), Unknown())
+            self.cache.search = search
             try:
-                page = self._get(iterator, 1)
+                page = self._get(search.iterator, 1)
             except IteratorExpiredError:
-                self.cache.to_oldest = None
+                self.cache.search = None
                 raise
-            self.cache.to_oldest = page.next_iterator if page.is_in_gap else None
-            if not page.is_in_gap:
-                self.cache.keep_first(TrimHorizon(), iterator if page.records else None)
+            gap = after_page(search.gap, oldest, page, at_tip=False)
+            if page.next_iterator is None or not _continues(page, gap, oldest):
+                self.cache.search = None
+                self.cache.keep_first(oldest, search.iterator if page.records else None)
                 return page
-            empty += 1
+            self.cache.search, empty = OldestSearch(page.next_iterator, gap), empty + 1
         return None
 
     def _get(self, iterator: str, limit: int) -> Page:
@@ -158,3 +163,8 @@ class ShardState:
             self.evidence = self.evidence.with_records(page.records)
             self.cache.sampling.note(page.records)
         return page
+
+
+def _continues(page: Page, gap: Progress, cut: Cut) -> bool:
+    """Return whether records after *cut* may follow the empty *page*, which led to *gap*."""
+    return page.is_in_gap and not is_stuck(gap, cut)

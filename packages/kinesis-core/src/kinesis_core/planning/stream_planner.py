@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError, StreamNotFoundError
 from kinesis_core.model import Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
 from kinesis_core.planning.data_loss import DataLoss
@@ -87,8 +87,16 @@ class StreamPlanner:
     def state(self, shard_id: str) -> ShardState:
         if shard_id not in self._states:
             limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
-            same, crosses = self.facts.see_same_stream, self.settings.first_plan_crosses_gaps
-            calls = ShardCalls(self.api, shard_id, self.clock, limiter, self.rng, self.name, same, crosses)
+            calls = ShardCalls(
+                self.api,
+                shard_id,
+                self.clock,
+                limiter,
+                self.rng,
+                stream=self.name,
+                on_expired=self.facts.see_same_stream,
+                crosses_gaps=self.settings.first_plan_crosses_gaps,
+            )
             self._states[shard_id] = ShardState(calls)
         return self._states[shard_id]
 
@@ -120,12 +128,7 @@ class StreamPlanner:
         """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
-            with state.calls.patiently():
-                while True:
-                    try:
-                        return self.loss.plan(state, started, lambda begin: plan_shard(state, begin))
-                    except IteratorExpiredError:
-                        continue
+            return self.loss.plan_thoroughly(state, started, partial(plan_shard, state))
 
         return self._plan(start, plan, lambda _: True, chained=True)
 
@@ -218,8 +221,7 @@ class StreamPlanner:
         return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
 
     def _ended(self, start: StreamOffset) -> set[str]:
-        ended = [(shard_id, state) for shard_id, state in self._states.items() if state.has_ended]
-        return {shard_id for shard_id, state in ended if state.is_ended(start.started(shard_id).cut)}
+        return {shard_id for shard_id in self._states if self._is_ended(start, shard_id)}
 
     def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
         ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}

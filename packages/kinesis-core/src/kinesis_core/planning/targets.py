@@ -18,7 +18,7 @@ def no_further(state: ShardState, started: ShardOffset, end: ShardOffset, target
     """Return *end*, or *target* where that comes first; without records where those up to it are lost."""
     if _is_gone(state, started, end, target):
         return evolve(target, first=None)
-    if end.cut == started.cut or _number(end.cut) <= _number(target.cut):
+    if end.cut == started.cut or not is_further(end.cut, target.cut):
         return end
     return evolve(target, first=end.first)
 
@@ -28,8 +28,13 @@ def _is_gone(state: ShardState, started: ShardOffset, end: ShardOffset, target: 
     if not is_lost(state.progress, started.cut):
         return False
     if end.cut == TrimHorizon():
-        return state.is_at_tip
+        return state.is_at_tip or state.is_stuck(TrimHorizon())
     return end.first is not None and end.first > _number(target.cut)
+
+
+def is_further(end: Cut, other: Cut) -> bool:
+    """Return whether *end* comes after *other*, the end of another plan of the shard. The oldest record comes after none."""
+    return end != TrimHorizon() and _number(end) > _number(other)
 
 
 def _number(cut: Cut) -> float:

@@ -82,7 +82,11 @@ def _nearest(state: ShardState, found: Found) -> ShardOffset | None:
 
 
 def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> ShardOffset:
-    """Read on to the tip, and one page further: the end of a closed shard may come on a page of its own."""
+    """
+    Read on to the tip, and one page further: the end of a closed shard may come on a page of its own.
+
+    Where nothing can be read from some cut, return that: `state.is_stuck` tells.
+    """
     last, at_tip = found.last if near is None else None, found.at_tip
     cut: Cut = After(found.last.number) if near is None else near.cut
     iterator = found.iterator if near is None else state.calls.new_iterator(cut)
@@ -93,7 +97,8 @@ def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> S
             last = page.records[-1]
             cut = After(last.number)
         was_at_tip, at_tip = at_tip, is_tip(page, MAX_PAGE_RECORDS)
-        if at_tip and iterator is not None and (was_at_tip or not page.records):
+        is_over = at_tip and (was_at_tip or not page.records)
+        if iterator is not None and (is_over or state.is_stuck(cut)):
             shard_offset = near if near and last is None else found.up_to(last or found.last)
             state.cache.keep(shard_offset.cut, iterator)
             return shard_offset

@@ -1,0 +1,140 @@
+"""Shards where nothing can be read after some record: pages stay empty, and come no closer to the tip."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import define, field
+
+from kinesis_core.errors import DataLossError
+from kinesis_core.model import After, At, AtTimestamp, Cut, Latest, Page, StartingPosition, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
+from support.fake_stream import FakeClock
+from support.planned import Planned, everything
+from support.scripted_stream import ScriptedStream
+
+A = "shardId-000000000000"
+HOUR_S = 3600
+MOST_CALLS = 3000
+
+
+@define
+class Stuck(ScriptedStream):
+    """
+    One shard of which no iterator brings the record at *stuck_at* or a later one.
+
+    *expires*: the records before it expire as soon as it is stuck.
+    *oldest_passes*: iterators to the oldest record bring the others then.
+    """
+
+    stuck_at: int = 5
+    expires: bool = False
+    oldest_passes: bool = False
+    _passing: set[str] = field(factory=set, init=False)
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        iterator = super().get_iterator(shard_id, cut)
+        if cut == TrimHorizon() and self.oldest_passes and self.shards[A].trimmed == self.stuck_at:
+            self._passing.add(iterator)
+        return iterator
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        assert len(self.log) < MOST_CALLS, "it polls without end"
+        found, index = self._iterators[int(iterator)]
+        page = super().get_records(iterator, limit, with_data, shard_id)
+        if iterator in self._passing and page.next_iterator is not None:
+            self._passing.add(page.next_iterator)
+        if found != A or index < self.stuck_at or iterator in self._passing:
+            return page
+        if self.expires:
+            self.trim(A, self.stuck_at)
+        return Page([], 90_000, iterator)
+
+    def _up_to_next_gap(self, shard_id: str, index: int, limit: int) -> int:  # noqa: ARG002 # it has one shard
+        return min(limit, self.stuck_at - index) if index < self.stuck_at else limit
+
+
+def stuck_query(*, fails: bool, crosses: bool = True) -> tuple[Stuck, Planned]:
+    """Return a stream of one shard, and a query on it."""
+    stream = Stuck(FakeClock(), name="orders")
+    stream.create(1)
+    settings = PlanSettings(Limits(max_records=5), fail_on_data_loss=fails, first_plan_crosses_gaps=crosses)
+    return stream, Planned([stream], settings=settings)
+
+
+def expire(stream: Stuck) -> None:
+    """Let the first 5 records expire."""
+    stream.clock.sleep(25 * HOUR_S)
+    stream.trim(A, 5)
+
+
+@pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000), "record"])
+def test_a_batch_up_to_now_stops_the_query(end: StartingPosition | str) -> None:
+    """What follows the first records cannot be read: a query that reads once neither hangs nor ends before them in silence."""
+    stream, query = stuck_query(fails=True)
+    put = stream.put_many(A, 10, every_s=1)
+    position = At(put[7].number) if end == "record" else end
+    said = f"50 empty pages without progress after AFTER {put[4].number} .*shard={A}"
+    with pytest.raises(DataLossError, match=said):
+        query.planner.end_offset(query.start, position)  # type: ignore[arg-type]
+    with pytest.raises(DataLossError, match=said):
+        query.batch(bounded=False)
+    query.planner.fix_targets()
+    with pytest.raises(DataLossError, match=said):
+        query.batch()
+
+
+@pytest.mark.parametrize("expires", [False, True])
+def test_a_batch_up_to_now_ends_there(expires: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """With failOnDataLoss off, it has all records that can be read, and the loss is reported once."""
+    stream, query = stuck_query(fails=False)
+    stream.expires = expires
+    put = stream.put_many(A, 10, every_s=1)
+    end = query.planner.next_offset(query.start, bounded=False)
+    assert end.streams["orders"].shards[A].cut == After(put[4].number)
+    assert caplog.text.count("data.lost") == 1
+    assert query.planner.next_offset(end) == end
+
+
+def test_a_batch_up_to_now_has_what_is_left(caplog: pytest.LogCaptureFixture) -> None:
+    """Where the records up to the gap expire meanwhile, an iterator to the oldest record passes it: one batch has both parts."""
+    stream, query = stuck_query(fails=False)
+    stream.expires = stream.oldest_passes = True
+    stream.put_many(A, 10, every_s=1)
+    assert query.batch(bounded=False) == everything(stream)[5:]
+    assert caplog.text.count("without progress after") == 1
+
+
+@pytest.mark.parametrize("crosses", [False, True])
+def test_an_oldest_record_that_cannot_be_read_is_a_loss(
+    crosses: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The search for the oldest record ends as well, in one plan or over several."""
+    stream, query = stuck_query(fails=True, crosses=crosses)
+    stream.put_many(A, 5, every_s=1)
+    assert len(query.batch()) == 5
+    stream.put_many(A, 5, every_s=1)
+    expire(stream)
+    query.restart()
+    with pytest.raises(DataLossError, match=f"and no record is left.*shard={A}"):
+        query.batches(40)
+    query.settings = PlanSettings(fail_on_data_loss=False, first_plan_crosses_gaps=crosses)
+    query.restart()
+    assert query.batches(40) == []
+    assert caplog.text.count("data.lost") == 1
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_run_ends(is_closed: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A run of AvailableNow ends also where its target cannot be reached, whether that is a record or the end of the shard."""
+    stream, query = stuck_query(fails=False)
+    stream.stuck_at = 11
+    stream.put_many(A, 10, every_s=1)
+    if is_closed:
+        stream.split(A)
+    query.planner.fix_targets()
+    assert len(query.batch()) == 5
+    stream.stuck_at = 5
+    expire(stream)
+    assert query.batches(10) == []
+    assert query.planner.next_offset(query.start) == query.start
+    assert caplog.text.count("data.lost") == 1

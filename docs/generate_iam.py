@@ -61,8 +61,8 @@ A server that does not know `DryRun` carries such a call out. So that a check re
 
 * The source calls GetRecords only after the server has treated a GetShardIterator as a dry run.
 * The sink does the same before PutRecords, if the endpoint is not one of AWS.
-* On AWS the sink only calls PutRecords, with a record that no stream accepts which uses partition keys: it has no partition key,
-  and a hash key beyond all shards. On a stream where Kinesis chooses the shards, only the dry run prevents the record from being written.
+* On AWS the sink only calls PutRecords. The record of this call has no partition key, and a hash key above those of all shards. A
+  stream that uses partition keys never accepts it. If Kinesis chooses the shards, only the dry run prevents the write.
 """
 POLICIES_INTRODUCTION = """\
 ## Policies
@@ -87,8 +87,9 @@ POLICIES = (
     Policy("Reading by polling", "", (Purpose.SOURCE,)),
     Policy(
         "Reading by enhanced fan-out",
-        "The driver plans with GetRecords, and tasks fall back to it. With `consumerARN` a query needs neither "
-        "RegisterStreamConsumer nor DeregisterStreamConsumer. With `keepConsumer` it needs only the first.",
+        "The driver plans with GetRecords, and tasks fall back to it. With `consumerARN` or "
+        "`registeredConsumerId` a query needs neither RegisterStreamConsumer nor DeregisterStreamConsumer. With `keepConsumer` it "
+        "needs only the first.",
         (Purpose.SOURCE, Purpose.FAN_OUT),
     ),
     Policy("Writing", "", (Purpose.SINK,)),

@@ -16,9 +16,8 @@ from hypothesis import settings
 from support.declared_events import declared_events
 from support.side_by_side import FileByFile, put_long_ones_first
 
-# How long an example takes says something of the machine, and nothing of what is tested.
-# Where a commit is judged the same cases come each time, or it would be blamed for what chance finds in an older one;
-# everywhere else new ones do.
+# The duration of an example depends on the machine, not on the code under test.
+# CI runs the same cases each time, so that a failure comes from the change. Other runs try new cases.
 settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tests")
 

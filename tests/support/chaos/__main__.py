@@ -4,7 +4,7 @@ Kill parts of a Spark cluster and of a Kinesis while two queries run, and judge 
     python -m support.chaos                         run seeds until 100 of each kind were killed
     python -m support.chaos --seeds 7 --rounds 5    run only these seeds, for example to replay one; writes nothing
 
-The first form goes on after the seeds in docs/reliability.md, and adds each seed there once it is done. `--afresh` begins
+The first form continues after the seeds in docs/reliability.md, and adds each seed there once it is done. `--afresh` begins
 with seed 1.
 
 The exit status is 1 if a promise was broken.
@@ -27,12 +27,12 @@ from support.chaos.run import run
 
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
 _ABOUT = """\
-A standalone Spark cluster with two workers reads a stream of eight shards, with speculation on, and writes it to Parquet files by
-Spark's file sink and to a second stream by ours, while a producer goes on. Each round kills two executors, two
-Python workers, the driver twice and the local Kinesis twice, with `kill -9` and each in the middle of a micro-batch; it splits
-or merges a shard, and makes another share of all calls fail, up to a fifth; in an order and at times that the seed
-gives. A driver that ended by itself, when a query failed, was started again as well (restarts). In the end the files must hold
-each record exactly once and in order per key, and the second stream each at least once.
+A standalone Spark cluster with two workers reads a stream of eight shards, with speculation on. It writes the records to Parquet
+files with Spark's file sink, and to a second stream with our sink. A producer writes all the time. Each round kills two executors, two
+Python workers, the driver twice and the local Kinesis twice, with `kill -9`, in the middle of micro-batches. Each round also splits or
+merges a shard, and makes up to a fifth of all calls fail. The seed decides the order and the times. A driver that ended because a query
+failed was restarted (restarts). At the end the files must hold each record exactly once and in order per key, and the second stream
+must hold each record at least once.
 
 A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`; [a test](../tests/chaos/test_chaos.py)
 plays one round."""

@@ -15,8 +15,9 @@ COLUMNS = (
 )
 
 ALL_IS_WELL = (
-    f"Nothing that is ours grows by more than noise: {NOISE.memory_kib:,} KiB, or {MEMORY_KIB_PER_1000:,} KiB in 1,000 steps, "
-    f"{NOISE.files} files, {NOISE.threads} threads."
+    "Nothing of this project grows. Between the two medians these differences are noise: "
+    f"{NOISE.memory_kib:,} KiB of memory, or {MEMORY_KIB_PER_1000:,} KiB per 1,000 steps if that is more; {NOISE.files} files; "
+    f"{NOISE.sockets} sockets; {NOISE.threads} threads; {NOISE.processes} processes."
 )
 
 
@@ -35,9 +36,9 @@ def describe(measured: Measured, day: str) -> str:
     lines = [
         f"{day}: {measured.hours:.2f} hours, {restarts} restarts of a query from its checkpoint, then {batches:,} batches "
         f"of one run, all in one session; {measured.records:,} records of {RECORD_BYTES:,} bytes in {SHARDS} shards, {ROUND_RECORDS} at a time, "
-        f"each read exactly once and written to a second stream. Looked at every {LOOK_EVERY} batches and at every restart; "
-        "medians of the second third of the looks → of the last third. Memory is a process's own, of the largest of its "
-        "kind. The JVM's memory is its heap, which is Spark's.",
+        f"each read exactly once and written to a second stream. Measured every {LOOK_EVERY} batches and at every restart. "
+        "Each cell shows two medians: second third → last third of the measurements. Memory is the private memory of the "
+        "largest process of its kind. The JVM's memory is its heap, which belongs to Spark.",
         "",
         "### Over batches",
         "",

@@ -1,9 +1,12 @@
 """
 The credentials that this package's sessions sign with. They are refreshed before they expire.
 
-They replace botocore's own refreshing for this package's sources, because that does not suit a query that runs for days.
-botocore calls a source that is down again with each request, fails 10 minutes before the keys expire, refreshes
-short-lived keys all the time, and cannot renew keys that AWS calls expired while the clock does not.
+They replace botocore's own refreshing for this package's sources, which has four problems in a query that runs for days:
+
+* While a source is down, botocore calls it again with each request.
+* It fails 10 minutes before the keys expire.
+* It refreshes short-lived keys all the time.
+* It cannot renew keys that AWS calls expired, as long as they have not expired by this machine's clock.
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class RenewableCredentials(Credentials):
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The sources that were tried. The last one served."""
+        """The sources that were tried. The last one returned keys."""
         raise NotImplementedError
 
     @property

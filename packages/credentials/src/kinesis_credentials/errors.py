@@ -25,7 +25,7 @@ from attrs import frozen
 
 @frozen
 class Attempt:
-    """One source that was tried, and why it gave no credentials, or that it served."""
+    """One source that was tried, and why it returned no credentials, or that it returned them."""
 
     source: str
     reason: str

@@ -1,5 +1,5 @@
 """
-Specs: picklable values that name a source of credentials. A spec travels to executors, a session never does.
+Specs: picklable values that name a source of credentials. Spark sends specs to executors, never sessions.
 
 `open_session` fetches the credentials of a spec. The union `CredentialSpec` lists all kinds of specs.
 """

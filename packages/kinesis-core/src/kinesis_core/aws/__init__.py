@@ -1,6 +1,8 @@
 """
-The one way to AWS. Others ask an API of this room: StreamApi and PutApi for one stream, ConsumerApi and SubscribeApi for
-enhanced fan-out. Retries, rate limits, signing and the meaning of AWS's errors are its own business. botocore is imported here only.
+The only package that calls AWS; only it imports botocore.
+
+It exports StreamApi and PutApi for one stream, ConsumerApi and SubscribeApi for enhanced fan-out. It handles retries, rate limits,
+signing and AWS's errors.
 """
 
 from kinesis_core.aws.boto_dry_runs import dry_run_client

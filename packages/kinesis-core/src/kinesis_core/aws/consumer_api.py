@@ -57,7 +57,7 @@ class ConsumerApi(Protocol):
 
     def register_consumer(self, name: str) -> Consumer:
         """
-        Register *name*; the consumer is CREATING at first. Limit: 5 calls/s per stream.
+        Register *name*; the consumer is CREATING at first. Limit: 5 calls/s per account.
 
         Raises:
             ResourceInUseError: A consumer of that name exists.

@@ -142,7 +142,7 @@ CALLS = (
         "kinesis",
         "RegisterStreamConsumer",
         (STREAM, CONSUMER),
-        (Use(Purpose.FAN_OUT, _DRIVER, "when a query starts and `consumerName` is not registered"),),
+        (Use(Purpose.FAN_OUT, _DRIVER, "when a query starts and its consumer is not registered"),),
         "5 calls a second, per account, and 20 consumers, per stream",
     ),
     Call(
@@ -170,7 +170,13 @@ CALLS = (
         "kinesis",
         "DeregisterStreamConsumer",
         (CONSUMER, STREAM),
-        (Use(Purpose.FAN_OUT, _DRIVER, "at the stop, unless `keepConsumer` or `consumerARN` is set"),),
+        (
+            Use(
+                Purpose.FAN_OUT,
+                _DRIVER,
+                "at the stop, unless `keepConsumer`, `consumerARN` or `registeredConsumerId` is set",
+            ),
+        ),
         "5 calls a second, per stream",
     ),
     Call(

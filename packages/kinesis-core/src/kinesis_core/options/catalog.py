@@ -169,7 +169,7 @@ FREEZE_WORKER_HEAP = Option[bool](
     name="freezeWorkerHeap",
     meaning=(
         "Whether a Python worker excludes the objects that it has loaded from garbage collection (`gc.freeze`). This saves "
-        "about 45 ms per task. It applies to the whole worker process, including user functions."
+        "time in every task. It applies to the whole worker process, including user functions."
     ),
     parser=boolean(),
     default=True,

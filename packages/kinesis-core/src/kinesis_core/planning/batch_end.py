@@ -37,7 +37,11 @@ WIDEST = 32
 
 @frozen
 class Limits:
-    """What a batch may hold of one shard, and never less than one record. Exceeded where arrival times mislead, and by one record in bytes."""
+    """
+    The limits of a batch in one shard.
+
+    A batch holds at least one record. It can exceed the limits if arrival times are wrong, and `max_bytes` by one record.
+    """
 
     max_records: int | None = None
     max_bytes: int | None = None

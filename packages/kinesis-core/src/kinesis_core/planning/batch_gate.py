@@ -26,10 +26,10 @@ FULL_MS = 5000
 @define
 class BatchGate:
     """
-    Plans batches as its planner does, and returns the start, as for no news, while a batch has to wait.
+    Plans batches as its planner does. While a batch has to wait, it returns the start, as when nothing is new.
 
-    Some batches pass at once: the first of a run; one that finishes a shard, because the children wait for it; one that a limit
-    ends before the tip, because it would not grow; and one without records. Errors pass at once, too.
+    These batches pass at once: the first of a run, one that finishes a shard, one that a limit ends before the tip, and one without
+    records. Errors also pass at once.
     """
 
     planner: BatchPlanner

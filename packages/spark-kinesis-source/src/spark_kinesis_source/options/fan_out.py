@@ -133,7 +133,8 @@ REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](
 KEEP_CONSUMER = Option[bool](
     name="keepConsumer",
     meaning=(
-        "Whether a consumer with a `consumerName` stays registered when the query stops. AWS charges for registered consumers."
+        "Whether a consumer that the query found or registered by name stays registered when the query stops. AWS charges for "
+        "registered consumers."
     ),
     parser=boolean(),
     default=False,

@@ -81,12 +81,12 @@ class LossHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.getMessage().startswith("data.lost"):
             facts = record.__dict__["context"]
-            self.losses.append((facts["shard"], str(facts["position"])))
+            self.losses.append((facts["shard"], str(facts["cut"])))
 
 
 @contextmanager
 def losses() -> Iterator[list[tuple[str, str]]]:
-    """Collect the losses reported meanwhile: shard and offset of each."""
+    """Collect the losses reported meanwhile: shard and cut of each."""
     handler, log = LossHandler(), logging.getLogger("kinesis_core")
     log.addHandler(handler)
     try:
@@ -169,7 +169,7 @@ def test_a_cache_can_be_thrown_away_at_any_time(
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1, 5, 1000]), steps)
 def test_a_loss_is_reported_once(seed: int, limit: int, history: Sequence[Step]) -> None:
-    """However many plans come before the oldest record is read, taken or not: one loss after one offset is one warning."""
+    """However many plans come before the oldest record is read, taken or not: one loss after one cut is one warning."""
     running = [step for step in history if step[0] not in ("restart", "split")]
     _, _, reported = play(0, seed, limit, {}, [*running, ("wait", 30.0 * HOUR_S), ("peek",), ("read",)])
     assert len(reported) == len(set(reported))

@@ -52,7 +52,7 @@ def test_a_position_out_of_retention_stops_the_query(is_stuck: bool) -> None:
     """Records that left while the query was down are an error naming shard, position, retention and the option."""
     stream, query = trimmed_while_down(fails=True, is_stuck=is_stuck)
     read, oldest = (stream.shards[A].records[i].sequence_number for i in (4, 7))
-    said = rf"Shard {A} of orders: .*AFTER {read}.*retention 24 h.*{oldest}.*failOnDataLoss=false.*position=AFTER {read}\]"
+    said = rf"Shard {A} of orders: .*AFTER {read}.*retention 24 h.*{oldest}.*failOnDataLoss=false.*cut=AFTER {read}\]"
     for _ in range(2):
         with pytest.raises(DataLossError, match=said):
             query.batch()

@@ -50,12 +50,12 @@ READING = (
         "data.lost",
         "WARNING",
         "driver, task",
-        "Records left the stream before they were read, or may have. With `failOnDataLoss=false` the query goes on with the "
-        "oldest record that is left. Otherwise there is an error and no event.",
+        "Records left the stream before they were read, or may have. With `failOnDataLoss=false` the query continues with "
+        "the oldest record that is left. Otherwise there is an error and no event.",
         {"reason": "", "stream": "", "shard": ""},
-        {"position": "where reading was to go on, as the offset has it; the driver's lines only"},
-        example="data.lost reason=the position is older than the retention of 24 h, the oldest record is 4967 stream=orders "
-        "shard=shardId-000000000003 position={'AFTER': '4965', 'arrived': 1790000012345}",
+        {"cut": "where reading was to continue; the driver's lines only"},
+        example="data.lost reason=records after AFTER 4965 (age 25 h, retention 24 h) may have expired before they were read, and the "
+        "oldest record left is 4967 stream=orders shard=shardId-000000000003 cut=AFTER 4965",
     ),
     Event(
         "fan_out.polled",

@@ -30,11 +30,11 @@ class LossReport:
         """
         if self.is_fatal:
             raise DataLossError(
-                f"Shard {shard_id} of {self.stream}: {what}. Set failOnDataLoss=false to continue with the oldest record left, "
-                "which skips the expired records for good, or start with a new checkpoint. "
-                f"[stream={self.stream} shard={shard_id} position={started.cut}]"
+                f"Shard {shard_id} of {self.stream}: {what}. Raise the stream's retention first. failOnDataLoss=false then "
+                "continues with the oldest record left and skips the expired records for good. Or start with a new checkpoint. "
+                f"[stream={self.stream} shard={shard_id} cut={started.cut}]"
             )
-        log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, position=started.to_json())
+        log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, cut=started.cut)
 
 
 def describe(loss: Loss, cut: Cut) -> str:

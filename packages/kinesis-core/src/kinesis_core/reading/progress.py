@@ -146,13 +146,13 @@ class RangeProgress:
     def _check_first(self, record: Record) -> None:
         if isinstance(self.reached, At) and record.number > self.reached.number:
             self.lose(
-                f"records from {self.reached} expired before they were read, the oldest record left is {record.number}"
+                f"records from {self.reached} expired before they were read, and the oldest record left is {record.number}"
             )
 
     def _check_end(self) -> None:
         """Check a page that ends the shard without a record: the records before the end may have expired."""
         if isinstance(self.reached, At):
-            self.lose(f"records from {self.reached} expired before they were read, no record is left")
+            self.lose(f"records from {self.reached} expired before they were read, and no record is left")
         elif self._taken is None:
             self._taken = self._proven
 
@@ -163,7 +163,7 @@ class RangeProgress:
         self._behind_ms = page.millis_behind
         if self._idle > self.max_idle_pages:
             self.lose(
-                f"{self.max_idle_pages} empty pages in a row made no progress from {self.reached}, the records expired"
+                f"{self.max_idle_pages} empty pages in a row made no progress from {self.reached}, so the records expired"
             )
             self.is_done = self.is_lost  # the second time: the oldest record cannot be read either
             self.is_lost, self._idle = True, 0

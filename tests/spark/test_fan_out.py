@@ -251,7 +251,7 @@ def test_batch_reads_are_polled(
     with caplog.at_level("INFO", "spark_kinesis_source"):
         reader = batch_reader(stream.options(**WITH_FALLBACK))
         assert payloads(reader, reader.partitions()) == stream.payloads
-    notes = [getattr(record, "context", {})["note"] for record in caplog.records]
-    assert notes == ["Option 'consumerType' has no effect: a batch read polls."]
+    reasons = [getattr(record, "context", {})["reason"] for record in caplog.records]
+    assert reasons == ["Option 'consumerType' has no effect: a batch read polls."]
     assert not emulator.calls.count("RegisterStreamConsumer")
     assert not emulator.calls.count("SubscribeToShard")

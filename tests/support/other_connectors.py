@@ -216,7 +216,7 @@ def respell(name: str) -> list[str]:
 def see_whole(parse: Parse, configuration: Configuration) -> None:
     """Check that a configuration is accepted as it stands, and that the log has one line for each option that is not needed."""
     ignored = parse(configuration).ignored
-    assert all("is accepted and not needed" in note for note in ignored)
+    assert all("has no effect here" in reason for reason in ignored)
     assert len(set(ignored)) == len(ignored)
 
 
@@ -234,7 +234,7 @@ def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None
 def see_effect(parse: Parse, configuration: Configuration, name: str) -> None:
     """See that without the option something would be different, or that the log says why it would not."""
     options = parse(configuration)
-    is_logged = any(f"{name.removeprefix('kinesis.')}'" in note for note in options.ignored)
+    is_logged = any(f"{name.removeprefix('kinesis.')}'" in reason for reason in options.ignored)
     rest = {other: value for other, value in configuration.items() if other != name}
     try:
         is_missed = parse(rest) != options

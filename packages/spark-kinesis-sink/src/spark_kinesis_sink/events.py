@@ -44,8 +44,8 @@ EVENTS = (
         "INFO",
         "driver",
         "An option has no effect, or its value counts as another.",
-        {"note": "the option, and why"},
-        example="option.ignored note=Option 'flushWaitTimeMs' is accepted and not needed: a task waits until its rows are in the "
-        "stream, and recordTtlMs bounds that.",
+        {"reason": "the option, and why it has no effect"},
+        example="option.ignored reason=Option 'flushWaitTimeMs' has no effect here: a task waits until its rows are written, and "
+        "recordTtlMs bounds that.",
     ),
 )

@@ -28,8 +28,8 @@ def check_stream(options: SinkOptions) -> None:
 
 @lru_cache(maxsize=64)
 def _check(options: SinkOptions, _session: object) -> None:
-    for note in options.ignored:
-        log.info("option.ignored", note=note)
+    for reason in options.ignored:
+        log.info("option.ignored", reason=reason)
     if options.stream is not None:
         stream_client(options.connection, options.stream).describe()
         dry_runs = dry_run_client(options.connection, options.stream)

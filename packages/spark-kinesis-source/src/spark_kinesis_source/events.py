@@ -11,8 +11,7 @@ EVENTS = (
         "INFO",
         "driver",
         "An option has no effect, or its value counts as another.",
-        {"note": "the option, and why"},
-        example="option.ignored note=Option 'avoidEmptyBatches' is accepted and not needed: a stream without new records makes no "
-        "batches.",
+        {"reason": "the option, and why it has no effect"},
+        example="option.ignored reason=Option 'avoidEmptyBatches' has no effect here: a stream without new records runs no batches.",
     ),
 )

@@ -40,8 +40,8 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
     Without *is_planned_once*, a long gap is crossed in several plans, so that it does not delay other shards.
     """
     check_streams(options.connection)
-    for note in options.ignored:
-        log.info("option.ignored", note=note)
+    for reason in options.ignored:
+        log.info("option.ignored", reason=reason)
     apis = _open_streams(options.connection)
     settings = PlanSettings(
         limits=_limits(options, apis.values()),

@@ -15,8 +15,8 @@ from kinesis_core.options import (
     COMMON_UNSUPPORTED,
     SPARK_OPTIONS,
     OptionTable,
+    ignored_region,
     read_connection,
-    region_notes,
 )
 from kinesis_credentials import DefaultChain, Profile, StaticKeys
 
@@ -107,7 +107,7 @@ def test_region_of_awslabs(name: str, url: str) -> None:
     connection = read_by_awslabs(**given)
     assert connection.region == "us-east-2"
     assert connection.region_of(connection.streams[0]) == "eu-west-1"
-    assert region_notes(TABLE.read(given), connection) == (
+    assert ignored_region(TABLE.read(given), connection) == (
         "Option 'kinesis.region' set to 'us-east-2' is the region of STS and DynamoDB. Kinesis is called in 'eu-west-1', the "
         "region of 'endpointUrl'.",
     )
@@ -131,7 +131,7 @@ def test_region_of_awslabs(name: str, url: str) -> None:
 )
 def test_regions_of_awslabs_that_agree(given: dict[str, str]) -> None:
     """The log has no line if no region contradicts the endpoint."""
-    assert region_notes(TABLE.read(given), read_by_awslabs(**given)) == ()
+    assert ignored_region(TABLE.read(given), read_by_awslabs(**given)) == ()
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,9 @@ def test_role_without_a_session_name(names: tuple[str, ...]) -> None:
 )
 def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
     """An option that belongs to another one, which is not given, is accepted, and the log has one line about it."""
-    [note] = TABLE.read(given).ignored
+    [reason] = TABLE.read(given).ignored
     [name] = given
-    assert note.startswith(f"Option '{name}' is accepted and not needed: it belongs to '")
+    assert reason.startswith(f"Option '{name}' has no effect here: it belongs to '")
 
 
 @pytest.mark.parametrize(

@@ -195,13 +195,13 @@ def test_refusals(given: dict[str, object], message: str) -> None:
     assert caught.value.__cause__ is None
 
 
-def test_notes() -> None:
-    """A name that is not needed is accepted, and one line in the log says why."""
+def test_names_without_effect() -> None:
+    """A name without effect here is accepted, and one line in the log says why."""
     values = TABLE.read({"kinesis.metadataPath": "/x", "internal.queue": "7", "consumerType": "getrecords"})
     assert values.ignored == (
-        "Option 'kinesis.metadataPath' is accepted and not needed: Spark's checkpoint holds all progress.",
-        "Option 'internal.queue' is accepted and not needed: Spark's checkpoint holds all progress.",
-        "Option 'consumerType' is accepted and not needed: it is always so.",
+        "Option 'kinesis.metadataPath' has no effect here: Spark's checkpoint holds all progress.",
+        "Option 'internal.queue' has no effect here: Spark's checkpoint holds all progress.",
+        "Option 'consumerType' has no effect here: it is always so.",
     )
 
 

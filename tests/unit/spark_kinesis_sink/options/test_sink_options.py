@@ -177,20 +177,20 @@ def test_no_stream() -> None:
 )
 def test_not_needed(name: str) -> None:
     """A name without effect is accepted, and one line in the log says why."""
-    [note] = parse(**{name: "1"}).ignored
-    assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+    [reason] = parse(**{name: "1"}).ignored
+    assert reason.startswith(f"Option '{name}' has no effect here: ")
 
 
 def test_misspelt_flush_wait() -> None:
     """qubole's misspelt name for the flush wait is accepted."""
-    [note] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).ignored
-    assert "a task waits until its rows are written" in note
+    [reason] = parse(**{"kniesis.executor.flushwaittimemillis": "100"}).ignored
+    assert "a task waits until its rows are written" in reason
 
 
 def test_path() -> None:
     """The argument of save() or start() is ignored, and the log says so."""
-    [note] = parse(path="s3://bucket/somewhere").ignored
-    assert note.startswith("The argument of save() or start() is ignored")
+    [reason] = parse(path="s3://bucket/somewhere").ignored
+    assert reason.startswith("The argument of save() or start() is ignored")
 
 
 def test_options_of_the_source() -> None:

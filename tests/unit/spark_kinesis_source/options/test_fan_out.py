@@ -67,7 +67,9 @@ def test_not_needed_when_polling(name: str) -> None:
     """An option of fan-out is accepted without fan-out, and one line in the log says why."""
     options = SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", name: VALUES[name]})
     assert options.fan_out is None
-    assert [note for note in options.ignored if "the stream is polled" in note or "is not given" in note]
+    assert [
+        reason for reason in options.ignored if "the stream is polled" in reason or "is not given" in reason
+    ]
 
 
 @pytest.mark.parametrize(

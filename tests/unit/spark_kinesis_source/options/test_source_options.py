@@ -363,15 +363,15 @@ def test_credentials_of_databricks() -> None:
 )
 def test_not_needed(name: str) -> None:
     """A name without effect is accepted, and one line in the log says why."""
-    [note] = parse(**{name: "1"}).ignored
-    assert note.startswith(f"Option '{name}' is accepted and not needed: ")
+    [reason] = parse(**{name: "1"}).ignored
+    assert reason.startswith(f"Option '{name}' has no effect here: ")
 
 
 def test_delay_of_nothing() -> None:
     """A delay without a number of records to wait for is accepted, and the log says that it is not needed."""
-    [note] = parse(maxTriggerDelay="10s").ignored
-    assert note == (
-        "Option 'maxTriggerDelay' is accepted and not needed: it belongs to 'minRecordsPerTrigger', which is not given."
+    [reason] = parse(maxTriggerDelay="10s").ignored
+    assert reason == (
+        "Option 'maxTriggerDelay' has no effect here: it belongs to 'minRecordsPerTrigger', which is not given."
     )
     assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").ignored == ()
 
@@ -402,8 +402,8 @@ def test_not_publishing(given: dict[str, str]) -> None:
     """Without DYNAMODB nothing is published, and the log says that nothing needs to be."""
     options = parse(**given)
     assert options.lease_table is None
-    [note] = options.ignored
-    assert note.endswith("is accepted and not needed: Spark's checkpoint holds all progress.")
+    [reason] = options.ignored
+    assert reason.endswith("has no effect here: Spark's checkpoint holds all progress.")
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ SECRETS = {
     ],
 )
 def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
-    """No repr, note, message or traceback contains a secret."""
+    """No repr, log line, message or traceback contains a secret."""
     try:
         options = SourceOptions.parse({**LEAST, **SECRETS, **bad})
     except OptionError as error:
@@ -596,6 +596,6 @@ def test_region_of_awslabs() -> None:
     assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
     assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
     assert [
-        note.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")
-        for note in options.ignored
+        reason.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")
+        for reason in options.ignored
     ] == [True]

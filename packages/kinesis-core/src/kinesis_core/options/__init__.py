@@ -14,7 +14,7 @@ from kinesis_core.options.catalog import (
     WHERE,
 )
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
-from kinesis_core.options.connection import read_connection, region_notes
+from kinesis_core.options.connection import ignored_region, read_connection
 from kinesis_core.options.option import (
     Alias,
     BadValueError,
@@ -71,6 +71,7 @@ __all__ = [
     "databricks",
     "duration",
     "ending_position",
+    "ignored_region",
     "integer",
     "list_of",
     "matching",
@@ -78,7 +79,6 @@ __all__ = [
     "one_of",
     "qubole",
     "read_connection",
-    "region_notes",
     "starting_position",
     "text",
     "url",

@@ -34,8 +34,8 @@ def _clamp(wide: Parser[N], domain: str, low: N, high: N) -> Parser[N]:
     def parse(text: str) -> N:
         return min(max(wide.parse(text), low), high)
 
-    def note(text: str) -> str:
+    def ignored_reason(text: str) -> str:
         nearest = parse(text)
         return "" if nearest == wide.parse(text) else f"counts as {wide.show(nearest)}, the nearest value"
 
-    return Parser(domain, parse, note)
+    return Parser(domain, parse, ignored_reason)

@@ -65,7 +65,7 @@ def read_connection(
     )
 
 
-def region_notes(values: Values, connection: Connection) -> tuple[str, ...]:
+def ignored_region(values: Values, connection: Connection) -> tuple[str, ...]:
     """Return a line for the log if Kinesis is called in another region than the one that the user named."""
     if connection.stream_region is None or values.is_given(STREAM_REGION):
         return ()

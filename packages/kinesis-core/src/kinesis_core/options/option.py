@@ -44,7 +44,7 @@ class BadValueError(ValueError):
         self.hides_value = hides_value
 
 
-def _no_note(_: str) -> str:
+def _no_reason(_: str) -> str:
     return ""
 
 
@@ -60,8 +60,8 @@ class Parser(Generic[T_co]):
     domain: str
     parse: Callable[[str], T_co]
     """Raises `BadValueError` for text outside the domain."""
-    note: Callable[[str], str] = _no_note
-    """Returns a remark for the log about text that counts as another value; else ""."""
+    ignored_reason: Callable[[str], str] = _no_reason
+    """Returns for the log why text counts as another value; "" if it does not."""
     show: Callable[[Any], str] = show_in_code
     """Returns a value as the reference page shows it, in Markdown."""
 
@@ -92,7 +92,7 @@ class Option(Generic[T_co]):
     is_secret: bool = False
     """Whether its values appear in no message."""
     needs: Option[Any] | None = None
-    """The option that it belongs to. Without that one it is accepted and not needed."""
+    """The option that it belongs to. Without that one it has no effect here."""
     default_text: str = ""
     """The default in words, where it is no value but None or an empty tuple. Otherwise it is derived."""
 

@@ -67,7 +67,7 @@ class Values:
     _given: Mapping[str, tuple[_Given, ...]]
     """Each given option by our name, as often as the user set it. The values are equal."""
     ignored: tuple[str, ...]
-    """One line for the log for each name that is accepted and not needed, or whose value counts as another."""
+    """One line for the log for each name that has no effect here, or whose value counts as another."""
     path: str | None
     """The argument of Spark's `load(path)`. It does not name a stream."""
 
@@ -128,16 +128,16 @@ class OptionTable:
             text = _to_text(value)
             if spelling := self._spellings.get(normalise(name)):
                 self._add(found, _Given(name, spelling, text, spelling.parse(text)))
-                if note := spelling.parser.note(text):
-                    ignored.append(f"Option '{name}' set to {_show(text)} {note}.")
+                if reason := spelling.parser.ignored_reason(text):
+                    ignored.append(f"Option '{name}' set to {_show(text)} {reason}.")
             elif name.lower() in self.let_through:
                 if name.lower() in _LOAD_NAMES:
                     path = text
                     ignored.append(
                         "The argument of load() is not used: 'streamName' or 'streamARN' names the stream."
                     )
-            elif note := self._read_foreign(name, text):
-                ignored.append(note)
+            elif reason := self._read_foreign(name, text):
+                ignored.append(reason)
         ignored += [
             _describe_idle(given) for same in found.values() for given in same[:1] if _is_idle(given, found)
         ]
@@ -164,7 +164,7 @@ class OptionTable:
                 return _read_unsupported(unsupported, declared, text)
         for ignored_options in self.ignored_options:
             if _find_name(name, ignored_options.names):
-                return f"Option '{name}' is accepted and not needed: {ignored_options.reason}."
+                return f"Option '{name}' has no effect here: {ignored_options.reason}."
         raise OptionError(f"Unknown option '{name}'.{self._suggest(name)}")
 
     def _suggest(self, name: str) -> str:
@@ -193,7 +193,7 @@ def _is_idle(given: _Given, found: Mapping[str, object]) -> bool:
 def _describe_idle(given: _Given) -> str:
     needs = given.spelling.option.needs
     reason = "" if needs is None else f"it belongs to '{needs.name}', which is not given"
-    return f"Option '{given.name}' is accepted and not needed: {reason}."
+    return f"Option '{given.name}' has no effect here: {reason}."
 
 
 def _find_name(name: str, declared: tuple[str, ...]) -> str | None:
@@ -211,7 +211,7 @@ def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:
     value = text.lower()
     if not value or value in (accepted.lower() for accepted in unsupported.accepted):
         reason = unsupported.accepted_reason
-        return f"Option '{name}' is accepted and not needed: {reason}." if value and reason else ""
+        return f"Option '{name}' has no effect here: {reason}." if value and reason else ""
     if unsupported.refused and value not in (refused.lower() for refused in unsupported.refused):
         domain = ", ".join((*unsupported.accepted, *unsupported.refused))
         raise OptionError(f"Option '{name}' accepts {domain}; got {_show(text)}.")

@@ -51,7 +51,7 @@ class SinkOptions:
     producer: ProducerSettings
     freeze_worker_heap: bool = FREEZE_WORKER_HEAP.default
     ignored: tuple[str, ...] = field(default=(), eq=False)
-    """One line for the log for each option that is accepted and not needed, or counts as another value."""
+    """One line for the log for each option that has no effect here, or counts as another value."""
 
     @property
     def stream(self) -> StreamRef | None:

@@ -81,7 +81,7 @@ def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
     if values[CONSUMER_TYPE] is ReadMode.FAN_OUT:
         return ()
     given = [option for option in FAN_OUT_OPTIONS if option is not CONSUMER_TYPE and values.is_given(option)]
-    reason = "is accepted and not needed: it belongs to enhanced fan-out, and the stream is polled."
+    reason = "has no effect here: it belongs to enhanced fan-out, and the stream is polled."
     return tuple(f"{values.label(option)} {reason}" for option in given)
 
 

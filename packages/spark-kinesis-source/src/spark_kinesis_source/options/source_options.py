@@ -23,8 +23,8 @@ from kinesis_core.options import (
     Option,
     OptionTable,
     Values,
+    ignored_region,
     read_connection,
-    region_notes,
 )
 from spark_kinesis_source.options.batches import (
     BATCH_OPTIONS,
@@ -125,7 +125,7 @@ class SourceOptions:
     lease_table: LeaseTableOptions | None
     """None if progress is not published."""
     ignored: tuple[str, ...] = field(default=(), eq=False)
-    """A line for the log for each option that is accepted and not needed, or whose value counts as another."""
+    """A line for the log for each option that has no effect here, or whose value counts as another."""
 
     @staticmethod
     def parse(given: Mapping[str, object]) -> SourceOptions:
@@ -141,8 +141,8 @@ class SourceOptions:
         start = values[STARTING_POSITION]
         streaming_start = STREAMING_START if start is None else start
         _check_together(values, streaming_start, connection)
-        min_fetch_period_s, idle_notes = _read_fetch_period(values)
-        lease_table, lease_notes = _read_lease_table(values, connection)
+        min_fetch_period_s, ignored_period = _read_fetch_period(values)
+        lease_table, ignored_lease_options = _read_lease_table(values, connection)
         return SourceOptions(
             connection=connection,
             starting_position=streaming_start,
@@ -168,18 +168,18 @@ class SourceOptions:
             fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
             ignored=values.ignored
-            + region_notes(values, connection)
-            + idle_notes
+            + ignored_region(values, connection)
+            + ignored_period
             + ignored_fan_out_options(values)
-            + lease_notes,
+            + ignored_lease_options,
         )
 
     def for_batch_read(self) -> SourceOptions:
         """Return the options of spark.read, which always polls: one read does not justify a registered consumer."""
         if self.fan_out is None:
             return self
-        note = f"Option '{CONSUMER_TYPE.name}' has no effect: a batch read polls."
-        return evolve(self, fan_out=None, ignored=(*self.ignored, note))
+        reason = f"Option '{CONSUMER_TYPE.name}' has no effect: a batch read polls."
+        return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
 
     def bound_bytes(self, shards: int) -> int | None:
         """Return how many bytes of each shard a micro-batch over *shards* shards may contain. None means no limit."""
@@ -210,7 +210,7 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
     """Return the minimum time between two fetches, and a line for the log for each option without effect."""
     if not values[ADD_IDLE_TIME]:
         unused = values.is_given(IDLE_TIME)
-        reason = f"is accepted and not needed: '{ADD_IDLE_TIME.name}' is not true."
+        reason = f"has no effect here: '{ADD_IDLE_TIME.name}' is not true."
         return values[MIN_FETCH_PERIOD], (f"{values.label(IDLE_TIME)} {reason}",) if unused else ()
     period_s = values[IDLE_TIME]
     if values.is_given(MIN_FETCH_PERIOD) and values[MIN_FETCH_PERIOD] != period_s:
@@ -233,7 +233,7 @@ def _read_lease_table(
         for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)
         if values.is_given(option)
     ]
-    reason = "is accepted and not needed: Spark's checkpoint holds all progress."
+    reason = "has no effect here: Spark's checkpoint holds all progress."
     return None, tuple(f"{values.label(option)} {reason}" for option in given)
 
 

@@ -27,7 +27,7 @@ STREAM = "orders"
 
 @pytest.fixture
 def emulator() -> Iterator[Emulator]:
-    settings = Settings(limits=Limits.unlimited(), subscription_seat_s=0)
+    settings = Settings(limits=Limits.unlimited(), resubscribe_after_s=0)
     with Emulator(settings=settings) as made:
         made.create_stream(STREAM, shards=2)
         for i in range(100):
@@ -121,7 +121,7 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
 
 def test_a_busy_shard_is_polled_or_waited_for(emulator: Emulator) -> None:
     """A shard with a recent subscription is polled. Without the fallback the reader waits until it is free."""
-    emulator.settings.subscription_seat_s = 2
+    emulator.settings.resubscribe_after_s = 2
     with stream_client(emulator, consumer="audit") as stream:
         first = everything(stream)
         assert everything(stream) == first

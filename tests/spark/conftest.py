@@ -79,7 +79,7 @@ def reads_by_fan_out(request: pytest.FixtureRequest) -> bool:
     if callspec is None or callspec.params.get("endpoint_url") != "fan-out":
         return False
     # Otherwise every second batch would wait until 5 s after the previous subscription.
-    request.getfixturevalue("emulator").settings.subscription_seat_s = 0
+    request.getfixturevalue("emulator").settings.resubscribe_after_s = 0
     return True
 
 

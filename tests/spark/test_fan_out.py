@@ -15,10 +15,10 @@ from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
 from spark_kinesis_source import all_columns
 from support.halves import batch_reader, payloads, plan, streaming
-from support.seats import Seats
 from support.servers import FAN_OUT
 from support.spark_harness import Query, wait_until
 from support.streams import StreamUnderTest
+from support.subscribe_calls import SubscribeCalls
 
 MakeStream = Callable[..., StreamUnderTest]
 MakeQuery = Callable[..., Query]
@@ -27,8 +27,8 @@ IN_USE = Fault("ResourceInUseException")
 
 
 @pytest.fixture
-def seats(emulator: Emulator) -> Seats:
-    return Seats(emulator)
+def subscribe_calls(emulator: Emulator) -> SubscribeCalls:
+    return SubscribeCalls(emulator)
 
 
 def consumers(stream: StreamUnderTest) -> dict[str, str]:
@@ -46,7 +46,7 @@ def consumers(stream: StreamUnderTest) -> dict[str, str]:
 @pytest.mark.all_sparks
 @pytest.mark.parametrize("trigger", [{}, {"availableNow": True}], ids=["stopped", "ends by itself"])
 def test_consumer_of_a_query(
-    stream: StreamUnderTest, make_query: MakeQuery, seats: Seats, trigger: dict[str, bool]
+    stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls, trigger: dict[str, bool]
 ) -> None:
     """A query registers the consumer that it names, reads through it, and deregisters it at its end."""
     stream.put_numbers(5)
@@ -55,7 +55,7 @@ def test_consumer_of_a_query(
     (query.finish if trigger else query.stop)()
     wait_until(lambda: not consumers(stream), "removal of the consumer")
     assert query.payloads == stream.payloads
-    assert {"/consumer/mine:" in request.params["ConsumerARN"] for request in seats.asked} == {True}
+    assert {"/consumer/mine:" in request.params["ConsumerARN"] for request in subscribe_calls.asked} == {True}
 
 
 @pytest.mark.parametrize("keep", ["true", "false"])
@@ -76,14 +76,14 @@ def test_consumer_that_exists(
 
 
 def test_consumer_by_arn(
-    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
 ) -> None:
     """A consumer given by ARN is used, and neither registered nor deregistered."""
     arn = emulator.register_consumer(stream.name, "shared")
     stream.put_numbers(5)
     query = make_query(stream.options(**FAN_OUT, consumerARN=arn)).start().wait_for_rows(5).stop()
     assert query.payloads == stream.payloads
-    assert {request.params["ConsumerARN"] for request in seats.asked} == {arn}
+    assert {request.params["ConsumerARN"] for request in subscribe_calls.asked} == {arn}
     # The calls of a second query come after the last calls of the first one.
     make_query(stream.options(**FAN_OUT, consumerARN=arn), "again").start().wait_for_rows(5)
     assert consumers(stream) == {"shared": arn}
@@ -114,7 +114,7 @@ def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
 
 
 def test_subscriptions_that_break(
-    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
+    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, subscribe_calls: SubscribeCalls
 ) -> None:
     """After a cut or an error among the events, the shard is subscribed to once more. Other shards continue meanwhile."""
     stream = make_stream(shards=3)
@@ -122,7 +122,7 @@ def test_subscriptions_that_break(
     emulator.settings.limits = replace(emulator.settings.limits, event_max_records=5)
     shards = emulator.shard_ids(stream.name)
     cut, error = EventFault(2, cut=True), EventFault(2, code="InternalFailureException")
-    seats.then = FaultScript(
+    subscribe_calls.then = FaultScript(
         Step(Fault(events=cut), "SubscribeToShard", shard_id=shards[0]),
         Step(Fault(events=error), "SubscribeToShard", shard_id=shards[1]),
     )
@@ -130,44 +130,50 @@ def test_subscriptions_that_break(
     rows = query.start().wait_for_rows(120).rows
     expected = {shard: [put.data for put in stream.sent if put.shard_id == shard] for shard in shards}
     assert {s: [bytes(row.data) for row in rows if row.shardId == s] for s in shards} == expected
-    assert Counter(seats.shards) == {shards[0]: 2, shards[1]: 2, shards[2]: 1}
-    assert not seats.overlaps
+    assert Counter(subscribe_calls.shards) == {shards[0]: 2, shards[1]: 2, shards[2]: 1}
+    assert not subscribe_calls.overlaps
 
 
-def test_shard_that_is_taken(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+def test_shard_that_is_taken(
+    stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
+) -> None:
     """Without the fallback, a shard in use is retried until it is free."""
-    seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=2))
+    subscribe_calls.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=2))
     stream.put_numbers(5)
     query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(5)
     assert query.payloads == stream.payloads
-    assert len(seats.asked) == 3
+    assert len(subscribe_calls.asked) == 3
 
 
-def test_polling_instead(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+def test_polling_instead(
+    stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
+) -> None:
     """With the fallback, records put within 5 s of a subscription arrive at once, and once. No subscriber is displaced."""
     query = make_query(stream.options(**WITH_FALLBACK)).start()
     for count in range(5, 30, 5):
         stream.put_numbers(5)
         query.wait_for_rows(count)
     assert query.payloads == stream.payloads
-    assert seats.asked
-    assert not seats.overlaps
+    assert subscribe_calls.asked
+    assert not subscribe_calls.overlaps
 
 
 def test_one_line_about_polling(
-    make_stream: MakeStream, seats: Seats, caplog: pytest.LogCaptureFixture
+    make_stream: MakeStream, subscribe_calls: SubscribeCalls, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A task logs one line about all shards that it polls instead, with their number and the reasons."""
     stream = make_stream(shards=3)
     stream.put_numbers(30)  # few enough of each shard for one batch
-    seats.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=None))
+    subscribe_calls.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=None))
     with caplog.at_level("INFO", "kinesis_core"), streaming(stream.options(**WITH_FALLBACK)) as reader:
         assert sorted(payloads(reader, plan(reader)[0])) == sorted(stream.payloads)
     lines = [line for line in caplog.messages if line.startswith("fan_out.polled")]
     assert lines == ["fan_out.polled ranges=3 reasons={'ResourceInUseException': 3}"]
 
 
-def test_children(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+def test_children(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
+) -> None:
     """The subscription of a parent ends with the shard. Each child is subscribed to once, after its parent."""
     stream.put_numbers(10)
     (parent,) = emulator.shard_ids(stream.name)
@@ -176,28 +182,32 @@ def test_children(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQ
     query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(30)
     assert query.payloads[:10] == stream.payloads[:10]
     assert sorted(query.payloads) == sorted(stream.payloads)
-    assert seats.shards[0] == parent
-    assert sorted(seats.shards[1:], key=str) == sorted(emulator.shard_ids(stream.name))
+    assert subscribe_calls.shards[0] == parent
+    assert sorted(subscribe_calls.shards[1:], key=str) == sorted(emulator.shard_ids(stream.name))
 
 
-def test_gap(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+def test_gap(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
+) -> None:
     """Events without records advance a subscription: after a cut among them, the next subscription starts later in the gap."""
     emulator.settings.scan_ms = 300_000
     now_s = time.time()
     old = emulator.put(stream.name, "old", arrived_s=now_s - 6 * 3600)
     emulator.put(stream.name, "new", arrived_s=now_s - 60)
     fault = Fault(events=EventFault(after_events=6, cut=True))
-    seats.then = FaultScript(Step(fault, "SubscribeToShard"))
+    subscribe_calls.then = FaultScript(Step(fault, "SubscribeToShard"))
     query = make_query(stream.options(**FAN_OUT, maxRecordsPerShard="1000000")).start(availableNow=True)
     assert query.finish().payloads == [b"old", b"new"]
-    first, second = (request.params["StartingPosition"] for request in seats.asked)
+    first, second = (request.params["StartingPosition"] for request in subscribe_calls.asked)
     assert int(first["SequenceNumber"]) == int(old.sequence_number) < int(second["SequenceNumber"])
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
 
 
-def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Seats) -> None:
+def test_retried_task(
+    stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
+) -> None:
     """A retried task polls, because its first attempt may still hold the subscription. The records are identical."""
 
     def fail_once(frame: DataFrame) -> list[Row]:
@@ -216,14 +226,14 @@ def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery, seats: Sea
     stream.put_numbers(20)
     query = make_query(stream.options(**WITH_FALLBACK), each=fail_once).start().wait_for_rows(20)
     assert query.payloads == stream.payloads
-    assert len(seats.asked) == 1
+    assert len(subscribe_calls.asked) == 1
 
 
 # Rows --------------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_those_of_polling(
-    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, seats: Seats
+    emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, subscribe_calls: SubscribeCalls
 ) -> None:
     """Both ways of reading return the same rows and columns from any position."""
     stream, now_s = make_stream(shards=2), time.time()
@@ -240,7 +250,7 @@ def test_rows_are_those_of_polling(
     rows = fanned_out.start(availableNow=True).finish().rows
     assert 25 <= len(rows) <= 30
     assert sorted(rows) == sorted(polled.rows)
-    assert set(seats.shards) == set(emulator.shard_ids(stream.name))
+    assert set(subscribe_calls.shards) == set(emulator.shard_ids(stream.name))
 
 
 def test_batch_reads_are_polled(

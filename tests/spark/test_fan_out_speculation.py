@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kinesis_emulator import Emulator
-from support.seats import Seats
 from support.standalone import has_two_hosts, standalone
 from support.streams import StreamUnderTest
+from support.subscribe_calls import SubscribeCalls
 
 JOB = Path(__file__).parents[1] / "support" / "jobs" / "speculating_job.py"
 TIMEOUT_S = 240
@@ -22,7 +22,7 @@ TIMEOUT_S = 240
 @pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
 def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path: Path) -> None:
     """Of two attempts at the same time, only the first subscribes. The second polls the identical records."""
-    seats = Seats(emulator)
+    subscribe_calls = SubscribeCalls(emulator)
     stream.put_numbers(20)
     options = stream.options(consumerType="SubscribeToShard")
     with standalone(tmp_path) as url:
@@ -39,4 +39,4 @@ def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path:
     assert ran.returncode == 0, ran.stdout.decode()
     assert json.loads((tmp_path / "rows").read_text()) == [data.decode() for data in stream.payloads]
     assert (tmp_path / "attempt-1").exists()
-    assert len(seats.asked) == 1
+    assert len(subscribe_calls.asked) == 1

@@ -17,7 +17,7 @@ from kinesis_core.errors import (
 from kinesis_core.model import Cut, SubscribedPage
 from support.fake_stream import FakeShard, FakeStream
 
-LIFE_S, SEAT_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
+LIFE_S, RESUBSCRIBE_AFTER_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
 EVENT_S = 0.05
 """The time between two events."""
 CHILD = {"ShardId": "shardId-000000000099", "ParentShards": [], "HashKeyRange": {}}
@@ -65,8 +65,8 @@ class Subscriptions:
     calls: list[tuple[float, str, Cut]] = field(factory=list)
     open: int = 0
     """Subscriptions that have not been closed."""
-    _taken_s: dict[str, float] = field(factory=dict)
-    _holders: dict[str, object] = field(factory=dict)
+    _started_s: dict[str, float] = field(factory=dict)
+    _latest: dict[str, object] = field(factory=dict)
 
     def subscribe(
         self, shard_id: str, cut: Cut, with_data: bool = True
@@ -77,15 +77,15 @@ class Subscriptions:
             raise self.refusals.pop(0)
         if shard_id not in self.stream.shards:
             raise in_stream("ResourceNotFoundException")
-        if now_s - self._taken_s.get(shard_id, 0.0) < SEAT_S:
+        if now_s - self._started_s.get(shard_id, 0.0) < RESUBSCRIBE_AFTER_S:
             raise in_stream("ResourceInUseException")
         return self._events(self.stream.shards[shard_id], cut, self.take(shard_id), with_data)
 
     def take(self, shard_id: str) -> object:
-        """Subscribe to a shard as another reader does, and return the marker of that subscription."""
-        self._taken_s[shard_id] = self.stream.clock.now_s()
-        self._holders[shard_id] = seat = object()
-        return seat
+        """Subscribe to a shard as another reader does, and return that subscription's marker."""
+        self._started_s[shard_id] = self.stream.clock.now_s()
+        self._latest[shard_id] = subscription = object()
+        return subscription
 
     def _trouble(self) -> Trouble | None:
         if self.rng is None:
@@ -105,7 +105,7 @@ class Subscriptions:
         )
 
     def _events(
-        self, shard: FakeShard, cut: Cut, seat: object, with_data: bool
+        self, shard: FakeShard, cut: Cut, subscription: object, with_data: bool
     ) -> Generator[SubscribedPage, None, None]:
         clock, trouble = self.stream.clock, self._trouble()
         ends_s = clock.now_s() + LIFE_S
@@ -114,7 +114,7 @@ class Subscriptions:
         self.open += 1
         try:
             while clock.now_s() < ends_s:
-                if self._holders[shard.shard_id] is not seat:
+                if self._latest[shard.shard_id] is not subscription:
                     raise in_stream("ResourceInUseException")
                 if trouble is not None and sent >= trouble.after_events:
                     yield from self._suffer(trouble, reached)

@@ -12,10 +12,10 @@ ConsumerStatus = Literal["CREATING", "ACTIVE", "DELETING"]
 
 
 @dataclass(eq=False)
-class Seat:
+class ShardSubscription:
     """A consumer's subscription to one shard. A new subscription to the same shard ends it."""
 
-    taken_s: float
+    started_s: float
     is_open: bool = False
     """Whether it sends events now."""
 
@@ -30,7 +30,7 @@ class Consumer:
     active_ms: int
     gone_ms: int | None = None
     """When the deregistered consumer disappears; None while it is registered."""
-    seats: dict[str, Seat] = field(default_factory=dict)
+    subscriptions: dict[str, ShardSubscription] = field(default_factory=dict)
     """The latest subscription to each shard, by shard id."""
     rates: defaultdict[str, RateWindow] = field(default_factory=lambda: defaultdict(RateWindow))
     """Calls of SubscribeToShard, by shard id."""

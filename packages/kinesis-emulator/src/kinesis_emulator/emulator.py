@@ -232,8 +232,8 @@ class Emulator:
             return [
                 (consumer.name, shard_id)
                 for consumer in target.consumers.known(self._service.now_ms())
-                for shard_id, seat in consumer.seats.items()
-                if seat.is_open
+                for shard_id, subscription in consumer.subscriptions.items()
+                if subscription.is_open
             ]
 
     def _stream(self, name: str) -> Stream:

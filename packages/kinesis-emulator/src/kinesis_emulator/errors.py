@@ -38,7 +38,7 @@ def consumer_not_found(consumer: str, account_id: str) -> AwsError:
     return AwsError("ResourceNotFoundException", f"Consumer {consumer}, account {account_id} not found.")
 
 
-def seat_taken(account_id: str, stream: str, shard_id: str, consumer: str) -> AwsError:
+def subscription_in_use(account_id: str, stream: str, shard_id: str, consumer: str) -> AwsError:
     return AwsError(
         "ResourceInUseException",
         f"Another active subscription exists for this consumer: {account_id}:{stream}:{shard_id}:{consumer}",

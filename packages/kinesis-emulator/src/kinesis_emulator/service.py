@@ -64,7 +64,7 @@ class Settings:
     consumer_deleting_s: float = 0.0
     """How long a deregistered consumer is DELETING, with its name in use."""
     subscription_life_s: float = 300.0
-    subscription_seat_s: float = 5.0
+    resubscribe_after_s: float = 5.0
     """For this time after a SubscribeToShard another one for the same consumer and shard is refused."""
     taken_over: Literal["ends", "fails"] = "fails"
     """How a subscription ends that another one takes over: normally, or with a ResourceInUseException."""

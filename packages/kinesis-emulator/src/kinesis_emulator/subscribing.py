@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kinesis_emulator.consumers import Consumer, Seat
-from kinesis_emulator.errors import AwsError, seat_taken, validation
+from kinesis_emulator.consumers import Consumer, ShardSubscription
+from kinesis_emulator.errors import AwsError, subscription_in_use, validation
 from kinesis_emulator.positions import START_TYPES, Start, known_shard, start_position
 from kinesis_emulator.registration import find_consumer
 from kinesis_emulator.requests import Request
@@ -23,11 +23,11 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
         shard = known_shard(stream, shard_id, now_ms)
         shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
-        _check_seat(service, stream, consumer, shard_id, now_s)
+        _check_resubscription(service, stream, consumer, shard_id, now_s)
         service.end_dry_run(request)
-        seat = consumer.seats[shard_id] = Seat(now_s)
-        shard.changed.notify_all()  # ends the subscription that had the seat
-    return Subscription(service, stream, shard, consumer, seat, position)
+        subscription = consumer.subscriptions[shard_id] = ShardSubscription(now_s)
+        shard.changed.notify_all()  # ends the subscription that this one replaces
+    return Subscription(service, stream, shard, consumer, subscription, position)
 
 
 def _start(request: Request) -> Start:
@@ -60,8 +60,10 @@ def _check_active(stream: Stream, consumer: Consumer, now_ms: int) -> None:
         )
 
 
-def _check_seat(service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float) -> None:
-    """Refuse to take over a subscription within `subscription_seat_s`, even when it has ended since."""
-    seat = consumer.seats.get(shard_id)
-    if seat is not None and now_s < seat.taken_s + service.settings.subscription_seat_s:
-        raise seat_taken(stream.account_id, stream.name, shard_id, consumer.name)
+def _check_resubscription(
+    service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float
+) -> None:
+    """Refuse a new subscription until `resubscribe_after_s` has passed since the last one began, even when that one has ended."""
+    last = consumer.subscriptions.get(shard_id)
+    if last is not None and now_s < last.started_s + service.settings.resubscribe_after_s:
+        raise subscription_in_use(stream.account_id, stream.name, shard_id, consumer.name)

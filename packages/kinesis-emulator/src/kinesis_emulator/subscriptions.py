@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from kinesis_emulator.consumers import Consumer, Seat
-from kinesis_emulator.errors import AwsError, consumer_not_found, seat_taken, stream_not_found
+from kinesis_emulator.consumers import Consumer, ShardSubscription
+from kinesis_emulator.errors import AwsError, consumer_not_found, stream_not_found, subscription_in_use
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.frames import event_frame, exception_frame
 from kinesis_emulator.iterators import ShardOffset
@@ -33,7 +33,7 @@ class Subscription:
         stream: Stream,
         shard: Shard,
         consumer: Consumer,
-        seat: Seat,
+        subscription: ShardSubscription,
         position: ShardOffset,
     ) -> None:
         self.fault: EventFault | None = None
@@ -41,11 +41,11 @@ class Subscription:
         self._stream = stream
         self._shard = shard
         self._consumer = consumer
-        self._seat = seat
+        self._subscription = subscription
         self._position = position
         self._sent = 0
-        self._ends_s = seat.taken_s + service.settings.subscription_life_s
-        self._heartbeat_s = self._free_s = self._sent_s = seat.taken_s
+        self._ends_s = subscription.started_s + service.settings.subscription_life_s
+        self._heartbeat_s = self._free_s = self._sent_s = subscription.started_s
         self._pause_ends_s: float | None = None
         self._empty_events_sent = 0
         self._is_silent = False
@@ -53,8 +53,8 @@ class Subscription:
         self._continuation = shard.number_before(position.index, position.scanned_ms // 1000)
 
     def frames(self) -> Generator[bytes, None, None]:
-        """Yield frames as `EventStream` says. The seat is marked as open meanwhile."""
-        self._seat.is_open = True
+        """Yield frames as `EventStream` says. The subscription is marked as open meanwhile."""
+        self._subscription.is_open = True
         try:
             yield event_frame("initial-response", b"{}")
             while not self._is_over:
@@ -65,7 +65,7 @@ class Subscription:
                         self._shard.changed.wait(self._wait_s(now_s))
                 yield frame
         finally:
-            self._seat.is_open = False
+            self._subscription.is_open = False
 
     def _wait_s(self, now_s: float) -> float:
         """Return how long to wait without a change: until the next event is due, if the clock runs in real time."""
@@ -87,21 +87,21 @@ class Subscription:
         return self._next_event(now_s)
 
     def _is_taken_over(self) -> bool:
-        return self._consumer.seats.get(self._shard.shard_id) is not self._seat
+        return self._consumer.subscriptions.get(self._shard.shard_id) is not self._subscription
 
     def _end(self, error: AwsError | None = None) -> bytes:
         self._is_over = True
         return exception_frame(error.code, error.message) if error else b""
 
     def _find_error(self) -> AwsError | None:
-        """Return the error that ends the subscription; None while stream, consumer and seat are unchanged."""
+        """Return the error that ends the subscription; None while it is the latest one of an unchanged stream and consumer."""
         stream, consumer = self._stream, self._consumer
         if stream.is_deleted:
             return stream_not_found(stream.name, stream.account_id)
         if consumer.gone_ms is not None:
             return consumer_not_found(consumer.arn, stream.account_id)
         if self._is_taken_over():
-            return seat_taken(stream.account_id, stream.name, self._shard.shard_id, consumer.name)
+            return subscription_in_use(stream.account_id, stream.name, self._shard.shard_id, consumer.name)
         return None
 
     def _suffer(self, fault: EventFault, now_s: float) -> bytes:
@@ -129,10 +129,10 @@ class Subscription:
         limits = self._service.settings.limits
         size = PageSize(limits.event_max_records, limits.event_max_bytes)
         page = next_page(self._stream, shard, self._position, size, self._service.settings, now_ms)
-        goes_on = page.behind_ms > 0 and page.following != self._position
+        has_moved = page.behind_ms > 0 and page.following != self._position
         self._position = page.following or self._position
-        has_news = page.start < page.stop or goes_on or page.following is None
-        if not has_news and now_s < self._heartbeat_s:
+        is_due = page.start < page.stop or has_moved or page.following is None
+        if not is_due and now_s < self._heartbeat_s:
             return b""
         return self._event_of(page, now_s)
 

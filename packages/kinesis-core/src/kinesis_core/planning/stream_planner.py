@@ -122,7 +122,7 @@ class StreamPlanner:
 
         # A run continues while a target is left.
         is_last = targets is None or self.has_reached(start, targets)
-        return self._plan(start, plan, is_due, chained=False, keeps_times=is_last)
+        return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last)
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
         """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
@@ -130,7 +130,7 @@ class StreamPlanner:
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             return self.loss.plan_thoroughly(state, started, partial(plan_shard, state))
 
-        return self._plan(start, plan, lambda _: True, chained=True)
+        return self._plan(start, plan, lambda _: True, includes_children=True)
 
     def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
         """Return the end of every shard that has records after *start* now."""
@@ -142,7 +142,7 @@ class StreamPlanner:
         return all(self._is_reached(start, s, targets) for s in left)
 
     def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
-        """Return in how many seconds the next shard that may have news can be read; a period when no shard is left."""
+        """Return in how many seconds the next shard that may have new records can be read; a period when no shard is left."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
         left = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
         waits_s = (self.state(s).calls.limiter.wait_s(now) for s in left)
@@ -159,16 +159,16 @@ class StreamPlanner:
         plan: Plan,
         is_due: Callable[[str], bool],
         *,
-        chained: bool,
+        includes_children: bool,
         keeps_times: bool = True,
     ) -> StreamOffset:
         """
         Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
 
-        With *chained*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch without
-        records may be planned to keep the times of offsets.
+        With *includes_children*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch
+        without records may be planned to keep the times of offsets.
         """
-        self.refresh(start, patiently=chained)
+        self.refresh(start, patiently=includes_children)
         ends: dict[str, ShardOffset] = {}
         frontier = self._frontier(start)
         while ready := frontier.take(is_due):
@@ -180,8 +180,8 @@ class StreamPlanner:
             empty = [s for s in ready if self._is_ended(start, s)]
             ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
             if self.discovery.lacks_children(ended):
-                self.discovery.refresh(self._known(start, ends), patiently=chained)
-            frontier.move_on(ended if chained else empty)
+                self.discovery.refresh(self._known(start, ends), patiently=includes_children)
+            frontier.move_on(ended if includes_children else empty)
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
     def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:

@@ -14,7 +14,7 @@ NO_SHARD = "shardId-999999999999"
 
 
 @define
-class Seats:
+class SubscribeCalls:
     """Every SubscribeToShard that a task called. Use it as an emulator's `settings.fault`; *then* may add faults."""
 
     emulator: Emulator

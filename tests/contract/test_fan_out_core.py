@@ -65,9 +65,9 @@ def test_what_comes_later_comes(apis: Apis, consumer: str, stream: Any) -> None:
     number = int(stream.put(b"before")["SequenceNumber"])
     with closing(apis.subscribing(consumer).subscribe(SHARD, After(number))) as events:
         assert next(events).records == []
-        stream.put(b"behind")
+        stream.put(b"after")
         later = next(page for page in events if page.records)
-    assert [record.data for record in later.records] == [b"behind"]
+    assert [record.data for record in later.records] == [b"after"]
     assert later.continues_after == later.records[-1].number
 
 

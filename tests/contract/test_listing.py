@@ -20,7 +20,7 @@ def resharded(stream: Any) -> Any:
 
 
 @pytest.mark.deviates("moto", "wants StreamName beside NextToken")
-def test_a_token_goes_on_alone(client: Any, new_stream: Any) -> None:
+def test_a_token_continues_alone(client: Any, new_stream: Any) -> None:
     """The next page needs NextToken as the only parameter."""
     stream = new_stream(3)
     first = client.list_shards(StreamName=stream.name, MaxResults=2)
@@ -79,6 +79,6 @@ def test_the_first_shards_at_the_horizon(resharded: Any) -> None:
 @pytest.mark.deviates("moto", "ignores filters")
 def test_shards_after_an_id(resharded: Any) -> None:
     """AFTER_SHARD_ID and ExclusiveStartShardId list the shards after the given one."""
-    behind = {"Type": "AFTER_SHARD_ID", "ShardId": "shardId-000000000001"}
-    assert shard_ids(resharded.shards(ShardFilter=behind)) == [2, 3]
+    after = {"Type": "AFTER_SHARD_ID", "ShardId": "shardId-000000000001"}
+    assert shard_ids(resharded.shards(ShardFilter=after)) == [2, 3]
     assert shard_ids(resharded.shards(ExclusiveStartShardId="shardId-000000000001")) == [2, 3]

@@ -64,7 +64,7 @@ def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
 
 
 def test_following_across_a_split(emulator: Emulator) -> None:
-    """`follow` reads each batch by subscription, and goes on with a shard's children after its end."""
+    """`follow` reads each batch by subscription, and continues with a shard's children after its end."""
     emulator.split(STREAM, emulator.shard_ids(STREAM)[0])
     for i in range(100, 200):
         emulator.put(STREAM, b"%d" % i, f"key-{i}")

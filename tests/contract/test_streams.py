@@ -68,13 +68,13 @@ def test_names_are_listed_in_order_and_in_pages(client: Any, new_stream: Any) ->
     every = client.list_streams(Limit=1000)["StreamNames"]
     assert every == sorted(every)
     assert set(names) <= set(every)
-    behind = client.list_streams(Limit=1, ExclusiveStartStreamName=every[0])["StreamNames"]
-    assert behind == every[1:2]
+    after = client.list_streams(Limit=1, ExclusiveStartStreamName=every[0])["StreamNames"]
+    assert after == every[1:2]
 
 
 @pytest.mark.deviates("moto", "ignores ExclusiveStartShardId")
 def test_describe_stream_pages_through_the_shards(client: Any, new_stream: Any) -> None:
-    """DescribeStream goes on after ExclusiveStartShardId."""
+    """DescribeStream continues after ExclusiveStartShardId."""
     stream = new_stream(3)
     first = client.describe_stream(StreamName=stream.name, Limit=2)["StreamDescription"]
     assert (len(first["Shards"]), first["HasMoreShards"]) == (2, True)

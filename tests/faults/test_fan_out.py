@@ -92,7 +92,7 @@ def test_a_subscription_is_renewed_after_five_minutes(at: Desk) -> None:
         EventFault(cut=True),
     ],
 )
-def test_whatever_ends_a_subscription_it_goes_on(at: Desk, fault: EventFault) -> None:
+def test_reading_continues_however_a_subscription_ends(at: Desk, fault: EventFault) -> None:
     """Nothing is lost or repeated, however often a subscription ends in the middle."""
     at.suffer(*[Fault(events=fault)] * 3)
     assert at.read(at.range()) == at.apis.records()

@@ -31,7 +31,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
-    """A Kinesis whose days pass when they are told to."""
+    """A Kinesis with a clock that the test sets."""
     limits = replace(Limits.unlimited(), event_max_records=EVENT_RECORDS)
     with Emulator(settings=Settings(limits=limits), clock=clock) as running:
         yield running

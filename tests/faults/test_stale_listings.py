@@ -48,8 +48,8 @@ def test_a_batch_right_after_reshards_holds_everything(emulator: Emulator) -> No
         assert mine == [payload for payload in expected if payload in mine]
 
 
-def test_a_followed_stream_goes_on_behind_its_reshards(emulator: Emulator) -> None:
-    """Reading goes on from batch to batch through a split whose children are listed late, and misses nothing."""
+def test_a_followed_stream_continues_after_its_reshards(emulator: Emulator) -> None:
+    """Reading continues from batch to batch through a split whose children are listed late, and misses nothing."""
     expected = put(emulator, "first")
     batches = open_orders(emulator).follow("TRIM_HORIZON")
     read = [record.data for record in next(batches).records()]

@@ -37,8 +37,8 @@ def emulator() -> None:
             "X-Amz-Target": "Kinesis_20131202.ListStreams",
         }
         asked = urllib.request.Request(running.endpoint_url, b"{}", headers)  # noqa: S310 # the emulator's address
-        with urllib.request.urlopen(asked) as answer:  # noqa: S310 # likewise
-            assert json.load(answer)["StreamNames"] == [STREAM]
+        with urllib.request.urlopen(asked) as response:  # noqa: S310 # likewise
+            assert json.load(response)["StreamNames"] == [STREAM]
 
 
 def core() -> None:

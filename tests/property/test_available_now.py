@@ -1,4 +1,4 @@
-"""Generated runs of AvailableNow, and batches without a bound, while producers and reshards go on."""
+"""Generated runs of AvailableNow, and batches without a bound, while producers and reshards continue."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def make(shards: int, mood: Mood, seed: int) -> FakeStream:
 
 def assert_in_order(stream: FakeStream, read: Read) -> None:
     """See that each shard's records are in order, and none comes before the last of a parent's."""
-    places: dict[str, list[int]] = {}
-    for place, (shard_id, _) in enumerate(read):
-        places.setdefault(shard_id, []).append(place)
-    for shard_id, mine in places.items():
-        numbers = [int(read[place][1]) for place in mine]
+    indexes: dict[str, list[int]] = {}
+    for index, (shard_id, _) in enumerate(read):
+        indexes.setdefault(shard_id, []).append(index)
+    for shard_id, mine in indexes.items():
+        numbers = [int(read[index][1]) for index in mine]
         assert numbers == sorted(numbers)
         for parent in stream.shards[shard_id].parents:
-            assert places.get(parent, [-1])[-1] < mine[0]
+            assert indexes.get(parent, [-1])[-1] < mine[0]
 
 
 @settings(max_examples=200, deadline=None)
@@ -94,7 +94,7 @@ def test_available_now_reads_what_was_there_and_ends(
         raise AssertionError("AvailableNow did not end")
     assert sorted(read) == sorted(there)
     assert_in_order(stream, read)
-    assert query.batch() == [], "it went on behind its end"
+    assert query.batch() == [], "it continued after its end"
 
 
 @settings(max_examples=200, deadline=None)
@@ -102,7 +102,7 @@ def test_available_now_reads_what_was_there_and_ends(
 def test_a_batch_without_a_bound_holds_everything_in_order(
     shards: int, mood: Mood, before: list[Step], later: list[Step], seed: int
 ) -> None:
-    """One unbounded batch reaches the tip of all generations, each behind its parents, the same after a restart."""
+    """One unbounded batch reaches the tip of all generations, each after its parents, the same after a restart."""
     stream = make(shards, mood, seed)
     play(stream, before)
     query = Planned([stream])

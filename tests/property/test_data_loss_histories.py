@@ -1,5 +1,5 @@
 """
-Generated histories in which records leave the stream, read or not: what is lost is told, and nothing else is.
+Generated histories in which records leave the stream, read or not: what is lost is reported, and nothing else is.
 
 The horizon moves under everything: with the clock, while a range is read, and by a retention that somebody changes. Shards
 split. The query is down for longer than the retention. The stream is deleted and made anew.
@@ -317,4 +317,4 @@ def test_no_record_of_a_stream_recreated_is_read(
     except StreamRecreatedError:
         assert len(watched.read) == old
         return
-    raise AssertionError("it went on")
+    raise AssertionError("it continued")

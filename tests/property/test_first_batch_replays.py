@@ -17,8 +17,8 @@ positions = st.sampled_from([Latest(), Latest(), TrimHorizon(), AtTimestamp(1_79
 
 def put(stream: FakeStream, where: list[tuple[int, float]]) -> None:
     shards = stream.open_shards()
-    for place, pause_s in where:
-        stream.put(shards[place % len(shards)], b"x")
+    for index, pause_s in where:
+        stream.put(shards[index % len(shards)], b"x")
         stream.clock.sleep(pause_s)
 
 

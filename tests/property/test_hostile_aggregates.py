@@ -50,7 +50,7 @@ messages = st.one_of(
 
 
 @given(messages)
-def test_anything_behind_the_magic_is_whole_or_plain(message: bytes) -> None:
+def test_anything_after_the_magic_is_whole_or_plain(message: bytes) -> None:
     """Any message yields columns of one length or a plain record, and never an error."""
     found = unpack(aggregate(message))
     if found is not None:

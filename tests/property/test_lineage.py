@@ -29,10 +29,10 @@ Tree = dict[str, Shard]
 def trees(draw: st.DrawFn) -> Tree:
     """Return the shards of a stream that was resharded; ids say nothing about age, and the oldest may be gone."""
     stream = FakeStream(FakeClock(), random.Random(0)).create(draw(st.integers(1, 4)))
-    for is_split, place in draw(st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=12)):
+    for is_split, index in draw(st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=12)):
         shards = stream.open_shards()
-        one = shards[place % len(shards)]
-        other = shards[(place + 1) % len(shards)]
+        one = shards[index % len(shards)]
+        other = shards[(index + 1) % len(shards)]
         if is_split or one == other:
             stream.split(one)
         else:
@@ -71,17 +71,17 @@ def test_no_child_is_read_before_a_parent(listing: Tree, rng: random.Random) -> 
 
 @given(trees(), st.data())
 def test_parents_first_is_a_topological_order(listing: Tree, data: st.DataObject) -> None:
-    """Of any choice of shards, each stands once and behind all of its ancestors, however many generations apart."""
+    """Of any choice of shards, each stands once and after all of its ancestors, however many generations apart."""
     wanted = data.draw(st.permutations([s for s in listing if data.draw(st.booleans())]))
     order = parents_first(wanted, listing)
     assert sorted(order) == sorted(wanted)
-    for place, shard_id in enumerate(order):
-        assert not ancestors([shard_id], listing) & set(order[place + 1 :])
+    for index, shard_id in enumerate(order):
+        assert not ancestors([shard_id], listing) & set(order[index + 1 :])
 
 
 @given(trees(), st.data())
-def test_chains_are_made_of_relatives(listing: Tree, data: st.DataObject) -> None:
-    """Shards share a chain when one descends from the other, or both are relatives of a third; parents stand first."""
+def test_groups_are_made_of_relatives(listing: Tree, data: st.DataObject) -> None:
+    """Shards share a group when one descends from the other, or both are relatives of a third; parents stand first."""
     members = {s for s in listing if data.draw(st.booleans())}
     families = {s: {s} for s in members}
     for shard_id in members:
@@ -94,8 +94,8 @@ def test_chains_are_made_of_relatives(listing: Tree, data: st.DataObject) -> Non
         {tuple(sorted(f)): sorted(f) for f in families.values()}.values()
     )
     for group in grouped:
-        for place, shard_id in enumerate(group):
-            assert not ancestors([shard_id], listing) & set(group[place + 1 :])
+        for index, shard_id in enumerate(group):
+            assert not ancestors([shard_id], listing) & set(group[index + 1 :])
 
 
 @given(trees())

@@ -1,4 +1,4 @@
-"""Generated handovers: wherever another connector stopped, what comes is each user record behind that place, once."""
+"""Generated migrations: wherever another connector stopped, each later user record comes exactly once."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class Written:
                     self.stream.split(shards[where % len(shards)])
 
     def _put(self, shard_id: str, size: int) -> None:
-        payloads = [f"{len(self.sizes)}/{place}".encode() for place in range(max(1, size))]
+        payloads = [f"{len(self.sizes)}/{index}".encode() for index in range(max(1, size))]
         data = aggregate([("k", None, payload) for payload in payloads]) if size else payloads[0]
         number = self.stream.put(shard_id, data).sequence_number
         self.sizes[number] = size
-        rows = [(shard_id, number, place, payload) for place, payload in enumerate(payloads)]
+        rows = [(shard_id, number, index, payload) for index, payload in enumerate(payloads)]
         self.rows[shard_id] = self.rows.get(shard_id, []) + rows
         self.stream.clock.sleep(0.01)
 
@@ -121,16 +121,16 @@ class Connector:
 
     def _read_some_of(self, shard_id: str) -> None:
         rows = self.written.all_rows()[shard_id]
-        self.read[shard_id] = self._place(rows, 0)
+        self.read[shard_id] = self._draw_count(rows, 0)
         is_closed = self.written.stream.shards[shard_id].is_closed
         if is_closed and self.read[shard_id] == len(rows) and self._chance():
             self.finished.add(shard_id)
 
-    def _place(self, rows: list[Row], first: int, last: int | None = None) -> int:
-        place = self.draw.draw(st.integers(first, len(rows) if last is None else last))
-        while not self.unpacks and 0 < place < len(rows) and rows[place][1] == rows[place - 1][1]:
-            place += 1
-        return place
+    def _draw_count(self, rows: list[Row], first: int, last: int | None = None) -> int:
+        count = self.draw.draw(st.integers(first, len(rows) if last is None else last))
+        while not self.unpacks and 0 < count < len(rows) and rows[count][1] == rows[count - 1][1]:
+            count += 1
+        return count
 
     def _save(self, shard_id: str) -> None:
         """Write the shard into the offset, a file of its own or both; leave it out if it and its children allow that."""
@@ -141,7 +141,7 @@ class Connector:
             return
         if is_finished or self._chance():
             rows = self.written.all_rows()[shard_id]
-            self.started[shard_id] = self._position(shard_id, self._place(rows, 0, read))
+            self.started[shard_id] = self._position(shard_id, self._draw_count(rows, 0, read))
             ended = {"iteratorType": "SHARD_END", "iteratorPosition": ""}
             self.ended.append(
                 {"shardId": shard_id, **(ended if is_finished else self._position(shard_id, read))}
@@ -152,13 +152,13 @@ class Connector:
     def _position(self, shard_id: str, read: int) -> dict[str, str]:
         if read == 0:
             return {"iteratorType": "TRIM_HORIZON", "iteratorPosition": ""}
-        _, number, place, _ = self.written.all_rows()[shard_id][read - 1]
+        _, number, index, _ = self.written.all_rows()[shard_id][read - 1]
         position = {"iteratorType": "AFTER_SEQUENCE_NUMBER", "iteratorPosition": number}
         if not self.unpacks:
             return position
         size = self.written.sizes[number]
-        is_last = place == max(1, size) - 1
-        return {**position, "subSequenceNumber": str(place if size else -1), "isLast": str(is_last).lower()}
+        is_last = index == max(1, size) - 1
+        return {**position, "subSequenceNumber": str(index if size else -1), "isLast": str(is_last).lower()}
 
 
 @define
@@ -219,7 +219,7 @@ def test_nothing_is_lost_or_repeated(
     bounded: bool,
     seed: int,
 ) -> None:
-    """A query goes on behind the very user record at which another connector stopped, inside aggregates too."""
+    """A query continues after the very user record at which another connector stopped, inside aggregates too."""
     written = Written(FakeStream(FakeClock(), random.Random(seed), mood).create(shards))
     written.play(before)
     connector = Connector(written, data, unpacks)

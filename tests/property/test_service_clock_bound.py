@@ -47,7 +47,7 @@ def test_it_is_never_ahead_of_the_service(
     seconds(0, 600),
     seconds(0, 10),
 )
-def test_a_refusal_tells_it_whatever_came_before(
+def test_a_refusal_corrects_the_bound(
     skew_s: float, responses: list[tuple[float, float]], step_s: float, back_s: float
 ) -> None:
     """However far our clock is set forward, the bound is behind the service again after a refusal."""

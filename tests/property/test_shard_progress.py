@@ -44,7 +44,7 @@ from kinesis_core.planning.progress import (
     reading,
     reads_from,
 )
-from support.one_shard import OneShard, behind
+from support.one_shard import OneShard, end_after
 
 LIMIT = 3
 NOW_MS = 1_790_000_000_000
@@ -220,7 +220,7 @@ def test_a_plan_follows_a_gap_for_a_few_pages(length: int, has_record: bool) -> 
         assert pages_read == GAP_CALLS
     assert pages_read <= GAP_CALLS + 1  # the one that finds the end of a shard with records
     assert plans == length // GAP_CALLS + 1
-    assert end == (behind(records[-1], records[0]) if has_record else start)
+    assert end == (end_after(records[-1], records[0]) if has_record else start)
 
 
 def test_every_kind_of_progress_is_generated() -> None:

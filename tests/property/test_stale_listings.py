@@ -101,7 +101,7 @@ def reader_of(shards: int, before: list[tuple[str, int]], *, from_latest: bool) 
 
 @settings(max_examples=500, deadline=None)
 @given(st.integers(1, 3), steps, steps, st.booleans())
-def test_a_truthful_listing_is_believed(
+def test_a_complete_listing_is_used(
     shards: int, before: list[tuple[str, int]], history: list[tuple[str, int]], from_latest: bool
 ) -> None:
     """However a stream is resharded and forgets what was read, its listing has no hole for any offset of a query on it."""

@@ -62,7 +62,7 @@ def test_every_record_is_read_exactly_once(
     from_latest: bool,
     seed: int,
 ) -> None:
-    """Whatever is held back, and for how long: each record comes once and in order, children behind their parents."""
+    """Whatever is held back, and for how long: each record comes once and in order, children after their parents."""
     stream = FakeStream(FakeClock(), random.Random(seed), mood).create(shards)
     position = Latest() if from_latest else TrimHorizon()
     query = WaitingQuery(stream, PlanSettings(bounds), position, min_records=minimum, max_delay_s=delay_s)

@@ -1,4 +1,4 @@
-"""Records that left the stream while a query was down: told by default, warned of on request, and never more than that."""
+"""Records that left the stream while a query was down: an error by default, a warning on request, and never more than that."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
-    """A Kinesis whose days pass when they are told to."""
+    """A Kinesis with a clock that the test sets."""
     with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock) as running:
         yield running
 
@@ -39,7 +39,7 @@ def half_read(stream: StreamUnderTest, make_query: MakeQuery) -> Query:
     return query
 
 
-def goes_on_only_without_failing(query: Query, python_log: PythonLog, shard_id: str, rows: int) -> None:
+def continues_only_without_failing(query: Query, python_log: PythonLog, shard_id: str, rows: int) -> None:
     with pytest.raises(Exception, match="failOnDataLoss=false") as caught:
         query.start().wait(lambda: False, "error")
     for part in ("DataLossError", f"shard={shard_id}", "cut="):
@@ -55,11 +55,11 @@ def test_a_position_that_was_trimmed(
 ) -> None:
     """
     A start that left retention while the query was down stops it, naming shard, position, retention and option; with
-    failOnDataLoss=false that is one warning, and it goes on with the oldest record.
+    failOnDataLoss=false that is one warning, and it continues with the oldest record.
     """
     clock.advance(A_DAY_AND_AN_HOUR_S)
     stream.put_numbers(5)
-    goes_on_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
+    continues_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
     assert half_read.payloads == [*stream.payloads[:5], *stream.payloads[10:]]
     assert "retention 24 h" in python_log.lines("data.lost")[0]
 
@@ -69,19 +69,19 @@ def test_a_shard_past_retention(
 ) -> None:
     """
     A shard that was split, and left the stream before it was read, stops the query, which names it; with failOnDataLoss=false it
-    warns and goes on with the children.
+    warns and continues with the children.
     """
     stream.split()
     clock.advance(A_DAY_AND_AN_HOUR_S)
     stream.put_numbers(5)
-    goes_on_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
+    continues_only_without_failing(half_read, python_log, "shardId-000000000000", 10)
     assert sorted(half_read.payloads) == sorted([*stream.payloads[:5], *stream.payloads[10:]])
 
 
 def test_a_long_silence_is_no_loss(
     clock: ManualClock, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
-    """A query that was down for less than the retention, on a stream that was silent, loses nothing and is told of nothing."""
+    """A query that was down for less than the retention, on a stream that was silent, loses nothing, and nothing is reported."""
     stream.put_numbers(5)
     query = make_query(stream.options()).start().wait_for_rows(5).stop()
     clock.advance(20 * 3600)

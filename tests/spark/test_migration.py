@@ -1,4 +1,4 @@
-"""A query that goes on where another connector stopped, by what that one left in its checkpoint directory."""
+"""A query that continues where another connector stopped, by what that one left in its checkpoint directory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stream(make_stream: MakeStream) -> StreamUnderTest:
     stream = make_stream(shards=2)
     for shard in stream.open_shards():
         name = shard["ShardId"][-1]
-        for data in (f"{name} before".encode(), aggregated(*numbered(name, 5)), f"{name} behind".encode()):
+        for data in (f"{name} before".encode(), aggregated(*numbered(name, 5)), f"{name} after".encode()):
             put_into(stream, shard, data)
     return stream
 
@@ -75,7 +75,7 @@ def awslabs_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
 
 
 def qubole_checkpoint(folder: Path, stream: StreamUnderTest) -> str:
-    """Stop before the first shard's aggregate and behind the second's, of whose user records it knows nothing."""
+    """Stop before the first shard's aggregate and after the second's, of whose user records it knows nothing."""
     first, second = stream.sent[:3], stream.sent[3:]
     started = {put.shard_id: {"iteratorType": "TRIM_HORIZON", "iteratorPosition": ""} for put in stream.sent}
     ended = {
@@ -101,18 +101,18 @@ def by_shard(query: Query) -> list[list[bytes]]:
 
 @pytest.mark.all_sparks
 @ORIGINS
-def test_goes_on(
+def test_continues_where_the_checkpoint_ends(
     stream: StreamUnderTest,
     make_query: MakeQuery,
     tmp_path: Path,
     checkpoint: LeaveCheckpoint,
     left: list[bytes],
 ) -> None:
-    """A pasted checkpoint is where the query goes on, in the middle of an aggregate; its own one takes over from there."""
+    """A pasted checkpoint is where the query continues, in the middle of an aggregate; its own one takes over from there."""
     position = checkpoint(tmp_path / "old", stream)
     options = stream.options(startingPosition=position, maxRecordsPerShard="1")
     query = make_query(options, schema=SCHEMA).start().wait_for_rows(len(left) + 2)
-    expected = [[*left, b"0 behind"], [b"1 behind"]]
+    expected = [[*left, b"0 after"], [b"1 after"]]
     assert by_shard(query) == expected
     query.stop()
     put_into(stream, stream.open_shards()[0], aggregated(*numbered("later", 2)))
@@ -152,7 +152,7 @@ def test_resharded_since(stream: StreamUnderTest, make_query: MakeQuery, tmp_pat
     query = make_query(options, schema=SCHEMA).start().wait_for_rows(7)
     children = [row for row in query.payloads if row.startswith(b"child")]
     assert query.payloads[-len(children) :] == children
-    assert sorted(query.payloads) == sorted([*numbered("0", 5)[2:], b"0 behind", b"1 behind", *children])
+    assert sorted(query.payloads) == sorted([*numbered("0", 5)[2:], b"0 after", b"1 after", *children])
 
 
 def test_fan_out(stream: StreamUnderTest, make_query: MakeQuery, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_fan_out(stream: StreamUnderTest, make_query: MakeQuery, tmp_path: Path)
     fan_out = {"consumerType": "SubscribeToShard", "consumerName": "tests", "fanOutFallback": "false"}
     query = make_query(stream.options(startingPosition=position, **fan_out), schema=SCHEMA).start()
     query.wait_for_rows(5)
-    assert by_shard(query) == [[*numbered("0", 5)[2:], b"0 behind"], [b"1 behind"]]
+    assert by_shard(query) == [[*numbered("0", 5)[2:], b"0 after"], [b"1 after"]]
 
 
 def test_batch_read(stream: StreamUnderTest, spark: Any, tmp_path: Path) -> None:

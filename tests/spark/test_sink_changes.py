@@ -1,4 +1,4 @@
-"""A query goes on writing while its stream changes: Kinesis distributes the records, or the stream is recreated."""
+"""A query continues writing while its stream changes: Kinesis distributes the records, or the stream is recreated."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_stream_that_begins_and_ends_to_distribute_its_records(
     spark: SparkSession, emulator: Emulator, make_stream: MakeStream, feed: Feed, tmp_path: Path
 ) -> None:
     """
-    The query goes on after both switches. No row is missing, and only rows in flight at a switch are written twice. A
+    The query continues after both switches. No row is missing, and only rows in flight at a switch are written twice. A
     row written without a key in between has no key when it is read.
     """
     stream = make_stream()

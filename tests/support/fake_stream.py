@@ -195,7 +195,7 @@ class FakeStream:
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         self._count("GetRecords")
         self.forget()
-        shard_id, index = self._place_of(iterator)
+        shard_id, index = self._location_of(iterator)
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
         self._be_moody()
         shard = self.shards[shard_id]
@@ -206,7 +206,7 @@ class FakeStream:
         records = shard.records[index : index + size]
         return self._page(shard, index + len(records), records, with_data)
 
-    def _place_of(self, iterator: str) -> tuple[str, int]:
+    def _location_of(self, iterator: str) -> tuple[str, int]:
         """
         Return what an iterator points at.
 
@@ -252,7 +252,7 @@ class FakeStream:
     def _index(self, shard: FakeShard, cut: Cut) -> int:
         match cut:
             case ShardEnd():
-                raise ValueError("nothing lies behind the end of a shard")
+                raise ValueError("nothing lies after the end of a shard")
             case TrimHorizon():
                 return 0
             case At() | After():

@@ -53,10 +53,10 @@ class OneShard:
         assert isinstance(end.cut, (At, After, ShardEnd))
         assert not isinstance(start, ShardEnd)
         first = shard.index_of(start) if isinstance(start, (At, After)) else 0
-        behind_last = len(shard.records) if isinstance(end.cut, ShardEnd) else shard.index_of(end.cut)
-        return shard.records[first:behind_last]
+        after_last = len(shard.records) if isinstance(end.cut, ShardEnd) else shard.index_of(end.cut)
+        return shard.records[first:after_last]
 
 
-def behind(record: Record, first: Record) -> ShardOffset:
-    """Return the end behind *record* of a batch that begins with *first*."""
+def end_after(record: Record, first: Record) -> ShardOffset:
+    """Return the end after *record* of a batch that begins with *first*."""
     return ShardOffset(After(record.number), record.arrived_ms, first.number)

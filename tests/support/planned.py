@@ -52,12 +52,12 @@ class Planned:
         self.planner = Planner(
             apis, self.settings, threads=self.threads, clock=self.clock, rng=random.Random(0)
         )
-        is_begun = self._initial is not None and self.start is self._initial
-        if is_begun and not self._is_logged and self.position == TrimHorizon():
+        is_started = self._initial is not None and self.start is self._initial
+        if is_started and not self._is_logged and self.position == TrimHorizon():
             self.start = self._initial = self.planner.initial_offset(self.position)
 
     def batch(self, *, bounded: bool = True) -> Read:
-        """Plan a batch, read it and go on behind it; nothing when nothing is new."""
+        """Plan a batch, read it and continue after it. Return nothing when nothing is new."""
         end = self.planner.next_offset(through_text(self.start), bounded=bounded)
         self._is_logged = True  # Spark's first batch may be one without records
         read = self.read(self.start, end)
@@ -69,7 +69,7 @@ class Planned:
         return [record for _ in range(count) for record in self.batch(bounded=bounded)]
 
     def read(self, start: Offset, end: Offset) -> Read:
-        """Read a batch, chain after chain."""
+        """Read a batch, group after group."""
         return [
             (r.shard_id, record.sequence_number)
             for r, page in self.pages(start, end)

@@ -33,7 +33,7 @@ class ScriptedStream(FakeStream):
 
     log: list[Call] = field(factory=list)
     gaps: dict[tuple[str, int], int] = field(factory=dict)
-    """How many empty pages come before the record at an index of a shard; behind the last one: before the tip."""
+    """How many empty pages come before the record at an index of a shard; after the last one: before the tip."""
     is_stuck_when_trimmed: bool = False
     """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
     stale_listings: list[list[Shard]] = field(factory=list)
@@ -43,7 +43,7 @@ class ScriptedStream(FakeStream):
     _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
     _later: list[tuple[str, str, str, ServiceError]] = field(factory=list, init=False)
     _passed: dict[str, int] = field(factory=dict, init=False)
-    """Empty pages that lie behind an iterator."""
+    """Empty pages that an iterator has passed."""
     _made_s: dict[str, float] = field(factory=dict, init=False)
     _stuck: set[str] = field(factory=set, init=False)
 
@@ -52,11 +52,11 @@ class ScriptedStream(FakeStream):
         self._faults.setdefault((action, shard_id), []).extend(errors)
 
     def fail_after_next(self, first: str, shard_id: str, then: str, error: ServiceError) -> None:
-        """Let *error* come at the first call of *then* behind the next call of *first*."""
+        """Let *error* come at the first call of *then* after the next call of *first*."""
         self._later.append((first, shard_id, then, error))
 
     def put_many(self, shard_id: str, count: int, every_s: float = 0.0, data: bytes = b"x") -> list[Record]:
-        """Put records; each lets the clock go on by *every_s*."""
+        """Put records; each advances the clock by *every_s*."""
         put = []
         for _ in range(count):
             put.append(self.put(shard_id, data))
@@ -93,7 +93,7 @@ class ScriptedStream(FakeStream):
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         self.forget()
-        shard_id, index = self._place_of(iterator)
+        shard_id, index = self._location_of(iterator)
         self.log.append(Call(self.clock.now, "GetRecords", shard_id))
         self._maybe_fail("GetRecords", shard_id)
         if self.clock.now - self._made_s[iterator] > ITERATOR_LIFE_S:

@@ -69,7 +69,7 @@ def _disorder(rows: Iterable[Row]) -> list[str]:
         if (before.batch, before.file) != (row.batch, row.file) and before.batch == row.batch:
             wrong.append(f"{row.record.key} in {before.file} and {row.file}, batch {row.batch}")
         if before.record.number >= row.record.number:
-            wrong.append(f"{row.record} in batch {row.batch} behind {before.record} in batch {before.batch}")
+            wrong.append(f"{row.record} in batch {row.batch} after {before.record} in batch {before.batch}")
     return _lines("out of order", wrong)
 
 

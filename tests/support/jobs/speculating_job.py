@@ -34,7 +34,7 @@ def read_twice(frame: DataFrame, _batch_id: int) -> None:
         attempt = TaskContext.get().attemptNumber()  # type: ignore[union-attr]
         first = next(batches)
         (folder / f"attempt-{attempt}").touch()
-        # The first attempt has the shard. It goes on when the second one has read as well.
+        # The first attempt has the shard. It continues when the second one has read as well.
         while attempt == 0 and not (folder / "attempt-1").exists():
             time.sleep(0.05)
         yield first

@@ -122,9 +122,9 @@ def run(load: Load, restarts: int, batches: int, minutes: float) -> Measured:
     restarted = [*_restart(load, restarts)]
     load.start()
     left_s = max(0.0, started_s + 60 * minutes - time.monotonic())
-    went_on = [*_go_on(load, batches, left_s / batches)]
+    ran = [*_run_batches(load, batches, left_s / batches)]
     load.close()
-    return Measured(restarted, went_on, load.records, load.rows, (time.monotonic() - started_s) / 3600)
+    return Measured(restarted, ran, load.records, load.rows, (time.monotonic() - started_s) / 3600)
 
 
 def _restart(load: Load, restarts: int) -> Iterator[Look]:
@@ -136,7 +136,7 @@ def _restart(load: Load, restarts: int) -> Iterator[Look]:
         load.stop()
 
 
-def _go_on(load: Load, batches: int, period_s: float) -> Iterator[Look]:
+def _run_batches(load: Load, batches: int, period_s: float) -> Iterator[Look]:
     started_s = time.monotonic()
     first = seen = load.batches
     while load.batches - first < batches:

@@ -84,7 +84,7 @@ def test_latest_is_after_all_records(client: Any) -> None:
 
 
 def test_shards_are_listed_page_by_page_and_share_the_hash_keys(client: Any) -> None:
-    """A listing goes on with its token, and covers all hash keys."""
+    """A listing continues with its token, and covers all hash keys."""
     first = client.list_shards(StreamName="orders", MaxResults=1)
     second = client.list_shards(NextToken=first["NextToken"])
     ranges = [shard["HashKeyRange"] for page in (first, second) for shard in page["Shards"]]

@@ -59,7 +59,7 @@ def facts_of(emulator: Emulator, client: Any, arn: str) -> tuple[Any, ...]:
     return summary, listed(client), consumers, emulator.records("orders"), emulator.shard_ids("orders")
 
 
-def test_reading_and_writing_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
+def test_reading_and_writing_continue(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
     """Iterators survive a restart, sequence numbers keep increasing, and a second restart has everything."""
     with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
         emulator.create_stream("orders")
@@ -102,7 +102,7 @@ def test_a_recreated_stream_is_another_one(tmp_path: Path, clock: ManualClock) -
 
 
 def test_a_line_that_was_cut_short_is_dropped(tmp_path: Path, clock: ManualClock) -> None:
-    """A line that a kill cut short was never acknowledged. The file goes on without it."""
+    """A line that a kill cut short was never acknowledged. The file continues without it."""
     with kept_in(tmp_path, clock) as emulator:
         emulator.create_stream("orders")
         emulator.put("orders", b"1")

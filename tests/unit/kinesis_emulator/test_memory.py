@@ -59,7 +59,7 @@ def test_indexes_and_bytes_survive_freeing() -> None:
     assert (freed.fragment(3), freed.peak_ms(3), freed.index_at_time(0)) == (None, 0, 4)
 
 
-def test_an_emptied_log_goes_on() -> None:
+def test_an_emptied_log_continues() -> None:
     """When all records were freed, the next one gets the next index, and peak times still increase."""
     log = RecordLog()
     log.append(b"1", 1, arrived_ms=5000)
@@ -69,10 +69,10 @@ def test_an_emptied_log_goes_on() -> None:
     assert [*log.entries()] == [(b"2", 1, 5000)]
 
 
-def test_reading_goes_on_where_records_were_freed(
+def test_reading_continues_where_records_were_freed(
     emulator: Emulator, client: Any, read_from: Callable[..., list[bytes]], clock: ManualClock
 ) -> None:
-    """A position whose record was freed goes on at the oldest record left."""
+    """A position whose record was freed continues at the oldest record left."""
     number = emulator.put("orders", b"old").sequence_number
     clock.advance(DAY_S + 1)
     client.put_record(StreamName="orders", Data=b"new", PartitionKey="a")

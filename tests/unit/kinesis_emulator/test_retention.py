@@ -30,15 +30,15 @@ def test_records_older_than_retention_are_gone(aged: Emulator, read_from: Any) -
 
 
 @pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
-def test_a_trimmed_number_goes_on_silently_at_the_oldest_record(
+def test_a_trimmed_number_continues_silently_at_the_oldest_record(
     aged: Emulator, read_from: Any, kind: str
 ) -> None:
-    """An expired number gives no error: reading goes on at the oldest record."""
+    """An expired number gives no error: reading continues at the oldest record."""
     number = aged.records("orders")[0].sequence_number
     assert read_from(kind, StartingSequenceNumber=number) == [b"new"]
 
 
-def test_an_iterator_at_a_trimmed_record_goes_on_at_the_oldest(
+def test_an_iterator_at_a_trimmed_record_continues_at_the_oldest(
     emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
 ) -> None:
     """Records that expire between iterator and call are not returned."""
@@ -99,7 +99,7 @@ def test_a_page_at_an_expired_position(
     how: str,
     leads_nowhere: bool,
 ) -> None:
-    """An iterator from before the trim goes on at the oldest record. On request its pages stay empty, a whole retention behind."""
+    """An iterator from before the trim continues at the oldest record. On request its pages stay empty, a whole retention behind."""
     emulator.settings.keep_trimmed = keep
     if leads_nowhere:
         emulator.settings.trimmed_start = "empty_pages"
@@ -130,7 +130,7 @@ def test_a_page_at_an_expired_position(
 
 
 def test_a_position_at_the_horizon_is_not_lost(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """Reading up to the last expired record goes on with the next one, whatever `trimmed_start` is."""
+    """Reading up to the last expired record continues with the next one, whatever `trimmed_start` is."""
     emulator.settings.trimmed_start = "empty_pages"
     for i in range(4):
         emulator.put("orders", str(i))

@@ -96,7 +96,7 @@ def test_rewriting_twice_changes_nothing(tmp_path: Path, eventful: tuple[Any, ..
     assert (tmp_path / FILE).read_bytes() == once
 
 
-def test_numbers_go_on(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
+def test_numbers_continue(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
     """Old positions are valid, new numbers are higher, and a recreated stream has no number of the deleted one."""
     with open_emulator(tmp_path, clock) as emulator:
         emulator.create_stream("orders")

@@ -70,7 +70,7 @@ def test_streams_are_listed_in_pages(client: Any) -> None:
 
 
 def test_describe_stream_pages_through_the_shards(client: Any) -> None:
-    """DescribeStream reports whether there are more shards, and goes on after the given one."""
+    """DescribeStream reports whether there are more shards, and continues after the given one."""
     client.create_stream(StreamName="wide", ShardCount=3)
     first = client.describe_stream(StreamName="wide", Limit=2)["StreamDescription"]
     assert (len(first["Shards"]), first["HasMoreShards"]) == (2, True)

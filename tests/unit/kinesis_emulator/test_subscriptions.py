@@ -77,7 +77,7 @@ def test_an_event_without_records_comes_every_five_seconds(
 
 
 @pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
-def test_an_empty_events_continuation_is_a_place_to_go_on(
+def test_reading_can_continue_after_an_empty_event(
     emulator: Emulator, subscribe: Subscribe, clock: ManualClock, kind: str
 ) -> None:
     """A subscription from an empty event's continuation begins with the records that were put after it."""
@@ -174,7 +174,7 @@ def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subs
 
 
 @pytest.mark.parametrize("how", ["by a shorter retention", "on demand"])
-def test_a_subscription_goes_on_at_the_oldest_record(
+def test_a_subscription_continues_at_the_oldest_record(
     emulator: Emulator, client: Any, subscribe: Subscribe, clock: ManualClock, how: str
 ) -> None:
     """Records that expire between two events are skipped silently."""

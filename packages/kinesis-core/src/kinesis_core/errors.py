@@ -15,7 +15,7 @@ The errors of the core: one class for each situation that a caller can act on.
         ├── TableNotFoundError
         ├── AccessDeniedError
         ├── InvalidRequestError
-        ├── IteratorExpiredError        get a new iterator and go on
+        ├── IteratorExpiredError        get a new iterator and continue
         ├── ResourceInUseError          another subscription or consumer holds the resource
         ├── DryRunSucceededError        the call is allowed
         ├── ThrottledError              retryable
@@ -73,7 +73,7 @@ class DataLossError(KinesisError):
     Records after the saved offset expired before they were read, or may have expired.
 
     Raise the stream's retention first. `failOnDataLoss=false` (`fail_on_data_loss=False` in `PlanSettings` and
-    `ReadSettings`) then goes on at the oldest record that is left.
+    `ReadSettings`) then continues at the oldest record that is left.
     """
 
 
@@ -85,7 +85,7 @@ class StaleListingError(KinesisError):
     """
     ListShards keeps leaving out shards that must exist. No record was skipped.
 
-    Run the same query or program again: it goes on once the listing is complete.
+    Run the same query or program again: it continues once the listing is complete.
     """
 
 

@@ -56,7 +56,7 @@ class Batch:
 
     Attributes:
         offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
-            to go on there.
+            to continue there.
     """
 
     offset: dict[str, Any]
@@ -197,7 +197,7 @@ class Stream:
         Yield batch after batch from *start*, and wait while there are no new records. It never ends by itself.
 
         A child shard's records come in a later batch than its parents'. After hours without records a batch may be
-        empty; save its offset like any other. To go on after a restart, save the `offset` of each batch once it is
+        empty; save its offset like any other. To continue after a restart, save the `offset` of each batch once it is
         processed, and pass the last one as *start*.
 
         Raises:

@@ -23,7 +23,7 @@ class EventFault:
     * no event for `pause_s` seconds of the emulator's clock, counted from the last event
     * `empty_events` events without records, with `millis_behind` and a continuation that does not advance
     * one end: *code* ends the stream with that exception, `cut` breaks the connection in the middle of the next event,
-      `silence` keeps it open without further events. Without an end the stream goes on as usual.
+      `silence` keeps it open without further events. Without an end the stream continues as usual.
     """
 
     after_events: int = 0

@@ -79,7 +79,7 @@ class Settings:
     hide_children_s: float = 0.0
     """For this time after a split or merge ListShards and DescribeStream leave the children out."""
     trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
-    """Reading from an expired position goes on at the oldest record, or returns empty pages for ever."""
+    """Reading from an expired position continues at the oldest record, or returns empty pages for ever."""
     readable_after_s: float = 0.0
     """How long after its acknowledgement a record can be read. Until then readers have a lag."""
     signed_within_s: float | None = None

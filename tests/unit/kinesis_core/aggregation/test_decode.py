@@ -59,7 +59,7 @@ def test_an_aggregate_inside_is_data() -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (ONE + TABLE, "a table behind the records that point into it"),
+        (ONE + TABLE, "a table after the records that point into it"),
         (TABLE + record(b"\x1a\x03one\x08\x00"), "fields of a record in another order"),
         (TABLE + record(b"\x08\x07\x08\x00\x1a\x01x\x1a\x03one"), "fields that come twice: the last counts"),
         (TABLE + record(b"\x08\x80\x00\x1a\x83\x00one"), "numbers longer than they need be"),

@@ -298,7 +298,7 @@ UNREACHABLE = [
 
 @every_call
 @pytest.mark.parametrize("broken", UNREACHABLE, ids=lambda error: type(error).__name__)
-def test_a_broken_way_is_tried_again(
+def test_a_broken_connection_is_retried(
     action: str, broken: Exception, api: BotoStreamApi, canned: Canned
 ) -> None:
     """A connection that fails or breaks is retried. The final error has advice on what to check."""
@@ -373,7 +373,7 @@ NONSENSE = [
 
 @every_call
 @pytest.mark.parametrize("body", NONSENSE)
-def test_nonsense_with_a_good_status_is_tried_again(
+def test_a_malformed_body_with_status_200_is_retried(
     action: str, body: bytes, api: BotoStreamApi, canned: Canned
 ) -> None:
     """A malformed body with a good status is never a response. The call is retried, then fails as malformed."""

@@ -77,7 +77,7 @@ def test_permanent_errors_are_raised_at_once(error: Exception) -> None:
 
 
 def test_an_outage_ends_a_minute_after_it_began() -> None:
-    """A call that used up its retries goes on until a minute has passed without a response, and at most one wait longer."""
+    """A call that used up its retries continues until a minute has passed without a response, and at most one wait longer."""
     caller = Caller()
     caller.run()
     assert 60 <= caller.run_for_good(DOWN) <= 60 + POLICY.max_interval_s

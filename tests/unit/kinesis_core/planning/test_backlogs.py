@@ -35,7 +35,7 @@ def test_a_backlog_without_a_bound_is_reported(caplog: pytest.LogCaptureFixture)
     assert record.getMessage() == f"{WARNING} stream=orders shards=2 hours=7.5 retention_hours=48"
 
 
-def test_a_backlog_behind_a_split_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_backlog_after_a_split_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     """Shards that end with the batch count as well, and so do their children."""
     stream = stream_with_backlog(7.5)
     for child in stream.split(A):
@@ -70,7 +70,7 @@ def test_a_batch_with_a_bound_is_not_reported(caplog: pytest.LogCaptureFixture) 
 
 
 def test_it_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
-    """The batches behind a long one are short again."""
+    """The batches after a long one are short again."""
     stream = stream_with_backlog(30)
     query = Planned([stream])
     for _ in range(3):

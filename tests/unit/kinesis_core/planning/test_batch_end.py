@@ -11,7 +11,7 @@ from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.sampling import FIRST_SAMPLE_RECORDS
 from support.fake_stream import Mood
-from support.one_shard import OneShard, behind
+from support.one_shard import OneShard, end_after
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
 
 START = ShardOffset(TrimHorizon())
@@ -34,10 +34,10 @@ def test_an_empty_shard_stays_where_it_is(one: OneShard) -> None:
 
 
 def test_an_idle_shard_costs_one_call_a_plan_and_no_new_iterator(one: OneShard) -> None:
-    """After its first plan a shard without news costs exactly one GetRecords, hours of idling included."""
+    """After its first plan a shard without new records costs exactly one GetRecords, hours of idling included."""
     record = one.put(1)[0]
     end = plan_end(one.state, START, MANY)
-    assert end == behind(record, record)
+    assert end == end_after(record, record)
     one.calls()
     for _ in range(50):
         one.stream.clock.sleep(ITERATOR_LIFE_S - 10)
@@ -52,7 +52,7 @@ def test_a_few_records_in_an_idle_shard_cost_one_call(one: OneShard) -> None:
         one.calls()
         records = one.put(count)
         end = plan_end(one.state, end, MANY)
-        assert end == behind(records[-1], records[0])
+        assert end == end_after(records[-1], records[0])
         assert one.calls() in (["GetRecords"], ["GetShardIterator", "GetRecords"])
 
 
@@ -62,18 +62,18 @@ def test_an_expired_iterator_costs_one_renewal(one: OneShard) -> None:
     one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
     records = one.put(2)
     one.calls()
-    assert plan_end(one.state, end, MANY) == behind(records[1], records[0])
+    assert plan_end(one.state, end, MANY) == end_after(records[1], records[0])
     assert one.calls() == ["GetRecords", "GetShardIterator", "GetRecords"]
 
 
 def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) -> None:
-    """A second expiry in a row is raised as one that passes; the plan after it goes on."""
+    """A second expiry in a row is raised as one that passes; the plan after it continues."""
     records = one.put(2)
     expired = [IteratorExpiredError("Iterator expired", "ExpiredIteratorException") for _ in range(2)]
     one.stream.fail("GetRecords", one.shard_id, expired)
     with pytest.raises(IteratorExpiredError):
         plan_end(one.state, START, MANY)
-    assert plan_end(one.state, START, MANY) == behind(records[1], records[0])
+    assert plan_end(one.state, START, MANY) == end_after(records[1], records[0])
 
 
 # A busy shard
@@ -97,7 +97,7 @@ def test_a_busy_shard_costs_at_most_three_get_records(one: OneShard, every_s: fl
 
 
 def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
-    """Once a plan has seen that more lies behind its end, the next one only looks for a record near the tip."""
+    """Once a plan has seen that more lies after its end, the next one only looks for a record near the tip."""
     one.put(2000, 0.001)
     end = plan_end(one.state, START, MANY)
     costs = []
@@ -113,7 +113,7 @@ def test_a_shard_that_stays_busy_costs_one_get_records(one: OneShard) -> None:
 
 
 def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
-    """When nothing more comes, the next plan of a shard that was busy ends behind its last record."""
+    """When nothing more comes, the next plan of a shard that was busy ends after its last record."""
     one.put(2000, 0.001)
     end = plan_end(one.state, plan_end(one.state, START, MANY), MANY)
     one.stream.clock.sleep(5)
@@ -123,7 +123,7 @@ def test_a_shard_that_was_busy_is_planned_to_its_tip(one: OneShard) -> None:
 
 
 def test_a_busy_shard_far_behind_is_planned_in_bounded_batches(one: OneShard) -> None:
-    """That more was seen to lie behind an end does not lead beyond what a batch may hold."""
+    """That more was seen to lie after an end does not lead beyond what a batch may hold."""
     one.put(2000, 0.001)
     end = plan_end(one.state, START, MANY)
     one.put(5000, 0.001)
@@ -150,7 +150,7 @@ def test_records_without_arrival_time_are_read_on(one: OneShard) -> None:
     for record in one.put(100, 0.01):
         record.arrived_s = None
     end = plan_end(one.state, START, MANY)
-    assert end == behind(one.records[-1], one.records[0])
+    assert end == end_after(one.records[-1], one.records[0])
 
 
 @pytest.mark.parametrize("shift_s", [-5.0, -0.5, 0.5, 1.5])
@@ -173,7 +173,7 @@ def test_arrival_times_that_jump_do_not_mislead(one: OneShard, shift_s: float) -
 
 
 def test_a_gap_costs_a_bounded_number_of_calls_a_plan(one: OneShard) -> None:
-    """A plan follows few empty pages; the next one goes on where it stopped, until the record behind the gap comes."""
+    """A plan follows few empty pages; the next one continues where it stopped, until the record after the gap comes."""
     record = one.put(1)[0]
     one.stream.gaps[one.shard_id, 0] = 10
     end, plans = START, 0
@@ -181,13 +181,13 @@ def test_a_gap_costs_a_bounded_number_of_calls_a_plan(one: OneShard) -> None:
         end = plan_end(one.state, START, MANY)
         assert one.calls().count("GetRecords") <= GAP_CALLS
         plans += 1
-    assert end == behind(record, record)
+    assert end == end_after(record, record)
     assert plans == 3
     assert len(one.stream.calls_of("GetShardIterator")) == 1
 
 
-def test_a_gap_behind_records_does_not_hide_them(one: OneShard) -> None:
-    """Records before a gap are a batch of their own; those behind it follow."""
+def test_a_gap_after_records_does_not_hide_them(one: OneShard) -> None:
+    """Records before a gap are a batch of their own; those after it follow."""
     one.put(2)
     one.stream.gaps[one.shard_id, 2] = 9
     one.put(2)
@@ -218,11 +218,11 @@ def test_a_throttle_before_anything_is_known_is_raised(one: OneShard) -> None:
 
 @pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
 def test_a_throttle_later_in_a_plan_ends_it_with_what_is_known(one: OneShard, action: str) -> None:
-    """A plan that was throttled while it looked near the tip ends behind the records that it had found."""
+    """A plan that was throttled while it looked near the tip ends after the records that it had found."""
     one.put(200, 0.05)
     one.stream.fail_after_next("GetRecords", one.shard_id, action, throttle())
     end = plan_end(one.state, START, MANY)
-    assert end == behind(one.records[FIRST_SAMPLE_RECORDS - 1], one.records[0])
+    assert end == end_after(one.records[FIRST_SAMPLE_RECORDS - 1], one.records[0])
 
 
 # A closed shard
@@ -249,7 +249,7 @@ def test_a_closed_shard_is_read_to_its_end(own_page: bool, count: int) -> None:
     assert start.cut == ShardEnd() or one.state.is_ended(start.cut)
 
 
-def test_a_shard_closed_behind_a_known_end_is_known_to_be_ended(one: OneShard) -> None:
+def test_a_shard_closed_after_a_known_end_is_known_to_be_ended(one: OneShard) -> None:
     """A shard that closes without further records makes no new end, but is known to be finished."""
     one.put(1)
     end = plan_end(one.state, START, MANY)
@@ -267,4 +267,4 @@ def test_a_start_in_time_keeps_its_place_until_a_record_comes(one: OneShard) -> 
         assert plan_end(one.state, start, MANY) is start
     assert len(one.stream.calls_of("GetShardIterator")) == 1
     record = one.put(1)[0]
-    assert plan_end(one.state, start, MANY) == behind(record, record)
+    assert plan_end(one.state, start, MANY) == end_after(record, record)

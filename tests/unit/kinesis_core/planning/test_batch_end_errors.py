@@ -9,7 +9,7 @@ from kinesis_core.model import After, At, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 from support.fake_stream import Mood
-from support.one_shard import OneShard, behind
+from support.one_shard import OneShard, end_after
 from support.scripted_stream import throttle
 
 START = ShardOffset(TrimHorizon())
@@ -25,22 +25,22 @@ def one() -> OneShard:
 @pytest.mark.parametrize("count", [0, 1, 30, 3000])
 @pytest.mark.parametrize("silence_s", [0.0, 1.0, 60.0, 3600.0])
 def test_the_tip_is_the_last_record(one: OneShard, count: int, silence_s: float) -> None:
-    """However long ago the last record came, the tip is right behind it."""
+    """However long ago the last record came, the tip is right after it."""
     one.put(count, 0.01)
     one.stream.clock.sleep(silence_s)
     tip = plan_tip(one.state, START)
-    assert tip == (behind(one.records[-1], one.records[0]) if count else START)
+    assert tip == (end_after(one.records[-1], one.records[0]) if count else START)
 
 
-def test_the_tip_lies_behind_every_gap(one: OneShard) -> None:
+def test_the_tip_lies_after_every_gap(one: OneShard) -> None:
     """A tip is looked for through gaps of any length."""
     one.put(5)
     one.stream.gaps[one.shard_id, 0] = 30
     one.stream.gaps[one.shard_id, 3] = 30
-    assert plan_tip(one.state, START) == behind(one.records[-1], one.records[0])
+    assert plan_tip(one.state, START) == end_after(one.records[-1], one.records[0])
 
 
-def test_a_patient_view_goes_on_behind_each_throttle() -> None:
+def test_the_search_for_the_tip_continues_after_each_throttle() -> None:
     """Where most calls are throttled, little more is read to find the tip: no throttle restarts the search."""
     helpful, throttled = OneShard(), OneShard(Mood(throttles=80))
     for one in (helpful, throttled):
@@ -57,12 +57,12 @@ def test_the_tip_after_a_silence_is_found_without_reading_all(one: OneShard) -> 
     one.put(30_000, 0.1)
     one.stream.clock.sleep(1800)
     tip = plan_tip(one.state, START)
-    assert tip == behind(one.records[-1], one.records[0])
+    assert tip == end_after(one.records[-1], one.records[0])
     assert one.stream.served < 11_000  # of which the first look reads 10,000
 
 
 def test_the_tip_of_a_closed_shard_is_its_end(one: OneShard) -> None:
-    """A closed shard is planned to its end, with the first record that lies behind the start."""
+    """A closed shard is planned to its end, with the first record that lies after the start."""
     one.put(400, 0.02)
     one.stream.split(one.shard_id)
     one.stream.clock.sleep(2)
@@ -89,7 +89,7 @@ def test_a_tip_while_throttled_passes(one: OneShard) -> None:
     for _ in range(2):
         with pytest.raises(ThrottledError):
             plan_tip(one.state, START)
-    assert plan_tip(one.state, START) == behind(one.records[-1], one.records[0])
+    assert plan_tip(one.state, START) == end_after(one.records[-1], one.records[0])
 
 
 def test_an_end_in_time_lies_before_the_first_record_from_then_on(one: OneShard) -> None:
@@ -107,14 +107,14 @@ def test_an_end_in_time_before_everything_is_the_start(one: OneShard) -> None:
     assert plan_until(one.state, START, one.records[0].arrived_ms or 0) is START
 
 
-def test_an_end_in_time_behind_everything_is_the_tip(one: OneShard) -> None:
+def test_an_end_in_time_after_everything_is_the_tip(one: OneShard) -> None:
     """Until a time that no record has reached yet, everything there is belongs to the batch."""
     one.put(10, 0.1)
     one.stream.clock.sleep(10)
     now_ms = one.stream.now_ms()
     for until_ms in (now_ms - 5000, now_ms, now_ms + 60_000):
         end = plan_until(one.state, START, until_ms)
-        assert end == behind(one.records[-1], one.records[0])
+        assert end == end_after(one.records[-1], one.records[0])
 
 
 @pytest.mark.parametrize(("cut", "count"), [(At, 40), (After, 41)])
@@ -127,7 +127,7 @@ def test_an_end_at_a_record(one: OneShard, cut: type[At | After], count: int) ->
 
 @pytest.mark.parametrize("cut", [At, After])
 def test_an_end_between_two_records(one: OneShard, cut: type[At | After]) -> None:
-    """A number that no record has ends the batch before the first record behind it."""
+    """A number that no record has ends the batch before the first record after it."""
     one.put(100, 0.1)
     end = plan_up_to(one.state, START, cut(one.records[40].number - 1))
     assert one.between(START.cut, end) == one.records[:40]
@@ -135,9 +135,9 @@ def test_an_end_between_two_records(one: OneShard, cut: type[At | After]) -> Non
 
 @pytest.mark.parametrize("cut", [At, After])
 def test_an_end_out_of_bounds(one: OneShard, cut: type[At | After]) -> None:
-    """A number before the start gives the start, one behind the last record the tip."""
+    """A number before the start gives the start, one after the last record the tip."""
     records = one.put(10, 0.1)
     first, last = records[0].number, records[-1].number
     start = ShardOffset(After(records[4].number))
     assert plan_up_to(one.state, start, cut(first)) is start
-    assert plan_up_to(one.state, START, cut(last + 1)) == behind(records[-1], records[0])
+    assert plan_up_to(one.state, START, cut(last + 1)) == end_after(records[-1], records[0])

@@ -98,7 +98,7 @@ def test_streams_are_counted_together(gate: BatchGate, planner: ScriptedPlanner)
 
 
 def test_a_stream_without_news_lets_nothing_through(gate: BatchGate, planner: ScriptedPlanner) -> None:
-    """Its positions still tell where an earlier batch began, and are no part of this one."""
+    """Its positions still say where an earlier batch began, and are no part of this one."""
     idle = Offset({"returns": StreamOffset(1, {A: ShardOffset(After(9), 1, first=3)})})
     start = Offset({**START.streams, **idle.streams})
     planner.end = Offset({**offset(part(1)).streams, **idle.streams})
@@ -163,7 +163,7 @@ def test_a_throttled_shard_waits_no_second_time() -> None:
 
 
 def test_a_backlog_does_not_wait(gate: BatchGate, planner: ScriptedPlanner) -> None:
-    """Records that are older than the delay go on, however few of them the limits let into a batch."""
+    """Records that are older than the delay pass, however few of them the limits let into a batch."""
     planner.end = offset(part(1, age_ms=10_000))
     assert gate.next_offset(START) is planner.end
 
@@ -193,7 +193,7 @@ def test_an_unknown_number_of_records_does_not_wait(gate: BatchGate, planner: Sc
 def test_the_end_of_a_shard_does_not_wait(
     finished: ShardOffset, gate: BatchGate, planner: ScriptedPlanner
 ) -> None:
-    """With or without records in it: the children are read behind it, and their records wait meanwhile."""
+    """With or without records in it: the children are read after it, and their records wait meanwhile."""
     planner.end = offset(part(1), finished)
     assert gate.next_offset(START) is planner.end
 

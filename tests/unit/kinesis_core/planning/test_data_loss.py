@@ -60,14 +60,14 @@ def test_a_position_out_of_retention_stops_the_query(is_stuck: bool) -> None:
 
 @pytest.mark.parametrize("is_stuck", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
-def test_going_on_with_the_oldest_record(is_stuck: bool, bounded: bool) -> None:
-    """With failOnDataLoss off the query goes on with the oldest record that is left."""
+def test_continuing_with_the_oldest_record(is_stuck: bool, bounded: bool) -> None:
+    """With failOnDataLoss off the query continues with the oldest record that is left."""
     stream, query = trimmed_while_down(fails=False, is_stuck=is_stuck)
     assert query.batch(bounded=bounded) == everything(stream)[7:]
     assert query.batch(bounded=bounded) == []
 
 
-def test_the_oldest_record_behind_a_gap(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_oldest_record_after_a_gap(caplog: pytest.LogCaptureFixture) -> None:
     """The loss is reported once, and the oldest record reached, when a gap takes several plans to cross."""
     stream, query = trimmed_while_down(fails=False, is_stuck=True)
     stream.gaps[A, 7] = 11
@@ -117,7 +117,7 @@ def test_nothing_left_after_a_long_time_down_may_be_loss(before: int, position: 
 
 
 @pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
-def test_what_came_and_went_behind_a_shard_without_records(position: StartingPosition) -> None:
+def test_what_came_and_went_in_a_shard_without_records(position: StartingPosition) -> None:
     """A shard that was empty when the query stopped, and has a record now, may have had others in between."""
     stream = scripted_stream(1)
     stream.clock.sleep(5)
@@ -137,7 +137,7 @@ def test_what_came_and_went_behind_a_shard_without_records(position: StartingPos
 @pytest.mark.parametrize("position", [TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
 @pytest.mark.parametrize("down_hours", [0.1, 1, 17])
 def test_an_idle_query_that_is_started_again(position: StartingPosition, down_hours: float) -> None:
-    """A query that has never seen a record goes on after a stop without an error, and runs no batch for that."""
+    """A query that has never seen a record continues after a stop without an error, and runs no batch for that."""
     stream = scripted_stream(2)
     stream.clock.sleep(5)
     query = Planned([stream], position)
@@ -176,8 +176,8 @@ def test_what_came_and_went_in_a_child_without_records() -> None:
         query.batch()
 
 
-def test_what_came_and_went_in_a_child_born_while_the_query_was_down() -> None:
-    """That a closed parent has nothing behind its position says nothing of what its children held."""
+def test_what_came_and_went_in_a_child_created_while_the_query_was_down() -> None:
+    """That a closed parent has nothing after its position says nothing of what its children held."""
     stream = scripted_stream(1)
     query = query_on(stream, fails=True)
     stream.put_many(A, 5)
@@ -227,7 +227,7 @@ def test_a_child_is_no_older_than_its_parents() -> None:
 
 
 def test_an_old_position_whose_record_is_still_there_is_no_loss() -> None:
-    """Kinesis trims late: while the position's own record is the oldest, nothing behind it is gone."""
+    """Kinesis trims late: while the position's own record is the oldest, nothing after it is gone."""
     stream = scripted_stream(1)
     query = query_on(stream, fails=True)
     stream.put_many(A, 5)
@@ -352,7 +352,7 @@ def test_a_start_out_of_retention_is_a_loss(kind: type[At | After], is_stuck: bo
     assert query.batch() == everything(stream)[3:]
 
 
-def test_a_start_with_nothing_left_behind_it_is_no_loss() -> None:
+def test_a_start_with_nothing_left_after_it_is_no_loss() -> None:
     """A start at a record that has left the stream is fine while the shard is empty: nothing is known to be lost."""
     stream = scripted_stream(1)
     stream.put_many(A, 5)
@@ -444,8 +444,8 @@ def test_a_shard_that_leaves_before_it_is_read(
         query.batch()
 
 
-def test_a_shard_that_leaves_before_the_first_plan_behind_a_record() -> None:
-    """Who begins behind a record was promised all that follows it."""
+def test_a_shard_that_leaves_before_the_first_plan_after_a_record() -> None:
+    """A query that begins after a record was promised all that follows it."""
     stream = scripted_stream(1)
     stream.put_many(A, 3)
     query = Planned([stream], PerShard({A: After(stream.shards[A].records[1].number)}))
@@ -473,11 +473,11 @@ def test_children_of_a_shard_that_is_gone_are_planned_once() -> None:
     assert query.planner.next_offset(query.start, bounded=False) is not query.start
     pages = Counter(call.shard_id for call in stream.log if call.action == "GetRecords")
     written, empty = stream.shards
-    assert pages == {written: 2, empty: 1}  # its records, and that nothing is behind them
+    assert pages == {written: 2, empty: 1}  # its records, and that nothing is after them
 
 
 @pytest.mark.parametrize("bounded", [False, True])
-def test_going_on_without_a_shard_that_is_gone(bounded: bool) -> None:
+def test_continuing_without_a_shard_that_is_gone(bounded: bool) -> None:
     """With failOnDataLoss off the shard counts as finished, its children are read, and its lag is forgotten."""
     stream, query = gone_while_down(fails=False)
     read = query.batch(bounded=bounded) + query.batch(bounded=bounded)
@@ -487,7 +487,7 @@ def test_going_on_without_a_shard_that_is_gone(bounded: bool) -> None:
 
 
 def test_available_now_ends_though_a_shard_is_gone() -> None:
-    """A shard that leaves the stream behind its fixed target does not keep AvailableNow waiting."""
+    """A shard that leaves the stream after its fixed target does not keep AvailableNow waiting."""
     stream = scripted_stream(2)
     stream.put_many(A, 3)
     stream.put_many(B, 3)

@@ -102,7 +102,7 @@ class SlowToSayTip(ScriptedStream):
         return page
 
 
-def test_what_was_seen_idle_has_no_more_behind_it() -> None:
+def test_what_was_seen_idle_has_no_more_after_it() -> None:
     """A shard of which the last page promised more, and a later one did not, has lost nothing after a long pause."""
     stream = SlowToSayTip(FakeClock())
     stream.create(1)

@@ -53,7 +53,7 @@ def test_a_backlog_that_left_altogether_stops_the_query() -> None:
             query.batch()
 
 
-def test_going_on_though_behind_the_retention(caplog: pytest.LogCaptureFixture) -> None:
+def test_continuing_though_behind_the_retention(caplog: pytest.LogCaptureFixture) -> None:
     """With failOnDataLoss off the loss is logged, once, and what is left is read."""
     stream, query = trimmed_while_behind(fails=False)
     assert query.batches(4) == everything(stream)[20:]
@@ -115,7 +115,7 @@ def test_a_start_at_the_oldest_record_is_no_loss() -> None:
 
 @pytest.mark.parametrize("crosses", [False, True])
 def test_a_gap_before_the_tip_of_a_silent_shard_is_no_loss(crosses: bool) -> None:
-    """A silent shard whose records have all left, and whose tip lies behind a gap, has lost nothing."""
+    """A silent shard whose records have all left, and whose tip lies after a gap, has lost nothing."""
     stream = scripted_stream(1)
     query = in_batches_of(10, stream, fails=True, crosses=crosses)
     stream.put_many(A, 5)
@@ -147,7 +147,7 @@ def run_available_now(query: Planned, stream: ScriptedStream) -> Read:
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_available_now_tells_of_a_lost_target(is_closed: bool) -> None:
+def test_available_now_reports_a_lost_target(is_closed: bool) -> None:
     """A run whose target has left the stream stops with an error, and does not wait for it."""
     stream = scripted_stream(1)
     stream.put_many(A, 5, every_s=1)
@@ -180,7 +180,7 @@ def test_available_now_ends_without_a_lost_target(put_later: int, caplog: pytest
 # Gaps
 
 
-def behind_a_gap(pages: int, *, crosses: bool) -> tuple[ScriptedStream, Planned]:
+def after_a_gap(pages: int, *, crosses: bool) -> tuple[ScriptedStream, Planned]:
     """Return a query that has read 5 of 6 records, and its stream with a gap before the last."""
     stream = scripted_stream(2)
     stream.put_many(A, 5)
@@ -194,7 +194,7 @@ def behind_a_gap(pages: int, *, crosses: bool) -> tuple[ScriptedStream, Planned]
 @pytest.mark.parametrize("crosses", [False, True])
 def test_a_gap_is_crossed_by_rare_plans(crosses: bool) -> None:
     """Where an iterator expires between plans, a plan crosses the whole gap: none would get further than the one before."""
-    stream, query = behind_a_gap(40, crosses=crosses)
+    stream, query = after_a_gap(40, crosses=crosses)
     read: Read = []
     for _ in range(3):
         stream.put(B, b"x")
@@ -204,8 +204,8 @@ def test_a_gap_is_crossed_by_rare_plans(crosses: bool) -> None:
 
 
 def test_a_gap_is_crossed_by_runs_of_one_plan() -> None:
-    """A run of a single bounded plan, as AvailableNow is before Spark 4.2, crosses the gap though other shards have news."""
-    stream, query = behind_a_gap(40, crosses=True)
+    """A run of a single bounded plan, as AvailableNow is before Spark 4.2, crosses the gap though other shards have new records."""
+    stream, query = after_a_gap(40, crosses=True)
     query.restart()
     stream.put(B, b"x")
     assert query.batch() == [*everything(stream, A)[5:], *everything(stream, B)]
@@ -228,7 +228,7 @@ def test_throttles_in_a_gap_are_waited_out() -> None:
 
 
 def test_looking_for_the_oldest_record_holds_up_no_other_shard() -> None:
-    """While the oldest record is looked for behind a gap, plan after plan, the records of other shards come at once."""
+    """While the oldest record is looked for after a gap, plan after plan, the records of other shards come at once."""
     stream = scripted_stream(2)
     query = in_batches_of(10, stream, fails=False, crosses=False)
     stream.put_many(A, 20, every_s=1)

@@ -49,7 +49,7 @@ def drained(query: Planned, pause_s: float = 5.0) -> Read:
 
 
 def in_order(stream: ScriptedStream, read: Read) -> bool:
-    """Return whether all that was read comes once, in order in its shard, and behind its shard's parents."""
+    """Return whether all that was read comes once, in order in its shard, and after its shard's parents."""
     index = {record: i for i, record in enumerate(read)}
     for shard in stream.shards.values():
         mine = [index[record] for record in everything(stream, shard.shard_id) if record in index]
@@ -168,7 +168,7 @@ def test_a_listing_for_a_start_is_compared_with_the_offset(position: StartingPos
     assert in_order(stream, read)
 
 
-def test_a_shard_that_only_the_offset_tells_of_is_read() -> None:
+def test_a_shard_that_only_the_offset_names_is_read() -> None:
     """At LATEST the start names the newest shards. One between them and the offset of a replay is not passed over."""
     stream = scripted_stream()
     query = Planned([stream], Latest())
@@ -217,7 +217,7 @@ def test_a_replayed_batch_keeps_its_order() -> None:
     assert len(query.planner.range_groups(start, end)) == 1
 
 
-def test_other_shards_go_on() -> None:
+def test_other_shards_continue() -> None:
     """While listings are stale, known shards are read at their rate, and ListShards is called after growing pauses."""
     stream = scripted_stream(2)
     query = Planned([stream])

@@ -33,7 +33,7 @@ def test_a_quiet_shard_is_counted(one: OneShard) -> None:
 
 
 def test_a_batch_that_is_cut_off_by_bytes_is_counted(one: OneShard) -> None:
-    """Records behind the end do not count."""
+    """Records after the end do not count."""
     one.put(7, data=b"x" * 100)
     assert estimate(plan_end(one.state, START, Limits(max_bytes=350))).records == 3
 
@@ -62,7 +62,7 @@ def test_a_shard_that_is_still_busy_is_estimated(one: OneShard) -> None:
 
 
 def test_the_time_before_a_burst_counts(one: OneShard) -> None:
-    """Bursts that are longer apart than a look reads are not taken for one that goes on."""
+    """Bursts that are longer apart than a look reads are not taken for one that continues."""
     one.put(1, data=b"x" * 1000)
     start = plan_end(one.state, START, MANY)
     for _ in range(6):

@@ -15,7 +15,7 @@ from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.tip import plan_tip
 from support.fake_stream import FakeClock
-from support.one_shard import behind
+from support.one_shard import end_after
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream
 
@@ -25,7 +25,7 @@ HOUR_S = 3600
 
 @define
 class NeverBehind(ScriptedStream):
-    """Each page says that nothing is left behind it, as kinesis-local does."""
+    """Each page says that nothing is left after it, as kinesis-local does."""
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         page = super().get_records(iterator, limit, with_data, shard_id)
@@ -35,7 +35,7 @@ class NeverBehind(ScriptedStream):
 
 @define
 class StartsEarly(ScriptedStream):
-    """An iterator at or behind a record begins some records before it."""
+    """An iterator at or after a record begins some records before it."""
 
     early: int = 1
 
@@ -69,16 +69,16 @@ def test_a_server_that_begins_too_early(early: int, restarts: bool) -> None:
 
 
 def test_the_tip_is_not_a_full_page() -> None:
-    """A full page may have more behind it, although the server says that it is at the tip."""
+    """A full page may have more after it, although the server says that it is at the tip."""
     stream = NeverBehind(FakeClock())
     stream.create(1)
     put = stream.put_many(A, 12_000, every_s=0.001)
     calls = ShardCalls(stream, A, stream.clock, ReadRateLimiter(0.2, 3), random.Random(0))
-    assert plan_tip(ShardState(calls), ShardOffset(TrimHorizon())) == behind(put[-1], put[0])
+    assert plan_tip(ShardState(calls), ShardOffset(TrimHorizon())) == end_after(put[-1], put[0])
 
 
 def test_a_full_page_is_not_idleness() -> None:
-    """Records behind a full page that leave the stream unread are a loss, although the server said that there were none."""
+    """Records after a full page that leave the stream unread are a loss, although the server said that there were none."""
     stream = NeverBehind(FakeClock())
     stream.create(1)
     query = query_of(stream, 10)

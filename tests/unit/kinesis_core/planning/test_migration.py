@@ -103,7 +103,7 @@ def test_grandchildren() -> None:
 
 
 def test_parent_and_child_half_read() -> None:
-    """A connector that reads a child beside its parent leaves both half read: each goes on, the parent first."""
+    """A connector that reads a child beside its parent leaves both half read: each continues, the parent first."""
     stream = resharded()
     cuts: Cuts = {A: After(number(stream, A, 2)), B: ShardEnd(), C: After(number(stream, C, 0))}
     query = Planned([stream], ForeignCheckpoint(cuts))

@@ -73,7 +73,7 @@ def test_a_plan_that_found_nothing_is_made_again(driver: Driver) -> None:
 
 
 def test_an_idle_stream_is_not_planned_ahead(driver: Driver) -> None:
-    """Behind the last batch there is nothing to overlap with."""
+    """After the last batch there is nothing to overlap with."""
     driver.settle()
     driver.process()
     count = len(driver.timers)
@@ -118,7 +118,9 @@ REFUSAL = AccessDeniedError("no", "AccessDeniedException")
 
 @pytest.mark.parametrize("error", [OUTAGE, REFUSAL])
 @pytest.mark.parametrize("waited_s", [0, 3600])
-def test_an_outage_that_is_over_is_none(waited_s: float, error: ServiceError, driver: Driver) -> None:
+def test_a_plan_that_failed_in_an_outage_is_made_again(
+    waited_s: float, error: ServiceError, driver: Driver
+) -> None:
     """What the service said while a batch was processed does not count when it says otherwise by the batch's end."""
     driver.settle()
     driver.planner.tip, driver.planner.error = 30, error

@@ -137,7 +137,7 @@ def test_plain_python(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_renewed_iterator_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """A kept iterator that expired between two plans is a retry, and the line after that says where reading goes on."""
+    """A kept iterator that expired between two plans is a retry, and the line after that says where reading continues."""
     one = OneShard()
     [record] = one.put(1)
     one.state.calls.stream = "orders"

@@ -26,7 +26,7 @@ def positions(offset: Offset, stream: str = "orders") -> dict[str, ShardOffset]:
 
 
 def test_an_idle_plan_returns_the_very_offset_it_was_given() -> None:
-    """Without news the next offset is the start itself, so that Spark sees equal texts and runs no batch."""
+    """Without new records the next offset is the start itself, so that Spark sees equal texts and runs no batch."""
     query = Planned([scripted_stream(3)])
     query.streams[0].put(A, b"x")
     query.batch()
@@ -268,7 +268,7 @@ def test_forgotten_ancestors_are_not_read_again() -> None:
 
 
 def test_an_unbounded_batch_reads_generations_in_order() -> None:
-    """Without a bound one batch holds parents, children and grandchildren, each behind its parents."""
+    """Without a bound one batch holds parents, children and grandchildren, each after its parents."""
     stream = scripted_stream(2)
     stream.put_many(A, 30, 0.05)
     stream.put_many(B, 5, 0.05)
@@ -310,7 +310,7 @@ def test_a_replay_after_a_restart_reads_generations_in_order() -> None:
 
 
 def test_several_streams_are_planned_together() -> None:
-    """One batch has the news of every stream, and a stream without news does not hold up another."""
+    """One batch has the new records of every stream, and a stream without new records does not delay another."""
     clock = scripted_stream().clock
     orders, returns = scripted_stream(1, clock=clock), scripted_stream(1, "returns", clock)
     query = Planned([orders, returns])

@@ -27,7 +27,7 @@ def positions(offset: Offset) -> dict[str, ShardOffset]:
 
 
 def test_latest_skips_what_is_there() -> None:
-    """LATEST begins behind the last record of a busy shard, and at the margin before now in an idle one."""
+    """LATEST begins after the last record of a busy shard, and at the margin before now in an idle one."""
     stream = scripted_stream(2)
     stream.put_many(B, 10)
     stream.clock.sleep(3600)
@@ -159,7 +159,7 @@ def test_the_end_of_a_batch_read(end: EndingPosition, count: int) -> None:
 
 @pytest.mark.parametrize(("kind", "count"), [(At, 4), (After, 5)])
 def test_the_end_of_a_batch_read_at_a_record(kind: type[At | After], count: int) -> None:
-    """A batch may end before or behind a record of each shard."""
+    """A batch may end before or after a record of each shard."""
     stream = scripted_stream(2)
     stream.put_many(A, 10)
     stream.put_many(B, 10)

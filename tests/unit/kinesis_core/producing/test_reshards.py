@@ -64,7 +64,7 @@ def reshards(desk: Desk, *, is_stopped: bool = False) -> Reshards:
 
 @pytest.mark.parametrize("aggregated", [True, False])
 def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> None:
-    """Rows of both parents go on waiting for the child. No row is lost."""
+    """Rows of both parents continue waiting for the child. No row is lost."""
     puts = FakePuts().create(2)
     desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, buffer_bytes=1))
     accumulator, queues = desk.accumulator, desk.accumulator.router.group(rows(40))

@@ -54,7 +54,7 @@ def _no_thread_is_left() -> Iterator[None]:
     yield
     for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
         thread.join(DEADLINE_S)
-        assert not thread.is_alive(), "a reading thread went on"
+        assert not thread.is_alive(), "a reading thread continued"
 
 
 @pytest.mark.parametrize("threads", [1, 3, 8])

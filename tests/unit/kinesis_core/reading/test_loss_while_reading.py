@@ -125,7 +125,7 @@ def test_what_is_left_is_read_when_loss_is_allowed(
 @both
 @ends
 def test_records_that_expire_after_delivery_are_no_loss(by_subscription: bool, is_closed: bool) -> None:
-    """Delivered records may expire at once: a reader near the end of the retention goes on while it is ahead of it."""
+    """Delivered records may expire at once: a reader near the end of the retention continues while it is ahead of it."""
     one = aged(23.9)
     shard_range = whole(one, close(one) if is_closed else None)
     trims = {0: PAGE - 1, 1: 2 * PAGE - 1, 2: 3 * PAGE - 1}

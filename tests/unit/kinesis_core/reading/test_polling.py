@@ -225,7 +225,7 @@ def test_a_range_that_expired_altogether_ends(one: OneShard, is_stuck: bool) -> 
     assert read(one, start, end, FORGIVING) == []
 
 
-def test_an_expired_start_goes_on_with_the_oldest_record(one: OneShard) -> None:
+def test_an_expired_start_continues_with_the_oldest_record(one: OneShard) -> None:
     """When a trimmed start gives empty pages for ever, the rest of the range is read from the oldest record."""
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
@@ -237,7 +237,7 @@ def test_an_expired_start_goes_on_with_the_oldest_record(one: OneShard) -> None:
 
 
 def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None:
-    """After the oldest record was read, a renewed iterator goes on after the last record that was delivered."""
+    """After the oldest record was read, a renewed iterator continues after the last record that was delivered."""
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
     found = []

@@ -136,7 +136,7 @@ def test_a_default_job_is_not_flooded(reading: Reading) -> None:
 
 
 def test_a_renewed_iterator_is_a_line(one: OneShard, reading: Reading) -> None:
-    """An expired iterator is a retry, and the line after that says where reading goes on. The first one is no renewal."""
+    """An expired iterator is a retry, and the line after that says where reading continues. The first one is no renewal."""
     one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
     reading.pages()
     assert [message.split()[0] for message in reading.caplog.messages] == [

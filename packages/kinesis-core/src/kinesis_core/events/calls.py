@@ -40,7 +40,7 @@ CALLS = (
         "DEBUG",
         "driver, task",
         "A shard iterator had expired, and a new one was requested. Its `call.retried` comes before it.",
-        {"stream": "", "shard": "", "cut": "where reading goes on"},
+        {"stream": "", "shard": "", "cut": "where reading continues"},
         example="iterator.renewed stream=orders shard=shardId-000000000003 cut=AFTER 4966",
     ),
     Event(

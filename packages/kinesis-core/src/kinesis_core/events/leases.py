@@ -9,7 +9,7 @@ LEASES = (
         "lease.publish_failed",
         "WARNING",
         "driver",
-        "Progress could not be published to the lease table. The query goes on, and publishes again after a pause.",
+        "Progress could not be published to the lease table. The query continues, and publishes again after a pause.",
         {"table": "", "code": "AWS's error code", "reason": "", "pause_s": "how long the pause is"},
         example="lease.publish_failed table=etl code=ThrottlingException reason=DynamoDB UpdateItem failed: ... pause_s=60.0",
     ),

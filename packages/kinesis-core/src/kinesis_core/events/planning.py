@@ -25,7 +25,7 @@ PLANNING = (
         "The end of a batch was fixed. There is one line for each batch, and no line while nothing is new. A plan that is "
         "discarded has no line: `minRecordsPerTrigger` held it back, or a newer plan replaced it.",
         {
-            "stream": "the streams with news in this batch, with commas between them",
+            "stream": "the streams with new records in this batch, with commas between them",
             "shards": "how many shards the batch reads; 0 for an empty batch that keeps the checkpoint fresh",
             "duration_s": "how long the plan took, also when it was made while the previous batch was processed",
             "lag_ms": "how far the planner was behind the tip of the shard that is furthest behind",

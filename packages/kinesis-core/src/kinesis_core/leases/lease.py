@@ -3,7 +3,7 @@ Leases: shard offsets in the format of the Kinesis Client Library (KCL), one ite
 
 The KCL's checkpoint is the sequence number of the last record that was read, and the sub-sequence number within an
 aggregate. So `AFTER n` is published exactly. `AT n` names only a record that was not read. A batch that ends there
-knows the first record that it holds, and that one is published: it was read. A consumer that goes on from there may
+knows the first record that it holds, and that one is published: it was read. A consumer that continues from there may
 read a part of the batch again, and misses nothing.
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/kcl-dynamoDB.html, and the KCL's DynamoDBLeaseSerializer,

@@ -79,7 +79,7 @@ class SubscribedPage(Page):
     """
 
     continuation: _SequenceNumber | None = msgspec.field(name="ContinuationSequenceNumber", default=None)
-    """The next subscription goes on after this number, also when the event has no records."""
+    """The next subscription continues after this number, also when the event has no records."""
 
     @property
     def is_shard_end(self) -> bool:

@@ -237,7 +237,7 @@ class Sender:
             self._reshards.refresh(misrouted)
 
     def _wake_callers(self) -> None:
-        """Wake the callers that put or flush, if one of them may go on."""
+        """Wake the callers that put or flush, if one of them may continue."""
         is_over = self.accumulator.failure is not None or any(
             map(self.accumulator.counts.is_written, self._flushing)
         )

@@ -19,7 +19,7 @@ from kinesis_core.reading.settings import ReadSettings
 
 @define
 class PollingReader:
-    """Reads one range. After an expired iterator or a throttle it goes on after the last record that it delivered."""
+    """Reads one range. After an expired iterator or a throttle it continues after the last record that it delivered."""
 
     api: StreamApi
     range: ShardRange

@@ -36,9 +36,9 @@ class RangeProgress:
     is still in the stream after the later page was read: Kinesis trims a shard from its oldest record on.
 
     Attributes:
-        reached: The cut to go on from.
+        reached: The cut to continue from.
         is_done: Whether the range is read to its end.
-        is_lost: Whether records after `reached` expired, so that reading goes on at the oldest record.
+        is_lost: Whether records after `reached` expired, so that reading continues at the oldest record.
         calls: How many calls the range took so far, for the log.
         throttles: How many of them were throttled.
     """

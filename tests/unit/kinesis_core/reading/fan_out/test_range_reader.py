@@ -142,7 +142,7 @@ def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_i
         Trouble(3, MalformedResponseError("a checksum is wrong", "MalformedResponse")),
     ],
 )
-def test_whatever_ends_a_subscription_it_goes_on(
+def test_reading_continues_however_a_subscription_ends(
     one: OneShard, subscriptions: Subscriptions, trouble: Trouble
 ) -> None:
     """The next subscription begins after the last event of the previous one, once the shard is free again."""
@@ -256,7 +256,7 @@ def test_a_lost_end_is_an_error(one: OneShard, subscriptions: Subscriptions) -> 
 
 
 def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscriptions: Subscriptions) -> None:
-    """With failOnDataLoss=false reading goes on at the oldest record."""
+    """With failOnDataLoss=false reading continues at the oldest record."""
     shard_range = range_of(one)
     one.stream.trim(one.shard_id, 10)
     reader = reader_of(subscriptions, shard_range, fails=False)
@@ -339,7 +339,7 @@ def test_polled_ranges_are_logged_in_one_line(
     assert "ResourceInUseException" in lines[0]
 
 
-def test_reading_goes_on_at_the_oldest_record_after_a_loss(
+def test_reading_continues_at_the_oldest_record_after_a_loss(
     one: OneShard, subscriptions: Subscriptions
 ) -> None:
     """When reading makes no progress and loss is allowed, one more subscription begins at the oldest record."""

@@ -27,10 +27,10 @@ _WAITS_S = (1.0, 2.0)
 @define
 class SubscriptionReader:
     """
-    Reads one range through one subscription after the other. Each one goes on where the last one ended.
+    Reads one range through one subscription after the other. Each one continues where the last one ended.
 
     Attributes:
-        progress: How far the range has been read; after an error polling goes on from there.
+        progress: How far the range has been read; after an error polling continues from there.
     """
 
     api: SubscribeApi
@@ -89,7 +89,7 @@ class SubscriptionReader:
 
     def _next_cut(self) -> Cut:
         """
-        Return the cut to go on from: after the last record, or at a later continuation of an event without records.
+        Return the cut to continue from: after the last record, or at a later continuation of an event without records.
 
         AWS does not document whether the record of a continuation was delivered. So it is requested once more, and dropped
         if it was delivered.

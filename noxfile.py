@@ -292,7 +292,7 @@ def _pytest(session: nox.Session, *arguments: str) -> None:
 
     Test files run in parallel; with `-n0` among the arguments one after the other.
     """
-    session.run("python", "tests/support/compiled_spark.py")
+    session.run("python", "tests/support/unpacked_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
     side_by_side = (f"--numprocesses={_workers()}", "--no-loadscope-reorder")
     session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import kinesis_core
+
 ROOT = Path(__file__).parents[2]
 OURS = [
     "kinesis-core",
@@ -31,8 +33,9 @@ def test_packages(projects: Projects) -> None:
 
 
 def test_one_version(projects: Projects) -> None:
-    """All packages have the same version, and the changelog has a section for it."""
+    """All packages have the same version, which the core's code repeats, and the changelog has a section for it."""
     (version,) = {project["version"] for project in projects.values()}
+    assert version == kinesis_core.__version__
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 
 

@@ -36,6 +36,7 @@ from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
 from kinesis_core.stream import Batch, Stream
+from kinesis_core.version import __version__
 
 __all__ = [
     "AccessDeniedError",
@@ -71,4 +72,5 @@ __all__ = [
     "TrimHorizon",
     "UnavailableError",
     "UserRecord",
+    "__version__",
 ]

@@ -6,7 +6,6 @@ import platform
 import random
 import threading
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Any
 
 import botocore
@@ -20,6 +19,7 @@ from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, 
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
 from kinesis_core.clock import SystemClock
+from kinesis_core.version import __version__
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
 
 CONNECT_TIMEOUT_S = 5
@@ -116,4 +116,4 @@ def _log_renewal(action: str, code: str, attempt: int) -> None:
 def _user_agent() -> str:
     """Return the user agent. botocore builds its own twice per call, which takes a tenth of the call's time."""
     python = platform.python_version()
-    return f"kinesis-core/{version('kinesis-core')} Botocore/{botocore.__version__} Python/{python} {platform.system()}"
+    return f"kinesis-core/{__version__} Botocore/{botocore.__version__} Python/{python} {platform.system()}"

@@ -136,6 +136,7 @@ def test_requests_without_a_signature_make_no_template() -> None:
         ("X-Amz-Date", "Sat, 21 Nov 2026 01:13:43 GMT"),
         ("X-Amz-Target", "Kinesis_20131202.PutRecords"),
         ("Content-Encoding", "gzip"),
+        ("User-Agent", "caffè"),
     ],
 )
 def test_an_unknown_kind_of_request_makes_no_template(name: str, value: str) -> None:

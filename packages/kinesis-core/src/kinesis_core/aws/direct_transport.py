@@ -15,9 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from attrs import define, evolve, field
+from attrs import define, field
 from botocore.awsrequest import AWSHTTPConnection, AWSHTTPSConnection, AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+from msgspec.structs import replace
 from urllib3.exceptions import ClosedPoolError
 
 from kinesis_core.aws.http_response import read_fields, read_lines, receive
@@ -116,7 +117,7 @@ def _exchange(sock: Any, head: bytes, body: Any) -> HttpResponse:
         is_sent = True
     response = receive(sock)
     # After half a request the server would take the next one for the rest of it.
-    return response if is_sent else evolve(response, is_last=True)
+    return response if is_sent else replace(response, is_last=True)
 
 
 def _head(request: AWSPreparedRequest, *, is_changed: bool) -> bytes | None:

@@ -71,7 +71,10 @@ def read_fields(lines: Sequence[str]) -> tuple[dict[str, str], bool]:
     Raises:
         ValueError: A line is malformed, or two lines contradict each other.
     """
-    pairs = [(name.lower(), value.strip(" \t")) for name, value in (line.split(":", 1) for line in lines)]
+    pairs = []
+    for line in lines:
+        name, value = line.split(":", 1)
+        pairs.append((name.lower(), value.strip(" \t")))
     headers = dict(pairs)
     if "" in headers or "".join(headers).encode("latin-1").translate(None, _NAME):
         raise ValueError("the response has a malformed header name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from attrs import define, field
 
@@ -32,9 +33,8 @@ class ServiceClock:
 
     def note(self, date: str | None) -> None:
         """Learn from the Date header of a response that has just come; a missing or malformed header changes nothing."""
-        try:
-            service_s = parsedate_to_datetime(date or "").timestamp()
-        except (TypeError, ValueError, OverflowError):
+        service_s = _epoch_s(date or "")
+        if service_s is None:
             return
         with self._lock:
             ahead_ms = (service_s - self._clock.now_s()) * 1000
@@ -51,3 +51,12 @@ class ServiceClock:
         with self._lock:
             ahead_ms = max(self._ahead_ms, default=-_DOUBT_MS)
         return int(self._clock.now_s() * 1000 + ahead_ms)
+
+
+@lru_cache(maxsize=4)
+def _epoch_s(date: str) -> float | None:
+    """Return the seconds of a Date header; None if it is malformed. All responses of a second have the same one."""
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -32,7 +32,7 @@ class RequestTemplate:
 
     keys: ReadOnlyCredentials
     _request: AWSPreparedRequest
-    _headers: dict[str, bytes]
+    _headers: dict[str, str]
     _signed_names: str
     _scope: str
     """Region, service and terminator of the scope; the request puts its day before them."""
@@ -54,9 +54,9 @@ class RequestTemplate:
         )
         headers: dict[str, Any] = {
             **self._headers,
-            "X-Amz-Date": time.encode(),
-            "Authorization": authorization.encode(),
-            "amz-sdk-invocation-id": str(uuid4()).encode(),
+            "X-Amz-Date": time,
+            "Authorization": authorization,
+            "amz-sdk-invocation-id": str(uuid4()),
             "Content-Length": str(len(body)),
         }
         method, url = self._request.method, self._request.url
@@ -82,17 +82,17 @@ def find_template(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> Req
     """
     headers = {str(name): _as_text(value) for name, value in request.headers.items()}
     if headers.get("host") == _host_of(request.url):
-        del headers[
-            "host"
-        ]  # with awscrt installed, botocore leaves the host among the headers; the transport adds it
-    if {"host", "accept-encoding"} & {name.lower() for name in headers}:
+        # With awscrt installed, botocore leaves the host among the headers. The transport adds it.
+        del headers["host"]
+    is_plain = all(value.isascii() for value in headers.values())
+    if not is_plain or {"host", "accept-encoding"} & {name.lower() for name in headers}:
         return None  # set by a hook of the user: only botocore knows what to do with them
     try:
         template = _read_template(request, headers, keys)
         again = template.make(_as_bytes(request.body), datetime.strptime(headers["X-Amz-Date"], _TIME))
     except (KeyError, ValueError, TypeError):
         return None
-    same = _as_text(again.headers["Authorization"]) == headers["Authorization"]
+    same = again.headers["Authorization"] == headers["Authorization"]
     return template if same and again.headers.keys() == headers.keys() else None
 
 
@@ -113,7 +113,7 @@ def _read_template(
     return RequestTemplate(
         keys=keys,
         request=request,
-        headers={name: value.encode() for name, value in headers.items()},
+        headers=dict(headers),
         signed_names=signed_names,
         scope=credential.split("/", 2)[2],
         canonical=(

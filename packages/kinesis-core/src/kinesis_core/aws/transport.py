@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from attrs import frozen
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError
+from msgspec import Struct
 
 from kinesis_core.errors import OptionError
 
@@ -41,10 +42,9 @@ class FanOutTransport(Enum):
     HTTP_2 = "HTTP/2"
 
 
-@frozen
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """
-    A response with its body; header names are in lower case.
+    A response with its body; header names are in lower case. Each call makes one, so it is a msgspec struct.
 
     Attributes:
         is_last: Whether its connection closes after it.

@@ -19,7 +19,6 @@ from support.spark_harness import Query
 from support.streams import StreamUnderTest
 from support.written import user_records
 
-pytestmark = pytest.mark.all_sparks
 MakeQuery = Callable[..., Query]
 MakeStream = Callable[..., StreamUnderTest]
 ROUNDS, ROWS = 6, 60
@@ -122,6 +121,7 @@ def put_rows(emulator: Emulator, stream: StreamUnderTest, number: int) -> None:
         emulator.put(stream.name, str(row), f"key-{row % 13}")
 
 
+@pytest.mark.all_sparks
 def test_an_outage_is_reported_and_got_over(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:
@@ -142,6 +142,7 @@ def test_an_outage_is_reported_and_got_over(
     assert query.payloads == stream.payloads
 
 
+@pytest.mark.all_sparks
 def test_an_outage_in_the_middle_of_a_batch(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:

@@ -32,7 +32,7 @@ class Transport(Enum):
     DIRECT = "direct"
     """This package: its own HTTP/1.1 on connections that botocore opens. The default."""
     BOTOCORE = "botocore"
-    """botocore signs and sends every call: about ten times the CPU of a small call, three times that of a large page."""
+    """botocore signs and sends every call: at least six times the CPU of a small call, three times that of a large page."""
 
 
 class FanOutTransport(Enum):

@@ -145,7 +145,7 @@ HTTP_TRANSPORT = Option[Transport | None](
     name="httpTransport",
     meaning=(
         "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs and "
-        "sends every call, which takes about ten times the CPU of a small call and three times that of a large page. Use it "
+        "sends every call, which takes at least six times the CPU of a small call and three times that of a large page. Use it "
         "to find out whether `direct` causes a problem. A DEBUG event `transport.chosen` names the one in use."
     ),
     parser=one_of({transport.value: transport for transport in Transport}),

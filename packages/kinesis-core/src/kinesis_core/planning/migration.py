@@ -20,6 +20,9 @@ from kinesis_core.model import (
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
+_MAX_EMPTY_PAGES = 50
+"""Empty pages to follow in a search for a record. If it finds none, reading starts at the cut, and the first plan judges."""
+
 
 def resume_from_checkpoint(
     planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]
@@ -99,7 +102,7 @@ def _first(state: ShardState, cut: Cut) -> Record | None:
     with state.calls.patiently():
         while True:
             try:
-                records = state.page_at(cut, 1, None).records
+                records = state.page_at(cut, 1, _MAX_EMPTY_PAGES).records
             except IteratorExpiredError:
                 continue
             return records[0] if records else None

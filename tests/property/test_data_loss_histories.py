@@ -7,9 +7,7 @@ split. The query is down for longer than the retention. The stream is deleted an
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
@@ -21,6 +19,7 @@ from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizo
 from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
+from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
 
 A = "shardId-000000000000"
@@ -106,7 +105,7 @@ class Watched:
     def lost(self) -> set[tuple[str, str]]:
         return self.gone() - set(self.read)
 
-    def unreported(self, reported: set[str]) -> set[str]:
+    def unreported(self, reported: list[tuple[str, str]]) -> set[str]:
         """
         Return the shards that lost records, and are not *reported*.
 
@@ -115,10 +114,10 @@ class Watched:
         """
         if self._is_retention_changed:
             return set()
-        shards = self.shards()
+        shards, named = self.shards(), {shard_id for shard_id, _ in reported}
 
         def is_reported(shard_id: str) -> bool:
-            return shard_id in reported or any(is_reported(parent) for parent in shards[shard_id].parents)
+            return shard_id in named or any(is_reported(parent) for parent in shards[shard_id].parents)
 
         return {shard_id for shard_id, _ in self.lost() if not is_reported(shard_id)}
 
@@ -195,24 +194,6 @@ class Watched:
         return any((s, number) in self.gone() for s, number in last.items())
 
 
-@contextmanager
-def reported_shards() -> Iterator[set[str]]:
-    """Collect the shards of `data.lost` events meanwhile."""
-    found: set[str] = set()
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.getMessage().startswith("data.lost "):
-                found.add(record.__dict__["context"]["shard"])
-
-    logger, collector = logging.getLogger("kinesis_core"), Collector(logging.WARNING)
-    logger.addHandler(collector)
-    try:
-        yield found
-    finally:
-        logger.removeHandler(collector)
-
-
 @settings(max_examples=600, deadline=None)
 @given(limits, positions, histories)
 def test_what_is_lost_is_reported_and_nothing_else(
@@ -242,7 +223,7 @@ def test_what_is_left_is_read(
     With failOnDataLoss off, whatever was lost, each record that is left comes, once and in order: after gaps of any length,
     through throttles, and however rarely plans are made. And each shard that lost records is reported, or one of its ancestors.
     """
-    with reported_shards() as reported:
+    with reported_losses() as reported:
         play_to_the_end(limit, history, gaps, throttles, crosses, period_s, reported)
 
 
@@ -253,7 +234,7 @@ def play_to_the_end(
     throttles: int,
     crosses: bool,
     period_s: float,
-    reported: set[str],
+    reported: list[tuple[str, str]],
 ) -> None:
     watched = Watched(limit, fails=False, crosses=crosses)
     stream = watched.stream

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
@@ -18,6 +16,7 @@ from kinesis_core.planning.shard_cache import ShardCache
 from kinesis_core.planning.shard_state import ShardState
 from support.fake_stream import FakeClock
 from support.planned import Planned
+from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
 
 A = "shardId-000000000000"
@@ -71,30 +70,6 @@ def states(query: Planned) -> list[ShardState]:
     return [state for planner in query.planner._streams.values() for state in planner._states.values()]
 
 
-class LossHandler(logging.Handler):
-    """Keeps the losses that were logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.losses: list[tuple[str, str]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage().startswith("data.lost"):
-            facts = record.__dict__["context"]
-            self.losses.append((facts["shard"], str(facts["cut"])))
-
-
-@contextmanager
-def losses() -> Iterator[list[tuple[str, str]]]:
-    """Collect the losses reported meanwhile: shard and cut of each."""
-    handler, log = LossHandler(), logging.getLogger("kinesis_core")
-    log.addHandler(handler)
-    try:
-        yield handler.losses
-    finally:
-        log.removeHandler(handler)
-
-
 def play(
     percent: int, seed: int, limit: int, gaps: dict[int, int], history: Sequence[Step]
 ) -> tuple[list[Any], ...]:
@@ -107,7 +82,7 @@ def play(
     settings = PlanSettings(Limits(max_records=limit), fail_on_data_loss=False, first_plan_crosses_gaps=False)
     stream.query = query = Planned([stream], settings=settings)
     read: list[Any] = []
-    with losses() as reported:
+    with reported_losses() as reported:
         for step in [("put", 0, 1, 0.0), ("read",), *history, ("read",)]:
             match step:
                 case ("put", where, count, every_s):

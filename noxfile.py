@@ -77,6 +77,8 @@ NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
+SPARK_OF_DOCS = "4.2"
+"""What the documentation installs: the newest that Delta Lake supports."""
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -121,10 +123,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests on the newest Spark; arguments after -- go to pytest."""
+    """Run all tests on the newest Spark, but not the pages of the documentation; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
-    _pytest(session, *(session.posargs or ["tests"]))
+    _pytest(session, *(session.posargs or ["tests", "-m", "not pasted"]))
 
 
 @nox.session
@@ -193,14 +195,15 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that generated pages and names match the code, and run every code block of the docs."""
+    """Check that generated pages and names match the code, and run every page of the docs as a reader pastes it."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
+    _pyspark(session, SPARK_OF_DOCS)  # the pages install it by themselves, and need not download it again
     session.run("python", "docs/generate_options.py", "--check")
     session.run("python", "-m", "docs.generate_iam", "--check")
     session.run("python", "-m", "docs.generate_events", "--check")
     session.run("python", "-m", "docs.generate_option_names", "--check")
-    _pytest(session, "tests/docs")
+    _pytest(session, *(session.posargs or ["tests/docs"]))
 
 
 # Demo and measurements ---------------------------------------------------------------------------------------

@@ -1,0 +1,175 @@
+"""Every page works as a reader pastes it: commands into a terminal, programs into files, cells into Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from support.pages.blocks import Block, Use, blocks
+from support.pages.reader import Reader, reader
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SET_UP = DOCS / "tutorial" / "set-up.md"
+PAGES = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "packages/*/README.md") for path in ROOT.glob(pattern)
+)
+OF_DEVELOPERS = {"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
+"""Pages at the root have commands for a clone, which start these tests. They are checked, and not run here."""
+HIDDEN = (
+    "AWS_",
+    "SPARK_",
+    "PYSPARK_",
+    "PYTHON",
+    "PYTEST_",
+    "VIRTUAL_ENV",
+    "NOX",
+    "UV_",
+    "KINESIS_",
+    "CI",
+    "TEST_",
+)
+"""What begins so in the environment of the tests, a reader does not have."""
+INSTALL = {"Install"}
+EACH_TIME = ("A Kinesis", "In each terminal", "Records to read")
+"""Sections of the page Set up that a reader follows once, and those that give each page a fresh Kinesis."""
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def does(page: Path, *uses: Use) -> bool:
+    return any(block.use in uses for block in blocks(page))
+
+
+RUN = [
+    page
+    for page in PAGES
+    if page.name not in OF_DEVELOPERS and does(page, Use.CELL, Use.COMMANDS, Use.SERVICE, Use.FILE)
+]
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return a reader's environment: a home, and this machine's programs without those of the tests."""
+    home = tmp_path_factory.mktemp("home")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(HIDDEN)}
+    path = [folder for folder in kept["PATH"].split(os.pathsep) if ".nox" not in folder]
+    found = f"{kept.get('PIP_FIND_LINKS', '')} {ROOT / '.nox' / 'wheels'}".strip()  # downloaded once
+    cache = kept.get("PIP_CACHE_DIR", str(Path("~/.cache/pip").expanduser()))
+    return {
+        **kept,
+        "HOME": str(home),
+        "PATH": os.pathsep.join(path),
+        "PIP_FIND_LINKS": found,
+        "PIP_CACHE_DIR": cache,
+        "AWS_EC2_METADATA_DISABLED": "true",  # no machine of a cloud has credentials for these tests
+    }
+
+
+@pytest.fixture(scope="session")
+def home(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """
+    Return a home in which a reader has installed everything, by the commands of the page Set up.
+
+    READER_PYTHON names the Python of an environment that is used instead.
+    """
+    home = Path(environment["HOME"])
+    if ready := os.environ.get("READER_PYTHON"):
+        (home / "kinesis-env").symlink_to(Path(ready).parents[1])
+        return home
+    clone = tmp_path_factory.mktemp("clone")
+    (clone / "packages").symlink_to(ROOT / "packages")
+    installs = [
+        block for block in blocks(SET_UP) if block.section == "Install" or "pip install" in block.text
+    ]
+    with reader(clone, environment, clone / "log") as person:
+        person.follow(installs)
+    return home
+
+
+@pytest.fixture
+def person(home: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Reader]:
+    """Yield a reader in a new terminal, with a fresh Kinesis. Packages that a page adds are removed after it."""
+    shutil.rmtree(home / "kinesis-examples", ignore_errors=True)
+    pip = home / "kinesis-env" / "bin" / "pip"
+    before = _installed(pip)
+    with reader(home, environment, tmp_path / "log") as person:
+        each_time = [block for block in blocks(SET_UP) if block.section in EACH_TIME]
+        person.follow(block for block in each_time if "pip install" not in block.text)
+        yield person
+    if added := _installed(pip) - before:
+        subprocess.run([pip, "uninstall", "--quiet", "--yes", *added], check=True)
+
+
+def _installed(pip: Path) -> set[str]:
+    listed = subprocess.run([pip, "list", "--format=json"], check=True, capture_output=True).stdout
+    return {package["name"] for package in json.loads(listed)}
+
+
+@pytest.mark.pasted
+@pytest.mark.parametrize("page", RUN, ids=map(name, RUN))
+def test_page(page: Path, person: Reader) -> None:
+    """A page runs as pasted: no setting, session, variable or package that it or the page Set up does not name."""
+    if page != SET_UP:
+        person.follow(blocks(page))
+
+
+def _each(use: Use) -> list[tuple[Path, Block]]:
+    return [(page, block) for page in PAGES for block in blocks(page) if block.use is use]
+
+
+def test_every_block_has_a_use() -> None:
+    """A reader knows of every block what to do with it: its language and its title say so."""
+    for page in PAGES:
+        for block in blocks(page):
+            assert block.use is not Use.UNKNOWN, f"{name(page)}: {block}"
+            known = block.is_file or block.title.startswith("On ") or block.title in {"", "another terminal"}
+            assert known, f"{name(page)}: {block.title}"
+
+
+@pytest.mark.parametrize(
+    ("page", "block"),
+    _each(Use.READ),
+    ids=lambda part: name(part) if isinstance(part, Path) else part.language,
+)
+def test_shown(page: Path, block: Block) -> None:
+    """A block that is not run has no error that its language would show."""
+    match block.language:
+        case "json":
+            json.loads(block.text)
+        case "yaml":
+            list(yaml.safe_load_all(block.text))
+        case "python":
+            compile(block.text, name(page), "exec")
+        case "sh":
+            subprocess.run(["bash", "-n", "-c", block.text], check=True)
+
+
+@pytest.mark.parametrize("page", [ROOT / name for name in sorted(OF_DEVELOPERS)], ids=lambda page: page.name)
+def test_commands_of_developers(page: Path) -> None:
+    """Each command in a page for developers is a session of the noxfile, an installation of ours, or a tool of git."""
+    sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE))
+    for block in blocks(page):
+        for line in block.text.splitlines() if block.use is Use.COMMANDS else []:
+            match shlex.split(line, comments=True):
+                case ["python3", "noxfile.py", "-s", session, *_]:
+                    assert session.partition("(")[0] in sessions
+                case ["python3", "noxfile.py", "--list"] | ["git", *_] | []:
+                    pass
+                case ["pip", "install", *requirements]:
+                    ours = [requirement for requirement in requirements if requirement.startswith("./")]
+                    assert ours
+                    assert all((ROOT / folder / "pyproject.toml").exists() for folder in ours)
+                case _:
+                    pytest.fail(f"nothing here knows {line!r}")

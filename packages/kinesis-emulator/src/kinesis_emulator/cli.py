@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kinesis_emulator.child import READY, wait_until_stopped
+from kinesis_emulator.client_settings import environment, spark_options
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.fault_plans import RandomFaults
@@ -176,15 +177,9 @@ def _welcome(emulator: Emulator, streams: Sequence[tuple[str, int]]) -> str:
     url, region = emulator.endpoint_url, emulator.settings.region
     lines = [f"{READY}{url}"]
     lines += [f"  stream {name} with {shards} shard{'s'[: shards > 1]}" for name, shards in streams]
-    lines += [
-        "",
-        "For boto3 and the AWS CLI (any credentials work):",
-        f"  export AWS_ENDPOINT_URL_KINESIS={url} AWS_REGION={region} AWS_DEFAULT_REGION={region}",
-        "  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local",
-        "For Spark:",
-        f'  .option("endpointUrl", "{url}").option("region", "{region}")',
-        '  .option("awsAccessKeyId", "local").option("awsSecretKey", "local")',
-        "",
-        "Ctrl-C stops it.",
-    ]
+    lines += ["", "In the terminals of your programs (any credentials work):"]
+    lines += [f"  export {name}={value}" for name, value in environment(url, region).items()]
+    lines += ["Or as options of Spark:"]
+    lines += [f'  .option("{name}", "{value}")' for name, value in spark_options(url, region).items()]
+    lines += ["", "Ctrl-C stops it."]
     return "\n".join(lines) + "\n"

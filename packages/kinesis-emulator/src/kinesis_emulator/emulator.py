@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 
-from kinesis_emulator import positions, registration, resharding, streams
+from kinesis_emulator import client_settings, positions, registration, resharding, streams
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.errors import consumer_not_found
@@ -66,6 +66,11 @@ class Emulator:
     @property
     def endpoint_url(self) -> str:
         return f"http://{HOST}:{self.port}"
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """The options of `.format("kinesis")` with which Spark uses this emulator: region, endpoint and keys."""
+        return client_settings.spark_options(self.endpoint_url, self.settings.region)
 
     @property
     def calls(self) -> Calls:

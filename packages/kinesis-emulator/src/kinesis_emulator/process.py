@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kinesis_emulator import client_settings
 from kinesis_emulator.child import ChildProcess
 
 
@@ -63,3 +64,9 @@ class EmulatorProcess(ChildProcess):
             *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
         ]
         super().__init__("kinesis_emulator", options)
+        self.region = region
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """The options of `.format("kinesis")` with which Spark uses this emulator: region, endpoint and keys."""
+        return client_settings.spark_options(self.endpoint_url, self.region)

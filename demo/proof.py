@@ -10,7 +10,7 @@ from demo.counts import Comparison, Copy, Counts
 
 NEXT = (
     ("Read how it works", "docs/concepts.md"),
-    ("Write a query of your own", "docs/howto/first-query.md"),
+    ("Write a query of your own", "docs/tutorial/set-up.md"),
     ("Write to a stream", "docs/howto/writing.md"),
     ("Test a job of your own", "docs/howto/local-testing.md"),
     ("Run the tests", "python3 noxfile.py -s tests"),

@@ -125,6 +125,13 @@ def test_page(page: Path, person: Reader) -> None:
         person.follow(blocks(page))
 
 
+@pytest.mark.pasted
+def test_programs_of_the_readme(person: Reader) -> None:
+    """The programs of the README run once Set up has been followed."""
+    for program in (block for block in blocks(ROOT / "README.md") if block.use is Use.FILE):
+        person.follow([program, Block("sh", "", f"python {program.title}\n")])
+
+
 def _each(use: Use) -> list[tuple[Path, Block]]:
     return [(page, block) for page in PAGES for block in blocks(page) if block.use is use]
 
@@ -156,7 +163,9 @@ def test_shown(page: Path, block: Block) -> None:
             subprocess.run(["bash", "-n", "-c", block.text], check=True)
 
 
-@pytest.mark.parametrize("page", [ROOT / name for name in sorted(OF_DEVELOPERS)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name in OF_DEVELOPERS], ids=lambda page: page.name
+)
 def test_commands_of_developers(page: Path) -> None:
     """Each command in a page for developers is a session of the noxfile, an installation of ours, or a tool of git."""
     sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE))

@@ -1,0 +1,86 @@
+"""
+Checks a built site: each link leads to a page and an anchor of it, and pages load nothing from other hosts.
+
+    python -m docs.check_site .nox/html
+
+Zensical's strict mode checks links between pages. It leaves out images, links in raw HTML, and what the theme adds.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_LOADED = {"audio", "embed", "iframe", "img", "input", "link", "object", "script", "source", "video"}
+"""Elements that a browser loads by itself, without a click."""
+_LOADED_BY_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
+
+
+class _Page(HTMLParser):
+    """The anchors and the links of one page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = dict(attributes)
+        self.anchors |= {value for name in ("id", "name") if (value := values.get(name))}
+        for name in ("href", "src", "data"):
+            if value := values.get(name):
+                (self.loaded if tag in _LOADED else self.links).append(value)
+
+
+def problems(site: Path) -> list[str]:
+    """Return a sentence for each link of *site* that leads nowhere, and for each file of another host that is loaded."""
+    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    found = []
+    for path, page in pages.items():
+        name = path.relative_to(site)
+        found += [f"{name} loads {url}" for url in page.loaded if _is_foreign(url)]
+        found += [
+            f"{name} links to {url}: {wrong}"
+            for url in page.links + page.loaded
+            if not _is_foreign(url) and (wrong := _wrong(url, path, site, pages))
+        ]
+    return found + list(_foreign_styles(site))
+
+
+def _is_foreign(url: str) -> bool:
+    return bool(urlsplit(url).netloc)
+
+
+def _wrong(url: str, path: Path, site: Path, pages: dict[Path, _Page]) -> str | None:
+    parts = urlsplit(url)
+    if parts.scheme:  # data:, mailto:
+        return None
+    target = path
+    if parts.path:
+        # Only the page for errors has links from the root: the server shows it at any address.
+        base = site if parts.path.startswith("/") else path.parent
+        target = Path(base, unquote(parts.path).lstrip("/")).resolve()
+        target = target / "index.html" if target.is_dir() else target
+    if not target.is_file():
+        return "no such file"
+    anchor = unquote(parts.fragment)
+    if anchor and target in pages and anchor not in pages[target].anchors:
+        return "no such anchor"
+    return None
+
+
+def _foreign_styles(site: Path) -> Iterator[str]:
+    for path in sorted(site.rglob("*.css")):
+        for url in _LOADED_BY_STYLES.findall(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(site)} loads {url}"
+
+
+if __name__ == "__main__":
+    found = problems(Path(sys.argv[1]).resolve())
+    sys.exit("\n".join(found) or None)

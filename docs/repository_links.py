@@ -1,0 +1,64 @@
+"""
+A Markdown extension for links from a page to a file of the repository that is not a page, such as a test.
+
+On GitHub the relative link works. The site does not have the file: the link leads to the repository if `repo_url` is set in
+zensical.toml, and becomes plain text if it is not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+from typing import Any
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
+
+from markdown import Extension, Markdown
+from markdown.treeprocessors import Treeprocessor
+
+ROOT = Path(__file__).parents[1]
+_DOCS = "docs"
+
+
+class RepositoryLinks(Extension):
+    """The extension. Zensical finds it by the name of this module."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 # a name of Python-Markdown
+        md.treeprocessors.register(_Links(md), "repository_links", 0)
+
+
+class _Links(Treeprocessor):
+    def __init__(self, md: Markdown) -> None:
+        super().__init__(md)
+        self._preprocessors = md.preprocessors
+
+    def run(self, root: Element) -> None:
+        context: Any = self._preprocessors["rendering_context"]  # Zensical's page and configuration
+        for link in root.iter("a"):
+            path = outside(context.page.path, link.get("href", ""))
+            if path is not None:
+                redirect(link, path, context.config.get("repo_url"))
+
+
+def outside(page: str, href: str) -> str | None:
+    """Return the path in the repository that *href* of *page* (relative to docs) leads to, or None within docs."""
+    url = urlsplit(href)
+    if url.scheme or url.netloc or not url.path or url.path.startswith("/"):
+        return None
+    path = normpath(PurePosixPath(_DOCS, page).parent / url.path)
+    return None if path == _DOCS or path.startswith(f"{_DOCS}/") else path
+
+
+def redirect(link: Element, path: str, repo_url: str | None) -> None:
+    """Let *link* lead to *path* at *repo_url*; without it, show the text and, on hover, the path."""
+    if repo_url:
+        kind = "tree" if (ROOT / path).is_dir() else "blob"
+        link.set("href", f"{repo_url.rstrip('/')}/{kind}/HEAD/{path}")  # HEAD is the default branch
+        return
+    link.tag = "span"
+    link.attrib.clear()
+    link.set("title", f"{path} in the repository")
+
+
+def makeExtension(**settings: Any) -> RepositoryLinks:  # noqa: N802 # a name of Python-Markdown
+    return RepositoryLinks(**settings)

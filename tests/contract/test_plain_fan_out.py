@@ -56,6 +56,13 @@ def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
     assert emulator.subscriptions(STREAM) == []
 
 
+def test_repr_names_the_stream_and_how_it_is_read(emulator: Emulator) -> None:
+    """The repr of a stream has its name, its region and its consumer. It has no endpoint and no keys."""
+    with stream_client(emulator, consumer="audit") as stream:
+        assert repr(stream) == "<Stream orders in us-east-1, fan-out by audit>"
+    assert repr(stream) == "<Stream orders in us-east-1, polling>"
+
+
 def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
     """Record batches are read through the same subscriptions."""
     with stream_client(emulator, consumer="audit") as stream:

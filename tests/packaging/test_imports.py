@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "kinesis-core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec", "structlog"),
         "urllib3",  # botocore depends on it and raises its errors
-        *("pyarrow", "h2", "httpx2"),
+        *("pyarrow", "pandas", "h2", "httpx2"),
     },
     "spark-kinesis-source": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
     "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
@@ -31,6 +31,7 @@ MAY_IMPORT = {
 """Apart from the standard library and itself."""
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/reading/arrow/batch_builder.py"},
+    "pandas": set[str](),
     "httpx2": {"kinesis_core/aws/http2.py"},
     "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},

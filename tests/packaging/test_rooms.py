@@ -37,7 +37,8 @@ MAY_IMPORT = {
     "producing": {*BASE, "model", "aws", "aggregation"},
     "leases": {*BASE, "model", "aws"},
     "options": {*BASE, "model", "aws"},
-    "stream": {*BASE, "model", "aws", "planning", "reading", "options"},
+    "batch": {"model", "reading"},
+    "stream": {*BASE, "model", "aws", "planning", "reading", "options", "batch"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}

@@ -5,6 +5,7 @@ Amazon Kinesis Data Streams for plain Python, without Spark.
 """
 
 from kinesis_core.aws import FanOutTransport
+from kinesis_core.batch import Batch
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -35,7 +36,7 @@ from kinesis_core.model import (
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
-from kinesis_core.stream import Batch, Stream
+from kinesis_core.stream import Stream
 from kinesis_core.version import __version__
 
 __all__ = [

@@ -9,95 +9,30 @@ Kinesis for plain Python: open a stream, list its shards, read it between two po
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from kinesis_core.aws import Connection, StreamApi, stream_client
+from kinesis_core.batch import Batch, Pages
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.model import (
     EndingPosition,
     ListedShard,
     Offset,
-    Page,
     RangeGroup,
-    ShardRange,
     StartingPosition,
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
 from kinesis_core.planning import Planner, PlanSettings, log_planned
-from kinesis_core.reading import (
-    DEFAULT_COLUMNS,
-    FanOutSettings,
-    PollingRangeReader,
-    ReadSettings,
-    UserRecord,
-    read_concurrently,
-    user_records,
-)
+from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_credentials import CredentialSpec
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from kinesis_core.reading.fan_out import StreamConsumer
-
-_COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
-Pages = Iterator[tuple[ShardRange, Page]]
-
-
-@frozen
-class Batch:
-    """
-    An exact part of a stream. It is fixed before any record is read, so reading it twice gives the same records.
-
-    Attributes:
-        offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
-            to continue there.
-    """
-
-    offset: dict[str, Any]
-    _name: str
-    _groups: Sequence[RangeGroup]
-    _read: Callable[[Sequence[RangeGroup], bool], Pages] = field(repr=False)
-
-    def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
-        """
-        Yield the records of the batch. A shard's records come in order, a parent's before its children's.
-
-        KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
-
-        Raises:
-            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
-            OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
-            ServiceError: A call to Kinesis failed for good.
-        """
-        for shard_range, page in self._read(self._groups, True):
-            skip = shard_range.skip(page)
-            yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
-
-    def record_batches(
-        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
-    ) -> Iterator[pyarrow.RecordBatch]:
-        """
-        Yield an Arrow record batch per page with records (at most 10 MiB of data), in the order of `records`.
-
-        It needs pyarrow: `pip install kinesis-core[arrow]`. *columns* are names of the columns that the Spark source
-        has, in any order.
-
-        Raises:
-            OptionError: A column is unknown or repeated, or *columns* is empty.
-            DataLossError, ServiceError: As in `records`.
-        """
-        from kinesis_core.reading.arrow import BatchBuilder
-
-        builder = BatchBuilder(columns, deaggregate)
-        for shard_range, page in self._read(self._groups, builder.needs_data):
-            skip = shard_range.skip(page)
-            yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
 
 
 @define
@@ -105,12 +40,18 @@ class Stream:
     """One stream to read from. Threads may share it. As a context manager it closes itself."""
 
     name: str
+    _region: str
     _given_name: str
-    _api: StreamApi = field(repr=False)
+    _api: StreamApi
     _plan_settings: PlanSettings
     _read_settings: ReadSettings
     _clock: Clock = field(factory=SystemClock)
     _consumer: StreamConsumer | None = None
+
+    def __repr__(self) -> str:
+        consumer = self._consumer
+        how = "polling" if consumer is None else f"fan-out by {consumer.consumer.name}"
+        return f"<Stream {self.name} in {self._region}, {how}>"
 
     @classmethod
     def open(
@@ -146,7 +87,8 @@ class Stream:
         (ref,) = connection.streams
         api = stream_client(connection, ref)
         summary = api.describe()
-        stream = cls(ref.name, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        where = connection.region_of(ref)
+        stream = cls(ref.name, where, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
         if consumer is not None:
             from kinesis_core.reading.fan_out import StreamConsumer
 
@@ -225,7 +167,9 @@ class Stream:
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)
-        return Batch(end.to_json(), self.name, groups, self._pages)
+        times = [shard.arrived_ms for part in end.streams.values() for shard in part.shards.values()]
+        ends_ms = max((ms for ms in times if ms), default=None)
+        return Batch(end.to_json(), self.name, groups, self._pages, ends_ms)
 
     def _pages(self, groups: Sequence[RangeGroup], with_data: bool) -> Pages:
         rng = random.Random()  # noqa: S311 # jitter, not a secret

@@ -127,7 +127,8 @@ def test_plain_python(caplog: pytest.LogCaptureFixture) -> None:
     """Each batch of `follow` is a line, and so is that of `read`, unless nothing is new."""
     caplog.set_level(logging.INFO)
     fake = filled_stream()
-    stream = Stream("orders", "orders", fake, PlanSettings(Limits(max_records=5)), ReadSettings(), fake.clock)
+    settings = PlanSettings(Limits(max_records=5))
+    stream = Stream("orders", "eu-west-1", "orders", fake, settings, ReadSettings(), fake.clock)
     batches = list(islice(stream.follow("TRIM_HORIZON"), 2))
     assert len(lines(caplog)) == len(batches) == 2
     whole = stream.read("TRIM_HORIZON")

@@ -41,6 +41,7 @@ from kinesis_core.model.starting_positions import (
     position_in,
 )
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, StreamSummary
+from kinesis_core.model.times import show_time
 
 __all__ = [
     "After",
@@ -87,6 +88,7 @@ __all__ = [
     "is_before",
     "position_in",
     "ranges_between",
+    "show_time",
     "waits_for",
     "with_children",
     "without_children",

@@ -1,0 +1,121 @@
+"""Batches: exact parts of a stream, as records, Arrow or pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from kinesis_core.model import Page, RangeGroup, ShardRange, show_time
+from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from kinesis_core.reading.arrow import BatchBuilder
+
+_COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
+Pages = Iterator[tuple[ShardRange, Page]]
+
+
+@frozen
+class Batch:
+    """
+    An exact part of a stream. It is fixed before any record is read, so reading it twice gives the same records.
+
+    Attributes:
+        offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
+            to continue there.
+    """
+
+    offset: dict[str, Any]
+    _name: str
+    _groups: Sequence[RangeGroup]
+    _read: Callable[[Sequence[RangeGroup], bool], Pages]
+    _ends_ms: int | None = None
+    """The latest time among the ends of the shards; None when no time is known."""
+
+    def __repr__(self) -> str:
+        count = sum(map(len, self._groups))
+        shards = f"{count} shard{'s' * (count != 1)}" if count else "no records"
+        ends = f", ends {show_time(self._ends_ms)}" if self._ends_ms else ""
+        return f"<Batch of {self._name}: {shards}{ends}>"
+
+    def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
+        """
+        Yield the records of the batch. A shard's records come in order, a parent's before its children's.
+
+        KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
+
+        Raises:
+            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
+            OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
+            ServiceError: A call to Kinesis failed for good.
+        """
+        for shard_range, page in self._read(self._groups, True):
+            skip = shard_range.skip(page)
+            yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
+
+    def record_batches(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """
+        Yield an Arrow record batch per page with records (at most 10 MiB of data), in the order of `records`.
+
+        *columns* are names of the columns that the Spark source has, in any order.
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            OptionError: A column is unknown or repeated, or *columns* is empty.
+            DataLossError, ServiceError: As in `records`.
+        """
+        return self._build(_arrow_builder(columns, deaggregate))
+
+    def to_arrow(self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True) -> pyarrow.Table:
+        """
+        Read the batch into one Arrow table. An empty batch is a table without rows.
+
+        The arguments are those of `record_batches`, and so are the errors.
+        """
+        builder = _arrow_builder(columns, deaggregate)
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self._build(builder)), builder.schema)
+
+    def to_pandas(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> pandas.DataFrame:
+        """
+        Read the batch into one DataFrame of pandas. An empty batch is a DataFrame without rows.
+
+        The arguments are those of `record_batches`, and so are the errors. It needs pyarrow and pandas.
+        """
+        _find("pandas", "pandas")
+        return self.to_arrow(columns, deaggregate=deaggregate).to_pandas()
+
+    def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
+        for shard_range, page in self._read(self._groups, builder.needs_data):
+            skip = shard_range.skip(page)
+            yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
+
+
+def _arrow_builder(columns: Sequence[str], deaggregate: bool) -> BatchBuilder:
+    _find("pyarrow", "'kinesis-core[arrow]'")
+    from kinesis_core.reading.arrow import BatchBuilder
+
+    return BatchBuilder(columns, deaggregate)
+
+
+def _find(package: str, requirement: str) -> None:
+    """Import *package*, or raise an error with the command that installs it."""
+    try:
+        import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise ModuleNotFoundError(
+            f"This method needs {package}: pip install {requirement}", name=package
+        ) from None

@@ -1,0 +1,136 @@
+"""A batch as records, as Arrow and as pandas, and what its repr shows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from kinesis_core import Batch, OptionError, PlanSettings, ReadSettings, Stream
+from kinesis_core.reading import DEFAULT_COLUMNS
+from support.aggregates import aggregate
+from support.scripted_stream import ScriptedStream, scripted_stream
+
+A, B = "shardId-000000000000", "shardId-000000000001"
+NAMES = [column.name for column in DEFAULT_COLUMNS]
+SECRET = "do-not-tell"
+
+
+@define
+class Api(ScriptedStream):
+    """A stream whose repr would be long and secret."""
+
+    secret: str = field(default=SECRET)
+
+
+def orders(records: int = 3, shards: int = 2) -> ScriptedStream:
+    fake = scripted_stream(shards)
+    for shard_id in (A, B)[:shards]:
+        fake.put_many(shard_id, records)
+    return fake
+
+
+def stream_of(fake: ScriptedStream) -> Stream:
+    settings = ReadSettings(threads=1)
+    return Stream("orders", "eu-west-1", "orders", fake, PlanSettings(), settings, fake.clock)
+
+
+def batch_of(fake: ScriptedStream) -> Batch:
+    return stream_of(fake).read("TRIM_HORIZON")
+
+
+def test_arrow_has_the_rows_of_the_records() -> None:
+    """A table has a row for each record, in the order of `records`."""
+    batch = batch_of(orders())
+    table = batch.to_arrow()
+    assert table.column_names == NAMES
+    assert table["sequenceNumber"].to_pylist() == [r.sequence_number for r in batch.records()]
+    assert table.num_rows == 6
+
+
+def test_pandas_has_the_rows_of_the_records() -> None:
+    """A DataFrame has the columns of the table, with times in UTC."""
+    batch = batch_of(orders())
+    frame = batch.to_pandas()
+    assert list(frame.columns) == NAMES
+    assert list(frame["sequenceNumber"]) == [r.sequence_number for r in batch.records()]
+    assert str(frame["approximateArrivalTimestamp"].dt.tz) == "UTC"
+
+
+@pytest.mark.parametrize("convert", [Batch.to_arrow, Batch.to_pandas])
+def test_columns_and_aggregates_are_chosen(convert: Callable[..., Any]) -> None:
+    """Both take columns in any order, and leave aggregates as they are on request."""
+    fake = scripted_stream()
+    fake.put(A, aggregate([("k", None, b"1"), ("l", None, b"2")]))
+    batch = batch_of(fake)
+    assert convert(batch, ["partitionKey", "data"]).shape == (2, 2)
+    assert convert(batch, ["data"], deaggregate=False).shape == (1, 1)
+
+
+def test_an_empty_batch_has_columns() -> None:
+    """The table of an empty batch has no rows, and the schema of any other batch."""
+    full, empty = batch_of(orders()), batch_of(orders(records=0))
+    assert empty.to_arrow().schema == full.to_arrow().schema
+    assert empty.to_arrow().num_rows == len(empty.to_pandas()) == 0
+    assert dict(empty.to_pandas(["shardId", "subSequenceNumber"]).dtypes) == dict(
+        full.to_pandas(["shardId", "subSequenceNumber"]).dtypes
+    )
+
+
+@pytest.mark.parametrize("convert", [Batch.record_batches, Batch.to_arrow, Batch.to_pandas])
+def test_a_wrong_column_is_an_error_at_once(convert: Callable[..., Any]) -> None:
+    """The call itself raises, before anything is read."""
+    fake = orders()
+    batch = batch_of(fake)
+    calls = len(fake.log)
+    with pytest.raises(OptionError, match=r"Unknown column 'dat'\. Did you mean 'data'\?"):
+        convert(batch, ["dat"])
+    assert len(fake.log) == calls
+
+
+@pytest.mark.parametrize(
+    ("convert", "missing", "command"),
+    [
+        (Batch.record_batches, "pyarrow", r"pip install 'kinesis-core\[arrow\]'"),
+        (Batch.to_arrow, "pyarrow", r"pip install 'kinesis-core\[arrow\]'"),
+        (Batch.to_pandas, "pyarrow", r"pip install 'kinesis-core\[arrow\]'"),
+        (Batch.to_pandas, "pandas", "pip install pandas"),
+    ],
+)
+def test_a_missing_package_is_named(
+    convert: Callable[..., Any], missing: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without pyarrow or pandas the call raises an error with the command that installs it."""
+    batch = batch_of(orders())
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=f"needs {missing}: {command}$") as raised:
+        convert(batch)
+    assert raised.value.name == missing
+
+
+def test_repr_of_a_batch() -> None:
+    """It has the stream, the number of shards with records, and the latest time among their ends."""
+    fake = orders()
+    last = fake.put(B, b"last")
+    assert last.arrived_ms == 1_790_000_000_000
+    assert repr(batch_of(fake)) == "<Batch of orders: 2 shards, ends 2026-09-21 14:13:20 UTC>"
+    one = stream_of(orders(shards=1)).read("TRIM_HORIZON")
+    assert repr(one) == "<Batch of orders: 1 shard, ends 2026-09-21 14:13:20 UTC>"
+
+
+def test_repr_of_an_empty_batch() -> None:
+    """A batch without records says so, and where it ends."""
+    assert repr(batch_of(orders(records=0))) == (
+        "<Batch of orders: no records, ends 2026-09-21 14:13:15 UTC>"
+    )
+
+
+def test_repr_of_a_batch_shows_no_secret() -> None:
+    """How the batch is read is no part of its repr."""
+    fake = Api(scripted_stream().clock)
+    fake.create(1).put(A, b"x")
+    assert SECRET in repr(fake)
+    assert SECRET not in repr(batch_of(fake))

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.columns import find_columns
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task import WriteTask, Written
 
 

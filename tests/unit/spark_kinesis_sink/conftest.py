@@ -13,7 +13,7 @@ from attrs import define, field
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.producing import Totals
-from spark_kinesis_sink import SinkOptions
+from spark_kinesis_sink.options import SinkOptions
 
 
 @define(eq=False)

@@ -9,8 +9,8 @@ import pytest
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.producing import ProducerSettings
-from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.columns import Columns
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.rows import Block, blocks_of_rows
 from spark_kinesis_sink.task import check_written, put_blocks
 from spark_kinesis_sink.task_producers import MOST_OPEN, TaskProducers

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 from kinesis_core.producing import Totals
-from spark_kinesis_sink import SinkOptions
 from spark_kinesis_sink.columns import Columns
+from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task import WriteTask, Written
 from spark_kinesis_sink.writer import BatchWriter, StreamRowWriter
 

@@ -4,6 +4,7 @@ AWS credentials for drivers and executors: a picklable spec names the source, a 
 `open_session` or `cached_session` turns a spec into a session. All errors are subclasses of `CredentialsError`.
 """
 
+from kinesis_credentials.credentials import Now, RenewableCredentials
 from kinesis_credentials.endpoints import find_endpoint_region
 from kinesis_credentials.errors import (
     Attempt,
@@ -17,7 +18,7 @@ from kinesis_credentials.errors import (
     SourceFailedError,
     SourceUnavailableError,
 )
-from kinesis_credentials.expiry import renew_expired
+from kinesis_credentials.expiry import Retried, renew_expired
 from kinesis_credentials.failures import safe_message
 from kinesis_credentials.regions import find_arn_region, resolve_region
 from kinesis_credentials.sessions import (
@@ -36,6 +37,7 @@ from kinesis_credentials.specs import (
     ProviderClass,
     StaticKeys,
 )
+from kinesis_credentials.version import __version__
 
 __all__ = [
     "AssumeRole",
@@ -46,15 +48,19 @@ __all__ = [
     "IncompleteKeysError",
     "InstanceProfile",
     "NoCredentialsError",
+    "Now",
     "Profile",
     "ProfileNotFoundError",
     "ProviderClass",
     "ProviderClassError",
     "RegionError",
+    "RenewableCredentials",
+    "Retried",
     "RoleRefusedError",
     "SourceFailedError",
     "SourceUnavailableError",
     "StaticKeys",
+    "__version__",
     "cached_session",
     "ensure_credentials",
     "find_arn_region",

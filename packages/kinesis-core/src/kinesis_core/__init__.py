@@ -25,18 +25,21 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
+    Cut,
+    EndingPosition,
     ForeignCheckpoint,
     Latest,
     ListedShard,
     PerShard,
     PerStream,
     ShardEnd,
+    StartingPosition,
     TrimHorizon,
 )
-from kinesis_core.planning import PlanSettings
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
-from kinesis_core.stream import Stream
+from kinesis_core.stream import Start, Stream
 from kinesis_core.version import __version__
 
 __all__ = [
@@ -45,7 +48,9 @@ __all__ = [
     "At",
     "AtTimestamp",
     "Batch",
+    "Cut",
     "DataLossError",
+    "EndingPosition",
     "FanOutSettings",
     "FanOutTransport",
     "ForeignCheckpoint",
@@ -53,6 +58,7 @@ __all__ = [
     "InvalidRequestError",
     "KinesisError",
     "Latest",
+    "Limits",
     "ListedShard",
     "OffsetError",
     "OptionError",
@@ -66,6 +72,8 @@ __all__ = [
     "ServiceError",
     "ShardEnd",
     "StaleListingError",
+    "Start",
+    "StartingPosition",
     "Stream",
     "StreamNotFoundError",
     "StreamRecreatedError",

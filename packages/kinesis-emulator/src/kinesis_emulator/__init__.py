@@ -11,12 +11,16 @@ from kinesis_emulator.process import EmulatorProcess
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Settings
 from kinesis_emulator.shards import StoredRecord
+from kinesis_emulator.store import DistributionStrategy, EncryptionType
+from kinesis_emulator.version import __version__
 
 __all__ = [
     "AwsError",
     "Calls",
+    "DistributionStrategy",
     "Emulator",
     "EmulatorProcess",
+    "EncryptionType",
     "EventFault",
     "Fault",
     "FaultScript",
@@ -27,4 +31,5 @@ __all__ = [
     "Settings",
     "Step",
     "StoredRecord",
+    "__version__",
 ]

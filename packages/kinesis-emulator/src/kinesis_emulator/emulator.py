@@ -18,7 +18,7 @@ from kinesis_emulator.replay import replay
 from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Service, Settings
 from kinesis_emulator.shards import StoredRecord
-from kinesis_emulator.store import EncryptionType, Store, Strategy, Stream, stream_arn
+from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, Stream, stream_arn
 from kinesis_emulator.writes import append, make_entry
 
 
@@ -113,7 +113,7 @@ class Emulator:
         encryption: EncryptionType = "NONE",
         retention_hours: int = 24,
         max_record_kib: int = 1024,
-        strategy: Strategy | None = None,
+        strategy: DistributionStrategy | None = None,
     ) -> str:
         """Create a stream and return its ARN. With a *strategy* it is on-demand, otherwise provisioned."""
         stream = Stream(
@@ -137,7 +137,7 @@ class Emulator:
     def delete_stream(self, name: str) -> None:
         self._service.store.delete(self._stream(name))
 
-    def distribute(self, stream: str, strategy: Strategy) -> None:
+    def distribute(self, stream: str, strategy: DistributionStrategy) -> None:
         """Change an on-demand stream: keys choose the shards (`USER_PARTITION_KEY`), or Kinesis does (`AUTO`)."""
         target = self._stream(stream)
         with target.lock:

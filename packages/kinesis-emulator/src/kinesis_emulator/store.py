@@ -17,7 +17,7 @@ from kinesis_emulator.snapshot import StreamState, write_snapshot
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
-Strategy = Literal["USER_PARTITION_KEY", "AUTO"]
+DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class Stream:
     mode: str = "PROVISIONED"
     max_record_kib: int = 1024
     encryption: EncryptionType = "NONE"
-    strategy: Strategy = "USER_PARTITION_KEY"
+    strategy: DistributionStrategy = "USER_PARTITION_KEY"
     """Whether keys choose the shards, or the shards take turns (AUTO). Only on-demand streams have the choice."""
     retention_hours: int = 24
     shards: list[Shard] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Stream:
             self.log.sized(max_record_kib)
         self.max_record_kib = max_record_kib
 
-    def distribute(self, strategy: Strategy) -> None:
+    def distribute(self, strategy: DistributionStrategy) -> None:
         """Distribute records by *strategy* from now on."""
         if self.log is not None:
             self.log.distributed(strategy)

@@ -8,7 +8,7 @@ from kinesis_emulator.errors import AwsError, invalid_argument, validation
 from kinesis_emulator.listing import describe_shard, visible_shards
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import Strategy, Stream
+from kinesis_emulator.store import DistributionStrategy, Stream
 
 MAX_RETENTION_HOURS = 8760
 _ON_DEMAND_SHARDS = 4
@@ -186,11 +186,13 @@ def update_strategy(service: Service, request: Request) -> None:
         distribute(stream, strategy)
 
 
-def _strategy(request: Request) -> Strategy:
-    return cast(Strategy, request.choice("RecordDistributionStrategy", get_args(Strategy)))
+def _strategy(request: Request) -> DistributionStrategy:
+    return cast(
+        DistributionStrategy, request.choice("RecordDistributionStrategy", get_args(DistributionStrategy))
+    )
 
 
-def distribute(stream: Stream, strategy: Strategy) -> None:
+def distribute(stream: Stream, strategy: DistributionStrategy) -> None:
     """Change who chooses the shards of new records: keys or Kinesis. Only on-demand streams have a strategy."""
     if stream.mode != "ON_DEMAND":
         raise invalid_argument(

@@ -2,12 +2,12 @@
 
 from spark_kinesis_sink.columns import ColumnError
 from spark_kinesis_sink.data_source import AwsKinesisSink, KinesisSink, register
-from spark_kinesis_sink.options import SinkOptions
+from spark_kinesis_sink.version import __version__
 
 __all__ = [
     "AwsKinesisSink",
     "ColumnError",
     "KinesisSink",
-    "SinkOptions",
+    "__version__",
     "register",
 ]

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamReader,
     DataSourceStreamWriter,
+    DataSourceWriter,
 )
 from pyspark.sql.types import StructType
 
@@ -47,7 +48,7 @@ class KinesisSink(DataSource):
         return "kinesis"
 
     @plain_errors()
-    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         if overwrite:
             raise OptionError(
                 'A stream cannot be overwritten: Kinesis keeps records until their retention ends. Use .mode("append").'

@@ -6,7 +6,13 @@ from importlib.util import find_spec
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from kinesis_core.for_spark import import_other_half, plain_errors
@@ -49,11 +55,11 @@ class KinesisDataSource(DataSource):
         return default_schema()
 
     @plain_errors()
-    def reader(self, schema: StructType) -> KinesisBatchReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
         return KinesisBatchReader(SourceOptions.parse(self.options), column_names(schema))
 
     @plain_errors()
-    def streamReader(self, schema: StructType) -> StreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return stream_reader_class()(SourceOptions.parse(self.options), column_names(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -11,8 +11,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, read_connection
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
-from spark_kinesis_sink import SinkOptions
-from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
 from spark_kinesis_sink.options.writing import WRITING_OPTIONS
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}

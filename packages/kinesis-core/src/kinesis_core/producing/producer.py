@@ -49,7 +49,7 @@ class Producer:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """For callers with an API object of their own. Others use `open` or `connect`."""
+        """For callers with an API object of their own, such as tests. Programs use `open`."""
         self._is_closed = True
         self.settings = settings or ProducerSettings()
         rng = rng or random.Random()  # noqa: S311 # jitter and spreading, not a secret
@@ -103,7 +103,7 @@ class Producer:
     def connect(
         cls, connection: Connection, stream: StreamRef, settings: ProducerSettings | None = None
     ) -> Producer:
-        """Return a producer for *stream*. Checks and raises as `open` does."""
+        """Return a producer for *stream*, for the Spark sink. Programs use `open`, which checks and raises likewise."""
         return cls(stream_client(connection, stream), settings)
 
     def put(

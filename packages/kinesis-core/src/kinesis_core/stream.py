@@ -24,6 +24,8 @@ from kinesis_core.model import (
     Offset,
     RangeGroup,
     StartingPosition,
+    check_order,
+    position_in,
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
@@ -118,19 +120,24 @@ class Stream:
         Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
 
         A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z",
-        JSON), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch.
+        JSON), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch. The
+        batch has no records where that offset is after *end*.
 
         Raises:
-            OptionError: A position is malformed or in the future, or names a shard that does not exist.
+            OptionError: A position is malformed, the start is after the end or in the future, or a shard does not exist.
             OffsetError: The offset is damaged, or belongs to another stream.
             DataLossError: Records after *start* expired (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
         ending = _parsed(end, ending_position(), "end")
+        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), "start")
+        started_at = None if isinstance(starting, Mapping) else starting
+        if started_at is not None:
+            self._check_order(started_at, ending)
         planner = self._planner()
         try:
-            started = self._begin(planner, start)
-            return self._batch(planner, started, planner.end_offset(started, ending))
+            started = self._begin(planner, starting)
+            return self._batch(planner, started, planner.end_offset(started, ending, started_at))
         finally:
             planner.close()
 
@@ -164,6 +171,12 @@ class Stream:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
         return planner.initial_offset(_parsed(start, starting_position(), "start"))
+
+    def _check_order(self, start: StartingPosition, end: EndingPosition) -> None:
+        streams = [self._given_name]
+        first = position_in(self._given_name, streams, start, "'start'")
+        last = position_in(self._given_name, streams, end, "'end'")
+        check_order(first, last, self.name, "'start' and 'end'")
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)

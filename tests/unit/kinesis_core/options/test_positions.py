@@ -28,6 +28,10 @@ FORMAT = "MM/dd/yyyy HH:mm:ss ZZZ"
         ("TRIM_HORIZON", TrimHorizon()),
         ("earliest", TrimHorizon()),
         ("AT_TIMESTAMP 2026-01-31T09:00:00Z", AtTimestamp(NINE_UTC)),
+        ("2026-01-31T09:00:00Z", AtTimestamp(NINE_UTC)),
+        ("2026-01-31 11:00 +02:00", AtTimestamp(NINE_UTC)),
+        (json.dumps({SHARD: "2026-01-31T09:00:00Z"}), PerShard({SHARD: AtTimestamp(NINE_UTC)})),
+        (json.dumps({"orders": "2026-01-31T09:00:00Z"}), PerStream({"orders": AtTimestamp(NINE_UTC)})),
         ("at_timestamp   2026-01-31T09:00:00Z", AtTimestamp(NINE_UTC)),
         (f"AT_TIMESTAMP {NINE_UTC}", AtTimestamp(NINE_UTC)),
         ('{"at_timestamp": "2026-01-31T09:00:00Z"}', AtTimestamp(NINE_UTC)),
@@ -65,8 +69,11 @@ def test_starts(text: str, position: object) -> None:
         ("", ""),
         ("NEWEST", ""),
         ("AT_TIMESTAMP", ""),
-        ("AT_TIMESTAMP yesterday", ""),
-        ("AT_TIMESTAMP 2026-01-31", ""),
+        ("AT_TIMESTAMP yesterday", "An example of a time is 2026-01-31T09:00:00Z."),
+        ("AT_TIMESTAMP 2026-01-31", "An example of a time is 2026-01-31T09:00:00Z."),
+        ("2026-01-31", "An example of a time is 2026-01-31T09:00:00Z."),
+        ("2026-01-31T09:00:00", "Add Z or an offset such as +02:00"),
+        (str(NINE_UTC), "A number is a time only after AT_TIMESTAMP."),
         ("AT_TIMESTAMP 2026-01-31T09:00:00", "Add Z or an offset such as +02:00"),
         ("AT_TIMESTAMP 2026-02-30T09:00:00Z", "The time does not exist: day is out of range for month."),
         ("AT_TIMESTAMP 1969-12-31T23:59:59Z", "The time is before 1970."),
@@ -114,7 +121,8 @@ def test_deep_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["LATEST", f"AT_TIMESTAMP {NINE_UTC}", json.dumps({SHARD: {"AFTER": NUMBER}})]
+    "text",
+    ["LATEST", f"AT_TIMESTAMP {NINE_UTC}", "2026-01-31T09:00:00Z", json.dumps({SHARD: {"AFTER": NUMBER}})],
 )
 def test_ends(text: str) -> None:
     """A batch read ends at the newest record, at a time, or at a cut in each shard."""
@@ -134,6 +142,7 @@ def test_no_ends(text: str) -> None:
         "2026-01-31T09:00:00Z",
         "2026-01-31t09:00z",
         "2026-01-31 09:00:00 Z",
+        "2026-01-31 09:00:00 UTC",
         "2026-01-31T14:30:00+05:30",
         "2026-01-31T01:00:00-08:00",
         "2026-01-31T01:00:00-0800",

@@ -16,6 +16,7 @@ from kinesis_core.model import (
     ShardOffset,
     TrimHorizon,
 )
+from kinesis_core.planning.start_positions import LATEST_MARGIN_MS
 from support.planned import Planned, everything
 from support.scripted_stream import scripted_stream
 
@@ -94,7 +95,9 @@ def test_a_position_in_the_future_is_refused() -> None:
     """A start in the future is refused with both times, before Kinesis refuses it without them."""
     stream = scripted_stream(1)
     future = stream.now_ms() + 60_000
-    with pytest.raises(OptionError, match=rf"'startingPosition'.*{future}.*{stream.now_ms()}.*stream=orders"):
+    with pytest.raises(
+        OptionError, match=r"'startingPosition'.* 14:14:20 UTC, .* 14:13:20 UTC\. \[stream=orders"
+    ):
         Planned([stream], AtTimestamp(future))
 
 
@@ -168,3 +171,34 @@ def test_the_end_of_a_batch_read_at_a_record(kind: type[At | After], count: int)
     end = query.planner.end_offset(query.start, PerShard({A: kind(fourth[0]), B: kind(fourth[1])}))
     read = query.read(query.start, end)
     assert read == everything(stream, A)[:count] + everything(stream, B)[:count]
+
+
+@pytest.mark.parametrize("end", [At, After])
+def test_latest_after_an_end_at_a_record_is_refused(end: type[At | After]) -> None:
+    """A read that starts at LATEST cannot end before the last record of a shard. The end of that record is the same point."""
+    stream = scripted_stream(1)
+    *_, other, last = stream.put_many(A, 10, 0.1)
+    query = Planned([stream], Latest())
+    expected = rf"LATEST \(AFTER {last.number}\), is after its end, .*{other.number}\..*shard={A}"
+    with pytest.raises(OptionError, match=expected):
+        query.planner.end_offset(query.start, PerShard({A: end(other.number)}), Latest())
+    same = query.planner.end_offset(query.start, PerShard({A: After(last.number)}), PerShard({A: Latest()}))
+    assert query.read(query.start, same) == []
+
+
+def test_a_start_at_latest_may_end_now() -> None:
+    """An end within the margin of LATEST is accepted: the time of the service is not known exactly."""
+    stream = scripted_stream(1)
+    query = Planned([stream], Latest())
+    end = query.planner.end_offset(query.start, AtTimestamp(stream.now_ms() - LATEST_MARGIN_MS), Latest())
+    assert query.read(query.start, end) == []
+
+
+def test_only_shards_at_latest_are_checked() -> None:
+    """A shard that starts elsewhere may end anywhere."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 10, 1.0)
+    query = Planned([stream], start := PerShard({B: Latest()}))
+    third_ms = stream.shards[A].records[3].arrived_ms or 0
+    end = query.planner.end_offset(query.start, PerShard({A: AtTimestamp(third_ms)}), start)
+    assert query.read(query.start, end) == everything(stream, A)[:3]

@@ -276,14 +276,14 @@ def test_regions(name: str) -> None:
         ({"maxRetries": "-1"}, "Option 'maxRetries' accepts 0 to 100 retries; got '-1'."),
         (
             {"startingPosition": "AT_TIMESTAMP 2026-01-31T09:00:00"},
-            "Option 'startingPosition' accepts LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP with an ISO 8601 time or "
-            "seconds or milliseconds since the epoch, or JSON; got 'AT_TIMESTAMP 2026-01-31T09:00:00'. "
+            "Option 'startingPosition' accepts LATEST, TRIM_HORIZON, EARLIEST, an ISO 8601 time, AT_TIMESTAMP with such a "
+            "time or with seconds or milliseconds since the epoch, or JSON; got 'AT_TIMESTAMP 2026-01-31T09:00:00'. "
             "Add Z or an offset such as +02:00: without a zone the time depends on the machine.",
         ),
         (
             {"endingPosition": "TRIM_HORIZON"},
-            "Option 'endingPosition' accepts LATEST, AT_TIMESTAMP with an ISO 8601 time or seconds or milliseconds "
-            "since the epoch, or JSON; got 'TRIM_HORIZON'.",
+            "Option 'endingPosition' accepts LATEST, an ISO 8601 time, AT_TIMESTAMP with such a time or with seconds or "
+            "milliseconds since the epoch, or JSON; got 'TRIM_HORIZON'.",
         ),
         (
             {"shardsPerTask": "5", "maxPartitions": "4"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from kinesis_core.model.times import show_time
+
 LAST_EPOCH_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, the largest time that a `datetime` holds."""
 
@@ -29,7 +31,7 @@ class AtTimestamp:
     """Milliseconds since the epoch."""
 
     def __str__(self) -> str:
-        return f"AT_TIMESTAMP {self.epoch_ms}"
+        return f"AT_TIMESTAMP {show_time(self.epoch_ms)}"
 
 
 @frozen

@@ -7,12 +7,15 @@ from collections.abc import Collection, Mapping
 from attrs import frozen
 
 from kinesis_core.errors import OptionError
-from kinesis_core.model.cuts import At, AtTimestamp, Cut, TrimHorizon
+from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 
 
 @frozen
 class Latest:
     """After the newest record at the moment of planning: the tip of each shard."""
+
+    def __str__(self) -> str:
+        return "LATEST"
 
 
 @frozen
@@ -91,6 +94,50 @@ def _chosen(stream: str, streams: Collection[str], position: PerStream, option: 
     if found is None:
         raise OptionError(f"{option} has positions by stream, but no position for '{stream}'. Add one.")
     return found
+
+
+def check_order(start: OneStreamStart, end: OneStreamStart, stream: str, names: str) -> None:
+    """
+    Check that a read of *stream* does not start after its end, as far as the positions alone tell.
+
+    Two times can be compared, and two records of one shard. Equal positions are an empty read. *names* are the names of the
+    two positions in errors.
+
+    Raises:
+        OptionError: *start* is after *end*, in one shard at least.
+    """
+    starts, ends = _by_shard(start), _by_shard(end)
+    for shard_id in sorted({*starts, *ends}):
+        first, last = starts.get(shard_id, starts.get("")), ends.get(shard_id, ends.get(""))
+        if first is not None and last is not None and is_past(first, last):
+            raise order_error(
+                str(first), str(last), f"stream={stream}{shard_id and f' shard={shard_id}'}", names
+            )
+
+
+def order_error(start: str, end: str, where: str, names: str) -> OptionError:
+    """Return the error of a read that starts after its end."""
+    return OptionError(
+        f"The start of the read, {start}, is after its end, {end}. Exchange {names}, or correct one of them. [{where}]"
+    )
+
+
+def is_past(start: Cut | Latest, end: Cut | Latest) -> bool:
+    """Return whether *start* is after *end*, as far as the two cuts of one shard alone tell."""
+    match start, end:
+        case AtTimestamp(start_ms), AtTimestamp(end_ms):
+            return start_ms > end_ms
+        case ShardEnd(), At() | After():
+            return True
+        case ((At() | After()), (At() | After())):
+            return (start.number, isinstance(start, After)) > (end.number, isinstance(end, After))
+        case _:
+            return False
+
+
+def _by_shard(position: OneStreamStart) -> Mapping[str, Cut | Latest]:
+    """Return the cuts by shard id; by "" where one applies to every shard."""
+    return position.cuts if isinstance(position, (PerShard, ForeignCheckpoint)) else {"": position}
 
 
 def begins_inside_aggregates(position: StartingPosition) -> bool:

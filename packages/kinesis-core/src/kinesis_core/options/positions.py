@@ -41,7 +41,10 @@ _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")
 _STREAM = re.compile(r"[a-zA-Z0-9_.-]{1,128}|arn:\S+")
 _BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
 """Text between the JSON objects of Spark's offset log: its version, and a dash for a source without an offset."""
-_FORMS = "AT_TIMESTAMP with an ISO 8601 time or seconds or milliseconds since the epoch, or JSON"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_FORMS = (
+    "an ISO 8601 time, AT_TIMESTAMP with such a time or with seconds or milliseconds since the epoch, or JSON"
+)
 
 
 def starting_position() -> Parser[StartingPosition]:
@@ -87,11 +90,21 @@ def _refuse_checkpoint(position: Any) -> Any:
 
 def _parse_word(text: str, words: Words) -> Any:
     if match := _TIMESTAMP.fullmatch(text):
-        return AtTimestamp(parse_time(match[1].strip()))
+        return AtTimestamp(_parse_time(match[1].strip()))
+    if _DATE.match(text):
+        return AtTimestamp(_parse_time(text.strip()))
     try:
         return words[text.upper()]
     except KeyError:
-        raise BadValueError() from None
+        hint = "A number is a time only after AT_TIMESTAMP." if text.strip().isdigit() else ""
+        raise BadValueError(hint) from None
+
+
+def _parse_time(text: str) -> int:
+    try:
+        return parse_time(text)
+    except BadValueError as error:
+        raise BadValueError(error.hint or "An example of a time is 2026-01-31T09:00:00Z.") from None
 
 
 def _read_json(text: str, begin: int) -> list[Document]:

@@ -13,7 +13,7 @@ _EPOCH_NUMBER = re.compile(r"(\d{1,16})(?:\.(\d{1,9}))?")
 _FIRST_EPOCH_MS = 10**11
 """Smaller numbers are seconds. As milliseconds this is March 1973, as seconds the year 5138."""
 _ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?",
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?",
     re.IGNORECASE,
 )
 _OFFSET = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d\d):?(\d\d)?")
@@ -43,7 +43,7 @@ _JAVA_FIELDS = {
 
 def parse_time(text: str) -> int:
     """
-    Return the time *text*: ISO 8601 with Z or an offset, or seconds or milliseconds since the epoch.
+    Return the time *text*: ISO 8601 with Z, UTC or an offset, or seconds or milliseconds since the epoch.
 
     Raises:
         BadValueError: The text has another form or no zone, or the time is before 1970.

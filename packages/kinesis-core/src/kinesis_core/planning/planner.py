@@ -28,7 +28,7 @@ from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
-from kinesis_core.planning.start_positions import begin, end
+from kinesis_core.planning.start_positions import begin, check_latest, end
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
@@ -99,10 +99,22 @@ class Planner:
             if self._targets is None or self._has_reached(start, self._targets):
                 return start
 
-    def end_offset(self, start: Offset, position: StartingPosition) -> Offset:
-        """Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now."""
+    def end_offset(
+        self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
+    ) -> Offset:
+        """
+        Return the end of one batch from *start* to *position*; LATEST means the tip of each shard now.
+
+        *started_at* is the position that *start* came from, if any.
+
+        Raises:
+            OptionError: *position* names a shard that does not exist, or is before a start at LATEST.
+        """
         self._check(start)
         ends = self._by_stream(position, "endingPosition")
+        if started_at is not None:
+            for name, begun in self._by_stream(started_at, "startingPosition").items():
+                check_latest(self._streams[name], start.streams[name], begun, ends[name])
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
         self.planning_s = self._clock.now_s() - started_s

@@ -21,6 +21,9 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
     ancestors,
+    is_past,
+    order_error,
+    show_time,
 )
 from kinesis_core.planning.migration import resume_from_checkpoint, verify_record
 from kinesis_core.planning.shard_state import ShardState
@@ -30,6 +33,7 @@ from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 LATEST_MARGIN_MS = 5000
 """How far before now a shard without records starts at LATEST: the next arrival time may be off by as much."""
 _HOUR_MS = 3_600_000
+_NAMES = "startingPosition and endingPosition"
 CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first responses have corrected it."""
 
@@ -75,6 +79,32 @@ def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Late
     return AtTimestamp(max(safe_ms, cut.epoch_ms) if isinstance(cut, AtTimestamp) else safe_ms)
 
 
+def check_latest(
+    planner: StreamPlanner, start: StreamOffset, started_at: OneStreamStart, position: OneStreamStart
+) -> None:
+    """
+    Check that no shard starts at LATEST after its end at *position*. *start* is what *started_at* meant.
+
+    Raises:
+        OptionError: *position* is a time in the past, or a record before the tip.
+    """
+    for shard_id, began in start.shards.items():
+        if _in_shard(shard_id, started_at, TrimHorizon()) != Latest():
+            continue
+        cut, now_ms = _in_shard(shard_id, position, Latest()), planner.api.now_ms()
+        where = f"stream={planner.name} shard={shard_id}"
+        if isinstance(cut, AtTimestamp) and cut.epoch_ms < now_ms - LATEST_MARGIN_MS:
+            raise order_error(f"LATEST ({show_time(now_ms)})", str(cut), where, _NAMES)
+        if is_past(began.cut, cut):
+            raise order_error(f"LATEST ({began.cut})", str(cut), where, _NAMES)
+
+
+def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) -> Cut | Latest:
+    if isinstance(position, (PerShard, ForeignCheckpoint)):
+        return position.cuts.get(shard_id, unnamed)
+    return position
+
+
 def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
     """Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it."""
 
@@ -82,11 +112,10 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
         _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
-        cut = position.cuts.get(state.shard_id, Latest()) if isinstance(position, PerShard) else position
-        match cut:
+        match _in_shard(state.shard_id, position, Latest()):
             case AtTimestamp(epoch_ms):
                 return plan_until(state, started, epoch_ms)
-            case At() | After():
+            case (At() | After()) as cut:
                 return plan_up_to(state, started, cut)
             case TrimHorizon():
                 return started
@@ -116,8 +145,8 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             return resume_from_checkpoint(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
-                f"Option 'startingPosition' accepts a time in the past; got {epoch_ms} (ms since the epoch), "
-                f"while the service's clock is at {planner.api.now_ms()}. [stream={planner.name}]"
+                f"Option 'startingPosition' accepts a time in the past; got {show_time(epoch_ms)}, "
+                f"while the service's clock is at {show_time(planner.api.now_ms())}. [stream={planner.name}]"
             )
         case TrimHorizon() | AtTimestamp():
             return dict.fromkeys(listing, position)

@@ -28,7 +28,7 @@ STARTING_POSITION = Option[StartingPosition | None](
     name="startingPosition",
     meaning=(
         "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
-        "`AT_TIMESTAMP 2026-01-31T09:00:00Z`. JSON gives a position for each shard: "
+        "`2026-01-31T09:00:00Z`, also with `AT_TIMESTAMP` before it. JSON gives a position for each shard: "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
         'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. The checkpoint files of the awslabs and '
@@ -48,7 +48,7 @@ STARTING_POSITION = Option[StartingPosition | None](
 ENDING_POSITION = Option[EndingPosition](
     name="endingPosition",
     meaning=(
-        "Where a batch read ends, in the forms of `startingPosition`. `LATEST` is the newest record at the time when Spark plans "
+        "Where a batch read ends, in the forms of `startingPosition`; not before its start. `LATEST` is the newest record at the time when Spark plans "
         "the read. A streaming query ignores this option."
     ),
     parser=ending_position(),

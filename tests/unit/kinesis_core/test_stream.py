@@ -1,0 +1,76 @@
+"""Reading a stream in plain Python: positions that contradict each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_core import (
+    AtTimestamp,
+    Latest,
+    OptionError,
+    PerShard,
+    PerStream,
+    PlanSettings,
+    ReadSettings,
+    Stream,
+)
+from support.scripted_stream import ScriptedStream, scripted_stream
+
+A = "shardId-000000000000"
+NINE, TEN = "2026-01-31T09:00:00Z", "2026-01-31T10:00:00Z"
+
+
+def stream_of(fake: ScriptedStream) -> Stream:
+    settings = ReadSettings(threads=1)
+    return Stream("orders", "eu-west-1", "orders", fake, PlanSettings(), settings, fake.clock)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (TEN, NINE),
+        (f"AT_TIMESTAMP {TEN}", AtTimestamp(1)),
+        (PerStream({"orders": AtTimestamp(2)}), PerStream({"orders": AtTimestamp(1)})),
+    ],
+)
+def test_a_start_after_the_end_is_refused_before_any_call(start: Any, end: Any) -> None:
+    """A read whose start is after its end is refused by the positions alone, under the names of the arguments."""
+    fake = scripted_stream()
+    with pytest.raises(OptionError, match=r"is after its end.*Exchange 'start' and 'end'.*\[stream=orders\]"):
+        stream_of(fake).read(start, end)
+    assert fake.log == []
+
+
+def test_a_start_at_the_end_is_an_empty_batch() -> None:
+    """A read from a time to the same time has no records."""
+    fake = scripted_stream()
+    first, *_ = fake.put_many(A, 3, 1.0)
+    time = AtTimestamp(first.arrived_ms or 0)
+    assert list(stream_of(fake).read(time, time).records()) == []
+
+
+def test_latest_after_the_end_is_refused() -> None:
+    """LATEST is refused as the start of a read that ends in the past, as soon as the service's time is known."""
+    fake = scripted_stream()
+    fake.put_many(A, 3, 10.0)
+    with pytest.raises(
+        OptionError, match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-"
+    ):
+        stream_of(fake).read("LATEST", AtTimestamp(fake.now_ms() - 20_000))
+    assert list(stream_of(fake).read(Latest(), Latest()).records()) == []
+
+
+def test_a_saved_offset_after_the_end_is_an_empty_batch() -> None:
+    """A program that has read up to a time may ask for the records up to that time once more: there are none."""
+    fake = scripted_stream()
+    records = fake.put_many(A, 3, 10.0)
+    stream = stream_of(fake)
+    end = AtTimestamp(records[1].arrived_ms or 0)
+    batch = stream.read("TRIM_HORIZON", end)
+    assert len(list(batch.records())) == 1
+    assert list(stream.read(batch.offset, end).records()) == []
+    later = stream.read("TRIM_HORIZON", "LATEST")
+    assert list(stream.read(later.offset, end).records()) == []
+    assert list(stream.read(later.offset, PerShard({A: end})).records()) == []

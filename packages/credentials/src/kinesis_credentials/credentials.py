@@ -192,8 +192,8 @@ def _hold(keys: Keys, now: datetime, source: str) -> _Held:
     life = keys.expires - now
     if life <= timedelta(0):
         raise SourceFailedError(
-            f"The credentials of {source} expired at {keys.expires.isoformat()}; this machine's time is "
-            f"{now.isoformat()}. Set this machine's clock, or repair the source of the credentials.",
+            f"The credentials of {source} expired at {_show(keys.expires)}; this machine's time is "
+            f"{_show(now)}. Set this machine's clock, or repair the source of the credentials.",
             code="ExpiredCredentials",
         )
     return _Held(
@@ -201,3 +201,7 @@ def _hold(keys: Keys, now: datetime, source: str) -> _Held:
         refresh_at=keys.expires - min(REFRESH_EARLY, life / 4),
         use_until=keys.expires - min(UNSAFE, life / 10),
     )
+
+
+def _show(time: datetime) -> str:
+    return f"{time.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"

@@ -351,7 +351,11 @@ def test_an_offset_of_other_streams_is_refused(names: list[str]) -> None:
 
 @pytest.mark.parametrize("is_replayed", [False, True])
 def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
-    """A stream that is deleted and created again under its name is refused, whether the next batch is planned or replayed."""
+    """
+    A stream that is deleted and created again under its name is refused, whether the next batch is planned or replayed.
+
+    The error has both times of creation.
+    """
     stream = scripted_stream(1)
     query = Planned([stream])
     start = query.start
@@ -359,8 +363,9 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
     query.batch()
     stream.created_ms += 1
     query.restart()
+    times = r"2026-05-28 20:26:40 UTC.*2026-05-28 20:26:40\.001 UTC"
     with pytest.raises(
-        StreamRecreatedError, match=r"deleted and created again.*new checkpoint.*stream=orders"
+        StreamRecreatedError, match=rf"{times}: it was deleted.*new checkpoint.*stream=orders"
     ):
         query.read(start, query.start) if is_replayed else query.batch()
 

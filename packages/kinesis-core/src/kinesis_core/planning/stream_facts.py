@@ -9,7 +9,7 @@ from attrs import define, field
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
-from kinesis_core.model import StreamSummary
+from kinesis_core.model import StreamSummary, show_time
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
@@ -84,7 +84,7 @@ class StreamFacts:
     def _check(self, summary: StreamSummary) -> None:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
-                f"The checkpoint is of a stream created at {self._created_ms} (ms since the epoch). This one was created at "
-                f"{summary.created_ms}: it was deleted and created again, and the saved offsets do not apply to it. "
+                f"The checkpoint is of a stream created at {show_time(self._created_ms)}. This one was created at "
+                f"{show_time(summary.created_ms)}: it was deleted and created again, and the saved offsets do not apply to it. "
                 f"Start with a new checkpoint directory. [stream={self.name}]"
             )

@@ -202,6 +202,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", "docs/generate_options.py", "--check")
     session.run("python", "-m", "docs.generate_iam", "--check")
     session.run("python", "-m", "docs.generate_events", "--check")
+    session.run("python", "-m", "docs.generate_errors", "--check")
     session.run("python", "-m", "docs.generate_option_names", "--check")
     _pytest(session, *(session.posargs or ["tests/docs"]))
 

@@ -13,6 +13,8 @@ The errors of this package: one class for each situation that a caller can act o
 
 `CredentialsError.retryable` is true where the same source may succeed later. All errors pickle. They never hold a
 key, a secret or a token.
+
+The reference page of errors is made of the docstrings: the first paragraph says what happened, the next ones what to do.
 """
 
 from __future__ import annotations
@@ -35,26 +37,45 @@ class Attempt:
 
 
 class CredentialsError(Exception):
-    """Base class of all errors of this package."""
+    """
+    Base class of all errors of this package.
+
+    Attributes:
+        retryable: Whether the same source may succeed later.
+    """
 
     retryable = False
 
 
 class IncompleteKeysError(CredentialsError, ValueError):
-    """Explicit keys lack a part, or a part has characters that cannot be sent."""
+    """
+    Explicit keys lack a part, or a part has characters that cannot be sent.
+
+    Give both the access key id and the secret key, and for temporary keys the session token, without spaces or newlines.
+    """
 
 
 class ProfileNotFoundError(CredentialsError):
-    """The AWS configuration does not have the named profile."""
+    """
+    The AWS configuration does not have the named profile.
+
+    Correct the name, or add the profile on every machine: the driver and all executors.
+    """
 
 
 class RegionError(CredentialsError, ValueError):
-    """No region is found, or two settings name different ones."""
+    """
+    No region is found, or two settings name different ones.
+
+    Set the region, or remove the setting that is wrong.
+    """
 
 
 class NoCredentialsError(CredentialsError):
     """
     No source has credentials.
+
+    Configure one of the sources in the message, on every machine that makes calls.
 
     Attributes:
         attempts: The sources in the order in which they were tried, with the reason of each.
@@ -79,6 +100,8 @@ class SourceFailedError(CredentialsError):
     """
     A source of credentials is configured, but it failed or was refused.
 
+    Repair the source, or use another one. The message has its reason.
+
     Attributes:
         code: AWS's error code, or the exception's class name when there was no response.
         request_id: AWS's request id, or "" when there was no response.
@@ -99,15 +122,27 @@ class SourceFailedError(CredentialsError):
 
 
 class RoleRefusedError(SourceFailedError):
-    """STS refused to let the base credentials assume the role."""
+    """
+    STS refused to let the base credentials assume the role.
+
+    Allow `sts:AssumeRole` on the role to the base credentials, and let the role's trust policy name them.
+    """
 
 
 class ProviderClassError(SourceFailedError):
-    """The user's provider class cannot be imported or instantiated, failed, or did not return credentials."""
+    """
+    The user's provider class cannot be imported or instantiated, failed, or did not return credentials.
+
+    Correct the class, and install it on the driver and all executors.
+    """
 
 
 class SourceUnavailableError(SourceFailedError):
-    """STS, a metadata service or a provider class could not be reached, or failed temporarily."""
+    """
+    STS, a metadata service or a provider class could not be reached, or failed temporarily.
+
+    Check the network to the source. If it is right, start again later.
+    """
 
     retryable = True
 

@@ -25,6 +25,8 @@ The errors of the core: one class for each situation that a caller can act on.
 `ServiceError.retryable` is true where the same call may succeed later. All errors pickle. The message holds all
 facts, AWS's error code and request id included, because Spark drops `__cause__` on the way from an executor to the
 user.
+
+The reference page of errors is made of the docstrings: the first paragraph says what happened, the next ones what to do.
 """
 
 from __future__ import annotations
@@ -40,13 +42,15 @@ class OptionError(KinesisError, ValueError):
     """
     An option or argument has an unknown name or an invalid value, or contradicts another one.
 
-    The message names the option, the values it accepts and the value it got.
+    Correct it. The message names the option, the values that it accepts and the value that it got.
     """
 
 
 class TableLayoutError(OptionError):
     """
-    The DynamoDB table exists, but its key is not the key of a lease table. Name another table.
+    The DynamoDB table exists, but its key is not the key of a lease table.
+
+    Name another table in `dynamodbTableName`.
 
     Attributes:
         keys: The names of the table's key attributes.
@@ -78,7 +82,11 @@ class DataLossError(KinesisError):
 
 
 class StreamRecreatedError(KinesisError):
-    """The stream was deleted and created again: its creation time differs from the one in the offset."""
+    """
+    The stream was deleted and created again: its creation time differs from the one in the offset.
+
+    Start with a new checkpoint directory or without the offset. What was saved does not apply to the new stream.
+    """
 
 
 class StaleListingError(KinesisError):
@@ -92,6 +100,8 @@ class StaleListingError(KinesisError):
 class InvalidRecordError(KinesisError, ValueError):
     """
     A record is too large, or its partition key or explicit hash key is invalid. It was not sent.
+
+    Correct the record, or leave it out. A producer stays usable.
 
     Attributes:
         row: The record's index, from 0, among the records of the same call. No record of that call was put.
@@ -108,6 +118,9 @@ class InvalidRecordError(KinesisError, ValueError):
 class PutError(KinesisError):
     """
     Records could not be written, in time or at all.
+
+    Remove the cause, which `counts` names. Then open a new producer, and write what was put since the last flush again. A
+    query writes its batch again when it is restarted.
 
     Attributes:
         counts: Number of user records by AWS's error code, or by the name of the failure.
@@ -131,6 +144,8 @@ class ServiceError(KinesisError):
     """
     A call to AWS failed: to Kinesis, or to DynamoDB for leases.
 
+    Follow the advice in the message, which has AWS's code and request id.
+
     Attributes:
         code: AWS's error code, or the exception's class name when there was no response.
         request_id: AWS's request id, or "" when there was no response.
@@ -149,19 +164,35 @@ class ServiceError(KinesisError):
 
 
 class StreamNotFoundError(ServiceError):
-    """The stream, or the shard or consumer in it, does not exist."""
+    """
+    The stream, or the shard or consumer in it, does not exist.
+
+    Check the name or ARN, the region, the account and the endpoint.
+    """
 
 
 class TableNotFoundError(ServiceError):
-    """The DynamoDB table does not exist."""
+    """
+    The DynamoDB table does not exist.
+
+    Check `dynamodbTableName`, the region and the account.
+    """
 
 
 class AccessDeniedError(ServiceError):
-    """The credentials lack a permission, or AWS does not accept them."""
+    """
+    The credentials lack a permission, or AWS does not accept them.
+
+    Allow the IAM action that the message names, or use other credentials.
+    """
 
 
 class InvalidRequestError(ServiceError):
-    """Kinesis refused an argument: a sequence number of another shard or stream, a future timestamp, a malformed name."""
+    """
+    Kinesis refused an argument: a sequence number of another shard or stream, a future timestamp, a malformed name.
+
+    Correct what Kinesis names in the message.
+    """
 
 
 class IteratorExpiredError(ServiceError):
@@ -172,6 +203,8 @@ class ResourceInUseError(ServiceError):
     """
     The resource is in use: the shard was subscribed to less than 5 seconds ago, the consumer or table is being created
     or deleted, or its name is taken.
+
+    Wait for it, or choose another consumer or table.
     """
 
 
@@ -180,18 +213,30 @@ class DryRunSucceededError(ServiceError):
 
 
 class ThrottledError(ServiceError):
-    """The rate limit of the shard or the account was exceeded."""
+    """
+    The rate limit of the shard or the account was exceeded.
+
+    Add shards, or let the other users of the stream make fewer calls.
+    """
 
     retryable = True
 
 
 class UnavailableError(ServiceError):
-    """Kinesis failed (HTTP 5xx), could not be reached, or the connection broke."""
+    """
+    Kinesis failed (HTTP 5xx), could not be reached, or the connection broke.
+
+    Check the endpoint, the region, the network and the proxy. If these are right, start again later.
+    """
 
     retryable = True
 
 
 class MalformedResponseError(ServiceError):
-    """The status was a success, but the body is not a Kinesis response. A proxy may have sent it."""
+    """
+    The status was a success, but the body is not a Kinesis response. A proxy may have sent it.
+
+    Check that the endpoint is one of Kinesis, and what the proxy does.
+    """
 
     retryable = True

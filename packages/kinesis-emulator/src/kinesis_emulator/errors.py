@@ -9,10 +9,11 @@ class AwsError(Exception):
     """
     An error of the emulated service, sent as `{"__type": code, "message": message}`.
 
-    The methods of `Emulator` raise it directly.
+    Correct the call, as with AWS. The methods of `Emulator` raise it directly; over HTTP a client of AWS sees its own error.
 
     Attributes:
         code: AWS's name for the error, such as `ResourceNotFoundException`.
+        message: AWS's text.
         status: The HTTP status.
     """
 

@@ -25,7 +25,11 @@ _LIKENESS = 0.9
 
 
 class ColumnError(KinesisError, ValueError):
-    """A column that the sink needs is missing, or has a type that it cannot write."""
+    """
+    A column that the sink needs is missing, or has a type that it cannot write.
+
+    Rename, cast or drop the column, as the message says.
+    """
 
 
 @frozen

@@ -21,12 +21,21 @@ from kinesis_core.aws.retry import (
     log_renewal,
     log_retry,
 )
-from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, is_retryable, malformed, translate
+from kinesis_core.aws.service_errors import (
+    ADVICE_BY_CODE,
+    CALL_ERRORS,
+    MALFORMED,
+    class_of,
+    is_retryable,
+    malformed,
+    translate,
+)
 from kinesis_core.aws.stream_api import PutApi, StreamApi
 from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
 from kinesis_core.aws.transport import FanOutTransport, Transport
 
 __all__ = [
+    "ADVICE_BY_CODE",
     "CALLS",
     "CALL_ERRORS",
     "Call",
@@ -53,6 +62,7 @@ __all__ = [
     "check_http2",
     "check_reading",
     "check_writing",
+    "class_of",
     "consumer_client",
     "dry_run_client",
     "find_session",

@@ -70,7 +70,7 @@ _ADVICE: Mapping[type[ServiceError], str] = {
 }
 _ADVICE_ON_SIGNATURES = "Check the secret key, and the clock of the machine that made the call: it must be right to within 5 minutes."
 _ADVICE_ON_OTHER_CODES = "AWS code {code} is not retried. See https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html"
-_ADVICE_BY_CODE: Mapping[str, str] = {
+ADVICE_BY_CODE: Mapping[str, str] = {
     "ExpiredTokenException": (
         "The source of the credentials has no newer ones. Keys in options are never refreshed: pass new keys, or use a "
         "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
@@ -83,12 +83,18 @@ _ADVICE_BY_CODE: Mapping[str, str] = {
     "IncompleteSignature": _ADVICE_ON_SIGNATURES,
     "IncompleteSignatureException": _ADVICE_ON_SIGNATURES,
 }
+"""What to do about a code, where the advice of its class is not enough. The reference page of errors lists it."""
 _ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
     TableNotFoundError: "Check dynamodbTableName, region and account.",
     AccessDeniedError: _ADVICE[AccessDeniedError],
     ThrottledError: "Raise the table's write capacity, or make it on-demand.",
     UnavailableError: "Check dynamodbEndpointUrl, region, network and proxy.",
 }
+
+
+def class_of(code: str) -> type[ServiceError]:
+    """Return the class of errors of Kinesis with *code*."""
+    return _BY_CODE.get(code, ServiceError)
 
 
 def is_retryable(code: str) -> bool:
@@ -162,7 +168,7 @@ def _from_response(action: str, target: str, response: Mapping[str, Any], servic
     kind = known.get(name, UnavailableError if status >= 500 else ServiceError)
     text = response.get("Error", {}).get("Message", "")
     what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
-    if kind is ServiceError and name not in _ADVICE_BY_CODE and service == "Kinesis":
+    if kind is ServiceError and name not in ADVICE_BY_CODE and service == "Kinesis":
         what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=name)}"
     return kind(_message(action, target, kind, what, code, service), code=code, request_id=request_id)
 
@@ -170,6 +176,6 @@ def _from_response(action: str, target: str, response: Mapping[str, Any], servic
 def _message(action: str, target: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
     code = code.rpartition("#")[2]
-    advice = _ADVICE_BY_CODE.get(code) or known.get(kind, "")
+    advice = ADVICE_BY_CODE.get(code) or known.get(kind, "")
     advice = advice.format(needed=needed(service.lower(), action, code))
     return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{target}]".replace("  ", " ")

@@ -55,7 +55,7 @@ def does(page: Path, *uses: Use) -> bool:
 RUN = [
     page
     for page in PAGES
-    if page.name not in OF_DEVELOPERS and does(page, Use.CELL, Use.COMMANDS, Use.SERVICE, Use.FILE)
+    if name(page) not in OF_DEVELOPERS and does(page, Use.CELL, Use.COMMANDS, Use.SERVICE, Use.FILE)
 ]
 
 
@@ -164,7 +164,7 @@ def test_shown(page: Path, block: Block) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name in OF_DEVELOPERS], ids=lambda page: page.name
+    "page", [page for page in PAGES if name(page) in OF_DEVELOPERS], ids=lambda page: page.name
 )
 def test_commands_of_developers(page: Path) -> None:
     """Each command in a page for developers is a session of the noxfile, an installation of ours, or a tool of git."""

@@ -85,8 +85,9 @@ def test_license_in_wheels(wheels: dict[str, list[str]], projects: Projects) -> 
 
 
 def test_licenses_are_the_same(folders: dict[str, Path]) -> None:
-    """The licence of each package is that of the repository."""
+    """The licence of each package is that of the repository, as a file: an sdist with a link out of it cannot be unpacked."""
     for folder in folders.values():
+        assert not (folder / "LICENSE").is_symlink()
         assert (folder / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -82,7 +83,16 @@ SPARK_OF_DOCS = "4.2"
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+GENERATORS = (
+    "docs.generate_option_names",
+    "docs.generate_options",
+    "docs.generate_iam",
+    "docs.generate_events",
+    "docs.generate_errors",
+)
+"""They write modules with names of options, and then pages of the reference, from declarations in the code."""
 RESULTS = ROOT / ".nox" / "results"
+DIST = ROOT / "dist"
 WHEELS = ROOT / ".nox" / "wheels"
 WORKERS_PER_CORE = 2
 """Tests with Spark wait most of the time: for batches, for processes to start, and for late responses."""
@@ -199,11 +209,8 @@ def docs(session: nox.Session) -> None:
     _require_java(session)
     _install(session, "test", "demo", "bench")
     _pyspark(session, SPARK_OF_DOCS)  # the pages install it by themselves, and need not download it again
-    session.run("python", "docs/generate_options.py", "--check")
-    session.run("python", "-m", "docs.generate_iam", "--check")
-    session.run("python", "-m", "docs.generate_events", "--check")
-    session.run("python", "-m", "docs.generate_errors", "--check")
-    session.run("python", "-m", "docs.generate_option_names", "--check")
+    for generator in GENERATORS:
+        session.run("python", "-m", generator, "--check")
     _pytest(session, *(session.posargs or ["tests/docs"]))
 
 
@@ -217,6 +224,75 @@ def site(session: nox.Session) -> None:
     else:
         session.run(*zensical, "build", "--strict", "--clean")
         session.run("python", "-m", "docs.check_site", ".nox/html")
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write the pages and modules that are generated from declarations in the code, after a change of these."""
+    _install(session, "test")
+    for generator in GENERATORS:
+        session.run("python", "-m", generator)
+
+
+# Release -----------------------------------------------------------------------------------------------------
+
+
+@nox.session
+def dist(session: nox.Session) -> None:
+    """Build the last commit's packages twice into equal files in dist/, check them, and follow the tutorial with them."""
+    _require_java(session)
+    _install(session, "test", "dist", spark=SPARK_OF_DOCS)
+    shutil.rmtree(DIST, ignore_errors=True)
+    # Outside of this folder, so that the build does not find its .gitignore.
+    with tempfile.TemporaryDirectory() as name:
+        first, second, again = (Path(name, part) for part in ("first", "second", "again"))
+        committed = ("git", "log", "-1", "--format=%ct")
+        commit_s = str(session.run(*committed, external=True, silent=True, log=False)).strip()
+        _build(session, _last_commit(session, first), DIST, commit_s)
+        _build(session, _last_commit(session, second), again, commit_s, "--sdist", "--wheel")
+        session.run("python", "tests/support/check_dist.py", str(DIST), str(again), str(first), commit_s)
+    session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
+    reader = _install_from_dist(session)
+    _pytest(session, "tests/docs/test_pages.py", "-n0", "-k", "tutorial", env={"READER_PYTHON": str(reader)})
+
+
+def _last_commit(session: nox.Session, folder: Path) -> Path:
+    """Unpack the packages of the last commit, so that no change and no stray file of the working tree is published."""
+    archive = folder.with_suffix(".zip")
+    session.run("git", "archive", f"--output={archive}", "HEAD", "packages", external=True)
+    shutil.unpack_archive(archive, folder)
+    if repository := PYPROJECT["tool"]["release"]["repository"]:
+        urls = {"Source": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}
+        table = "".join(f'{name} = "{repository}{path}"\n' for name, path in urls.items())
+        for project in folder.glob("packages/*/pyproject.toml"):
+            project.write_text(f"{project.read_text()}\n[project.urls]\n{table}")
+    return folder
+
+
+def _build(session: nox.Session, sources: Path, target: Path, commit_s: str, *kinds: str) -> None:
+    """
+    Build all packages: sdists, and the wheels from these; with *kinds* both from the sources.
+
+    SOURCE_DATE_EPOCH is the time of the commit. It is the time of every file in wheels and sdists, so that the same
+    commit gives the same bytes at any time and place. The release of hatchling is written into wheels, and is pinned.
+    """
+    arguments = ("--quiet", "--no-build-isolation", "--no-create-gitignore", f"--out-dir={target}", *kinds)
+    for folder in FOLDERS.values():
+        env = {"SOURCE_DATE_EPOCH": commit_s}
+        session.run("uv", "build", *arguments, str(sources / folder), env=env, external=True)
+
+
+def _install_from_dist(session: nox.Session) -> Path:
+    """Return the Python of a new environment: our packages from dist/ alone, and what they need from the index."""
+    python = Path(session.create_tmp()).resolve() / "reader" / "bin" / "python"
+    session.run("uv", "venv", "--quiet", "--clear", "--seed", str(python.parents[1]), external=True)
+    pip = ("uv", "pip", "install", "--quiet", f"--python={python}")
+    session.run(*pip, "--no-index", "--no-deps", f"--find-links={DIST}", *PACKAGES, external=True)
+    session.run(
+        *pip, *PACKAGES, "kinesis-core[arrow]", "pytest", *_pyspark(session, SPARK_OF_DOCS), external=True
+    )
+    session.run("uv", "pip", "check", f"--python={python}", external=True)
+    return python
 
 
 # Demo and measurements ---------------------------------------------------------------------------------------
@@ -302,7 +378,7 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
     return [f"--find-links={WHEELS}", f"pyspark[sql]~={version}.0", *_group("spark")]
 
 
-def _pytest(session: nox.Session, *arguments: str) -> None:
+def _pytest(session: nox.Session, *arguments: str, env: dict[str, str] | None = None) -> None:
     """
     Run pytest, and write its results to the folder that .ci/run reads.
 
@@ -311,7 +387,7 @@ def _pytest(session: nox.Session, *arguments: str) -> None:
     session.run("python", "tests/support/unpacked_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
     side_by_side = (f"--numprocesses={_workers()}", "--no-loadscope-reorder")
-    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments)
+    session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments, env=env)
 
 
 def _workers() -> int:

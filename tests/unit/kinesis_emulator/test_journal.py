@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
 from kinesis_emulator.journal import FILE
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "emulator" / "version-1.journal"
 SHARD = "shardId-000000000000"
 NewClient = Callable[..., Any]
 
@@ -57,6 +59,28 @@ def facts_of(emulator: Emulator, client: Any, arn: str) -> tuple[Any, ...]:
     summary = client.describe_stream_summary(StreamARN=arn)["StreamDescriptionSummary"]
     consumers = client.list_stream_consumers(StreamARN=arn)["Consumers"]
     return summary, listed(client), consumers, emulator.records("orders"), emulator.shard_ids("orders")
+
+
+def test_a_folder_of_version_1_is_read(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
+    """The golden file has every kind of line of version 1, and restores the streams that wrote it."""
+    shutil.copy(GOLDEN, tmp_path / FILE)
+    clock.advance(25 * 3600)
+    with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+        summary = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]
+        consumers = client.list_stream_consumers(StreamARN=summary["StreamARN"])["Consumers"]
+        records = emulator.records("orders")
+        assert client.list_streams()["StreamNames"] == ["orders", "teas"]
+        assert emulator.shard_ids("orders") == ["shardId-000000000002", "shardId-000000000004"]
+    assert (summary["RetentionPeriodHours"], summary["MaxRecordSizeInKiB"]) == (48, 2048)
+    assert [consumer["ConsumerName"] for consumer in consumers] == ["stays"]
+    assert [(record.data.decode(), record.partition_key) for record in records] == [
+        ("before", "a"),
+        ("first", "b"),
+        ("last", "d"),
+        ("größer", "ü"),
+        ("third", None),
+    ]
+    assert records[-1].sequence_number == "49646467121581730334257026775178629247232639260273147970"
 
 
 def test_reading_and_writing_continue(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:

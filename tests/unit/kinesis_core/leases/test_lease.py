@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from kinesis_core.leases.lease import (
@@ -31,6 +35,7 @@ LEFT = Shard("shardId-000000000001", PARENT.shard_id, None, 0, 2**127 - 1, NUMBE
 RIGHT = Shard("shardId-000000000002", PARENT.shard_id, None, 2**127, 2**128 - 1, NUMBER, NUMBER + 1)
 MERGED = Shard("shardId-000000000003", LEFT.shard_id, RIGHT.shard_id, 0, 2**128 - 1, NUMBER, None)
 LISTING = by_id([PARENT, LEFT, RIGHT, MERGED])
+GOLDEN = Path(__file__).parents[3] / "golden" / "leases"
 
 
 @pytest.mark.parametrize(
@@ -112,3 +117,28 @@ def test_attributes_of_several_streams() -> None:
     assert lease.attributes()["streamName"] == {"S": stream_id}
     assert lease.attributes()["shardId"] == {"S": PARENT.shard_id}
     assert "parentShardId" not in lease.attributes()
+
+
+def items(stream_id: str | None) -> list[dict[str, Any]]:
+    """Return the items of a stream whose shards are at every kind of cut."""
+    last = Shard("shardId-000000000004", None, None, 0, 2**128 - 1, NUMBER, None)
+    stream = StreamOffset(
+        1,
+        {
+            PARENT.shard_id: ShardOffset(ShardEnd()),
+            LEFT.shard_id: ShardOffset(After(NUMBER + 7)),
+            RIGHT.shard_id: ShardOffset(At(NUMBER + 9), first=NUMBER + 8),
+            MERGED.shard_id: ShardOffset(TrimHorizon()),
+            last.shard_id: ShardOffset(AtTimestamp(1_790_000_000_000)),
+        },
+    )
+    leases = leases_of(stream, by_id([*LISTING.values(), last]), stream_id)
+    return [{"leaseKey": {"S": lease.key}, **lease.attributes()} for lease in leases]
+
+
+@pytest.mark.parametrize(
+    ("name", "stream_id"), [("one-stream", None), ("several-streams", "123456789012:orders:1780000000")]
+)
+def test_items_are_written_as_released(name: str, stream_id: str | None) -> None:
+    """The items of the table are exactly those in the golden files, which a KCL and dashboards read."""
+    assert json.dumps(items(stream_id), indent=1) + "\n" == (GOLDEN / f"{name}.json").read_text()

@@ -243,17 +243,17 @@ def dist(session: nox.Session) -> None:
     _require_java(session)
     _install(session, "test", "dist", spark=SPARK_OF_DOCS)
     shutil.rmtree(DIST, ignore_errors=True)
-    # Outside of this folder, so that the build does not find its .gitignore.
+    # Outside of this folder: the build would find its .gitignore, and a reader's pytest its pyproject.toml.
     with tempfile.TemporaryDirectory() as name:
-        first, second, again = (Path(name, part) for part in ("first", "second", "again"))
+        first, second, again, reader = (Path(name, part) for part in ("first", "second", "again", "reader"))
         committed = ("git", "log", "-1", "--format=%ct")
         commit_s = str(session.run(*committed, external=True, silent=True, log=False)).strip()
         _build(session, _last_commit(session, first), DIST, commit_s)
         _build(session, _last_commit(session, second), again, commit_s, "--sdist", "--wheel")
         session.run("python", "tests/support/check_dist.py", str(DIST), str(again), str(first), commit_s)
-    session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
-    reader = _install_from_dist(session)
-    _pytest(session, "tests/docs/test_pages.py", "-n0", "-k", "tutorial", env={"READER_PYTHON": str(reader)})
+        session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
+        python = str(_install_from_dist(session, reader))
+        _pytest(session, "tests/docs/test_pages.py", "-n0", "-k", "tutorial", env={"READER_PYTHON": python})
 
 
 def _last_commit(session: nox.Session, folder: Path) -> Path:
@@ -282,10 +282,10 @@ def _build(session: nox.Session, sources: Path, target: Path, commit_s: str, *ki
         session.run("uv", "build", *arguments, str(sources / folder), env=env, external=True)
 
 
-def _install_from_dist(session: nox.Session) -> Path:
+def _install_from_dist(session: nox.Session, folder: Path) -> Path:
     """Return the Python of a new environment: our packages from dist/ alone, and what they need from the index."""
-    python = Path(session.create_tmp()).resolve() / "reader" / "bin" / "python"
-    session.run("uv", "venv", "--quiet", "--clear", "--seed", str(python.parents[1]), external=True)
+    python = folder / "bin" / "python"
+    session.run("uv", "venv", "--quiet", "--seed", str(folder), external=True)
     pip = ("uv", "pip", "install", "--quiet", f"--python={python}")
     session.run(*pip, "--no-index", "--no-deps", f"--find-links={DIST}", *PACKAGES, external=True)
     session.run(

@@ -80,6 +80,8 @@ SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
 SPARK_OF_DOCS = "4.2"
 """What the documentation installs: the newest that Delta Lake supports."""
+SPARKS_WITH_CLIENT = ("4.0", "4.2")
+"""The oldest and the newest Spark whose client is published as `pyspark-client`."""
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -136,7 +138,7 @@ def tests(session: nox.Session) -> None:
     """Run all tests on the newest Spark, but not the pages of the documentation; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench")
-    _pytest(session, *(session.posargs or ["tests", "-m", "not pasted"]))
+    _pytest(session, *(session.posargs or ["tests", "-m", "not pasted and not connect"]))
 
 
 @nox.session
@@ -188,6 +190,22 @@ def lowest(session: nox.Session) -> None:
     session.install(*_group("unit"), *_pyspark(session))
     # The emulator has no dependencies, and its tests need a boto3 that has all its operations.
     _pytest(session, "tests/unit", "--ignore=tests/unit/kinesis_emulator")
+
+
+@nox.session
+@nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS_WITH_CLIENT])
+def connect(session: nox.Session, spark: str) -> None:
+    """Test Spark Connect: a server with our packages, and a client in an environment that has only `pyspark-client`."""
+    _require_java(session)
+    _install(session, "test", spark=spark)
+    session.install(*_pyspark(session, spark), f"pyspark[connect]~={spark}.0")
+    client = Path(session.create_tmp(), "client").resolve()
+    python = str(client / "bin" / "python")
+    session.run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(client), external=True)
+    only_this = (f"pyspark-client~={spark}.0", "pandas<3")
+    session.run("uv", "pip", "install", "--quiet", f"--python={python}", *only_this, external=True)
+    session.env["CONNECT_CLIENT"] = python
+    _pytest(session, *(session.posargs or ["tests/connect"]))
 
 
 @nox.session

@@ -54,7 +54,7 @@ def standalone(folder: Path, environment: Mapping[str, str] = os.environ) -> Ite
 def _start(
     folder: Path, environment: Mapping[str, str], log: str, name: str, *arguments: str
 ) -> subprocess.Popen[bytes]:
-    environment = {**environment, "SPARK_LOCAL_IP": HOSTS[0], "PYSPARK_PYTHON": sys.executable}
+    environment = {"PYSPARK_PYTHON": sys.executable, **environment, "SPARK_LOCAL_IP": HOSTS[0]}
     with (folder / log).open("wb") as output:
         return subprocess.Popen(
             [

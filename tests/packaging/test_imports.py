@@ -25,7 +25,10 @@ MAY_IMPORT = {
         "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "pandas", "h2", "httpx2"),
     },
-    "spark-kinesis-source": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
+    "spark-kinesis-source": {
+        *("attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"),
+        *("opentelemetry", "prometheus_client"),
+    },
     "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
 }
 """Apart from the standard library and itself."""
@@ -108,7 +111,27 @@ def test_other_half_is_optional(folders: dict[str, Path], package: str) -> None:
         assert not foreign(top_level_imports(tree), package) & others, path
 
 
-HEAVY = {"boto3", "h2", "httpx2", "numpy", "pandas", "pyarrow", "rich", "structlog"}
+@pytest.mark.parametrize("extra", ["opentelemetry", "prometheus_client"])
+def test_metrics_are_optional(folders: dict[str, Path], extra: str) -> None:
+    """No module imports a package of metrics at its top level, and nothing outside of the folder imports that folder."""
+    for path, tree in modules(folders["spark-kinesis-source"]):
+        assert extra not in foreign(top_level_imports(tree), "spark-kinesis-source"), path
+        if "metrics" not in path.parts:
+            assert "spark_kinesis_source.metrics" not in all_imports(tree), path
+
+
+HEAVY = {
+    "boto3",
+    "h2",
+    "httpx2",
+    "numpy",
+    "opentelemetry",
+    "pandas",
+    "prometheus_client",
+    "pyarrow",
+    "rich",
+    "structlog",
+}
 """Packages that take long to import, and that only tasks, some users or enabled log events need."""
 
 

@@ -7,13 +7,21 @@ Events: log lines with a name, a level and facts.
 The standard library's logging carries them. So the application decides which levels are shown, and where. A text handler
 shows the facts in the message. A handler for structured logs, such as that of Spark's workers, finds them under `context`.
 
+The environment variable KINESIS_LOG_LEVEL shows events on the standard error as well. Spark runs most of our code in
+processes of its own, where no application configures logging.
+
 `kinesis_core.logs` builds on this module. Each package declares its events in its module `events`.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Mapping
+
+VARIABLE = "KINESIS_LOG_LEVEL"
+FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 class EventLogger:
@@ -44,8 +52,31 @@ class EventLogger:
 
 
 def get_logger(name: str) -> EventLogger:
-    """Return the logger of a package. Logging is not configured."""
+    """Return the logger of a package. Logging is not configured, unless the environment asks for it."""
+    show_if_asked(name)
     return EventLogger(name)
+
+
+def show_if_asked(name: str) -> None:
+    """Show the events of the logger *name* on the standard error, from the level in KINESIS_LOG_LEVEL on."""
+    asked, logger = os.environ.get(VARIABLE, ""), logging.getLogger(name)
+    if not asked or any(isinstance(handler, _Shown) for handler in logger.handlers):
+        return
+    level = getattr(logging, asked.upper(), logging.INFO)
+    logger.setLevel(level if isinstance(level, int) else logging.INFO)
+    logger.addHandler(_Shown())
+
+
+class _Shown(logging.StreamHandler):  # type: ignore[type-arg] # it cannot be subscripted before Python 3.11
+    """
+    Writes to the standard error of the process.
+
+    Not to `sys.stderr`: Spark may replace that while a task runs, to collect what the task prints.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(sys.__stderr__)
+        self.setFormatter(logging.Formatter(FORMAT))
 
 
 def render(event: str, facts: Mapping[str, object]) -> tuple[str, dict[str, str]]:

@@ -42,7 +42,8 @@ class EventLogger(logs.EventLogger):
 
 
 def get_logger(name: str) -> EventLogger:
-    """Return the logger of a package. Neither structlog nor logging is configured."""
+    """Return the logger of a package. Neither structlog nor logging is configured, unless KINESIS_LOG_LEVEL asks for it."""
+    logs.show_if_asked(name)
     return EventLogger(name)
 
 

@@ -7,6 +7,14 @@ from kinesis_credentials.events import Event
 LOGGER = "spark_kinesis_source"
 EVENTS = (
     Event(
+        "metrics.failed",
+        "WARNING",
+        "driver",
+        "`QueryMetrics` could not export an event of Spark. The query is not disturbed.",
+        {"reason": "the error"},
+        example="metrics.failed reason=ValueError: counters can only be incremented by non-negative amounts",
+    ),
+    Event(
         "option.ignored",
         "INFO",
         "driver",

@@ -1,4 +1,4 @@
-"""The lag of a query, for Spark's progress reports."""
+"""What a query reports of itself, for Spark's progress reports."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def describe_lag(lag_ms: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | None:
+def describe_lag(
+    lag_ms: Mapping[str, Mapping[str, int]],
+    retention_hours: Mapping[str, int],
+    losses: Mapping[str, int],
+) -> dict[str, Any] | None:
     """
     Return the lag in milliseconds per stream and shard, with its maximum, mean and minimum. None before the first plan.
 
-    The lag is part of the report and not of the offset: an offset that changes starts a batch, also on an idle stream.
+    The retention makes the lag comparable: records older than that are lost. *losses* counts the events `data.lost` of the
+    planner, which nobody outside its process sees otherwise.
+
+    All of it is part of the report and not of the offset: an offset that changes starts a batch, also on an idle stream.
     """
     values = [millis for shards in lag_ms.values() for millis in shards.values()]
     if not values:
@@ -20,4 +27,6 @@ def describe_lag(lag_ms: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | No
         "maxMsBehindLatest": max(values),
         "avgMsBehindLatest": sum(values) // len(values),
         "minMsBehindLatest": min(values),
+        "retentionHours": dict(retention_hours),
+        "dataLosses": dict(losses),
     }

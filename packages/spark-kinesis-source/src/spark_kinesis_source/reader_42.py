@@ -41,5 +41,5 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
         self.gate.open()
 
     def reportLatestOffset(self) -> Json | None:
-        """Return the lag of the query. Spark reports it as `latestOffset` in the progress of the query."""
-        return describe_lag(self.plans.lag_ms())
+        """Return the lag, the retention and the losses. Spark reports it as `latestOffset` in the progress of the query."""
+        return describe_lag(self.plans.lag_ms(), self.planner.retention_hours(), self.planner.losses())

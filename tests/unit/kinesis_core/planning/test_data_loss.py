@@ -501,3 +501,26 @@ def test_available_now_ends_though_a_shard_is_gone() -> None:
     while batch := query.batch():
         read += batch
     assert read == everything(stream, B)[1:]
+
+
+def test_losses_are_counted() -> None:
+    """A loss that is logged is counted once, however often its shard is planned again. One that stops the query is not."""
+    _, query = trimmed_while_down(fails=False)
+    assert query.planner.losses() == {"orders": 0}
+    for _ in range(3):
+        query.batch()
+    assert query.planner.losses() == {"orders": 1}
+    _, failing = trimmed_while_down(fails=True)
+    with pytest.raises(DataLossError):
+        failing.batch()
+    assert failing.planner.losses() == {"orders": 0}
+
+
+def test_the_retention_is_known_without_a_call() -> None:
+    """The retention is that of the last description of the stream, and asking for it makes no call."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=True)
+    query.batch()
+    stream.calls.clear()
+    assert query.planner.retention_hours() == {"orders": 24}
+    assert not stream.calls

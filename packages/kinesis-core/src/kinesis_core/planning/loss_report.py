@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import define, field
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
@@ -13,13 +13,15 @@ from kinesis_core.planning.progress import STUCK_PAGES
 log = get_logger("kinesis_core")
 
 
-@frozen
+@define
 class LossReport:
     """Reports the losses of one stream as the user wants it."""
 
     stream: str
     is_fatal: bool
     """Whether a loss stops the query."""
+    count: int = field(default=0, init=False)
+    """How many losses were logged since the query started."""
 
     def report(self, shard_id: str, started: ShardOffset, what: str) -> None:
         """
@@ -34,6 +36,7 @@ class LossReport:
                 "continues with the oldest record left and skips the expired records for good. Or start with a new checkpoint. "
                 f"[stream={self.stream} shard={shard_id} cut={started.cut}]"
             )
+        self.count += 1
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, cut=started.cut)
 
 

@@ -140,6 +140,15 @@ class Planner:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""
         return {name: planner.lag_ms() for name, planner in self._streams.items()}
 
+    def retention_hours(self) -> dict[str, int]:
+        """Return the retention by stream, as it was described last. A stream is left out until then."""
+        known = {name: planner.facts.known_retention_hours() for name, planner in self._streams.items()}
+        return {name: hours for name, hours in known.items() if hours is not None}
+
+    def losses(self) -> dict[str, int]:
+        """Return by stream how many losses were logged since this planner was made."""
+        return {name: planner.reports.count for name, planner in self._streams.items()}
+
     def close(self) -> None:
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)

@@ -56,6 +56,10 @@ class StreamFacts:
         """Return the retention, at most some minutes old."""
         return self.summary().retention_hours
 
+    def known_retention_hours(self) -> int | None:
+        """Return the retention as it was described last, without a call; None before the first one."""
+        return None if self._summary is None else self._summary.retention_hours
+
     def current_retention_hours(self) -> int:
         """Return the retention as described during this plan: records may have expired by a new one."""
         summary = self._summary if self._is_of_this_plan else None

@@ -1,0 +1,140 @@
+"""Reads Spark's progress report of a query: what it says of Kinesis, as values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from attrs import field, frozen
+
+HOUR_S = 3600.0
+
+
+@frozen
+class StreamProgress:
+    """What a report says of one stream. None where it says nothing, as on Spark 4.0 and 4.1."""
+
+    lag_s: float | None = None
+    """How far behind its newest record the batch ends, in the shard that is furthest behind."""
+    retention_s: float | None = None
+    losses: int | None = None
+    """How many losses the planner has logged since the query started."""
+
+
+@frozen
+class SourceProgress:
+    """What a report says of one Kinesis source of the query."""
+
+    streams: Mapping[str, StreamProgress]
+    """By the name or ARN that the user gave."""
+    rows: int = 0
+    input_rows_per_s: float | None = None
+    processed_rows_per_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The stream. Spark counts the rows of a source of several streams together, so they share a label."""
+        return ",".join(self.streams)
+
+
+@frozen
+class QueryProgress:
+    """One report of a query that reads Kinesis."""
+
+    query: str
+    """The query's name, or its id if it has no name."""
+    sources: tuple[SourceProgress, ...]
+    batch: int | None = None
+    started_s: float | None = None
+    """When the batch started, in seconds since 1970."""
+    durations_s: Mapping[str, float] = field(factory=dict)
+    """By Spark's name of the phase. `triggerExecution` is all of it."""
+
+
+def read_progress(progress: Mapping[str, Any]) -> QueryProgress | None:
+    """
+    Return the facts of Spark's report, a parsed JSON. None if the query does not read Kinesis.
+
+    Parts that are missing or of an unexpected form are left out. Nothing is raised.
+    """
+    sources = tuple(_sources(progress.get("sources")))
+    if not sources:
+        return None
+    batch = _number(progress.get("batchId"))
+    durations = _mapping(progress.get("durationMs"))
+    in_ms = {phase: _number(millis) for phase, millis in durations.items()}
+    return QueryProgress(
+        query=str(progress.get("name") or progress.get("id") or ""),
+        sources=sources,
+        batch=None if batch is None else int(batch),
+        started_s=epoch_s(progress.get("timestamp")),
+        durations_s={phase: millis / 1000 for phase, millis in in_ms.items() if millis is not None},
+    )
+
+
+def epoch_s(timestamp: object) -> float | None:
+    """Return the time of Spark's ISO 8601 text in seconds since 1970. None for anything else."""
+    try:
+        return datetime.fromisoformat(str(timestamp).replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _sources(sources: object) -> Iterator[SourceProgress]:
+    for source in sources if isinstance(sources, (list, tuple)) else ():
+        if isinstance(source, Mapping) and (streams := _streams(source)):
+            yield SourceProgress(
+                streams,
+                int(_number(source.get("numInputRows")) or 0),
+                _number(source.get("inputRowsPerSecond")),
+                _number(source.get("processedRowsPerSecond")),
+            )
+
+
+def _streams(source: Mapping[str, Any]) -> dict[str, StreamProgress]:
+    """
+    Return what *source* says of its streams. Empty if it is not a Kinesis source.
+
+    The form of the offset tells: Spark describes every Python source by the same class.
+    """
+    offset = _mapping(source.get("endOffset"))
+    names = [name for name, stream in _mapping(offset.get("streams")).items() if "shards" in _mapping(stream)]
+    if "version" not in offset or not names:
+        return {}
+    report = _mapping(source.get("latestOffset"))
+    lags = _mapping(report.get("msBehindLatest"))
+    hours, losses = _mapping(report.get("retentionHours")), _mapping(report.get("dataLosses"))
+    return {name: _stream(lags.get(name), hours.get(name), losses.get(name)) for name in sorted(names)}
+
+
+def _stream(lag_ms: object, hours: object, losses: object) -> StreamProgress:
+    by_shard = [millis for millis in map(_number, _mapping(lag_ms).values()) if millis is not None]
+    retention, lost = _number(hours), _number(losses)
+    return StreamProgress(
+        max(by_shard) / 1000 if by_shard else None,
+        None if retention is None else retention * HOUR_S,
+        None if lost is None else int(lost),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """Return *value* as a mapping. Spark has an offset as text in one form of its report, and parsed in another."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> float | None:
+    """Return *value* if it is a number. Spark's JSON leaves out a rate that is infinite, and its objects do not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:
+        return None

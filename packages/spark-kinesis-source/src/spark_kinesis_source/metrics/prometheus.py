@@ -1,0 +1,63 @@
+"""Metrics in a registry of `prometheus-client`. The extra `prometheus` installs that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from spark_kinesis_source.metrics.declared import BUCKETS_S, METRICS, RUNNING, Kind, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+
+class PrometheusExporter:
+    """
+    Keeps the metrics in *registry*, by default that of `prometheus_client`. The program serves or pushes it.
+
+    Make one for each registry.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        try:
+            import prometheus_client
+        except ImportError as error:
+            raise ImportError(
+                'PrometheusExporter needs prometheus-client: pip install "spark-kinesis-source[prometheus]"',
+                name="prometheus_client",
+            ) from error
+        registry = prometheus_client.REGISTRY if registry is None else registry
+        self._counters: dict[Metric, Counter] = {}
+        self._gauges: dict[Metric, Gauge] = {}
+        self._histograms: dict[Metric, Histogram] = {}
+        self._shown: dict[str, set[tuple[Metric, tuple[str, ...]]]] = {}
+        """The gauges of each query, to end them."""
+        for metric in METRICS:
+            named = (metric.prometheus_name, metric.meaning, metric.labels)
+            match metric.kind:
+                case Kind.COUNTER:
+                    self._counters[metric] = prometheus_client.Counter(*named, registry=registry)
+                case Kind.GAUGE:
+                    self._gauges[metric] = prometheus_client.Gauge(*named, registry=registry)
+                case Kind.HISTOGRAM:
+                    self._histograms[metric] = prometheus_client.Histogram(
+                        *named, registry=registry, buckets=BUCKETS_S
+                    )
+
+    def add(self, metric: Metric, labels: Mapping[str, str], amount: float) -> None:
+        self._counters[metric].labels(**labels).inc(amount)
+
+    def set(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
+        self._gauges[metric].labels(**labels).set(value)
+        if metric is not RUNNING:
+            series = (metric, tuple(labels[name] for name in metric.labels))
+            self._shown.setdefault(labels["query"], set()).add(series)
+
+    def observe(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
+        self._histograms[metric].labels(**labels).observe(value)
+
+    def forget(self, query: str) -> None:
+        for metric, values in self._shown.pop(query, ()):
+            with suppress(KeyError):  # the program may have removed it
+                self._gauges[metric].remove(*values)

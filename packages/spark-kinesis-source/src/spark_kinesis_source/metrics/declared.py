@@ -70,7 +70,7 @@ INPUT_RATE = Metric(
     Kind.GAUGE,
     "{row}/s",
     STREAM,
-    "Rows of the last batch, for each second since the batch before.",
+    "Rows of the last batch, for each second since the start of the batch before.",
 )
 PROCESSED_RATE = Metric(
     "kinesis.processed_rows",
@@ -100,7 +100,7 @@ PLANNED = Metric(
     Kind.GAUGE,
     "s",
     QUERY,
-    "When the last batch started, or when the query last found nothing new. The lag was measured then.",
+    "When the last batch started, or when the query last found nothing new. The lag is as of then.",
 )
 RUNNING = Metric(
     "kinesis.query.running",

@@ -1,0 +1,58 @@
+"""KINESIS_LOG_LEVEL shows events on the standard error. Without it logging is left to the application."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import contextlib, io, sys
+from {package}.logs import get_logger
+get_logger({package!r})
+log = get_logger({package!r})
+with contextlib.redirect_stderr(io.StringIO()):
+    log.debug("shard.read", shard="a")
+    log.info("batch.planned", lag_ms=0)
+    log.warning("data.lost", shard="a")
+"""
+EVENTS = {"DEBUG": "shard.read shard=a", "INFO": "batch.planned lag_ms=0", "WARNING": "data.lost shard=a"}
+
+
+def shown(package: str, level: str | None) -> list[str]:
+    """Return the lines that a new process writes to its standard error, without their times."""
+    environment = {key: value for key, value in os.environ.items() if key != "KINESIS_LOG_LEVEL"}
+    if level is not None:
+        environment["KINESIS_LOG_LEVEL"] = level
+    program = [sys.executable, "-c", PROGRAM.format(package=package)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    return [re.sub(r"^[\d-]+ [\d:,]+ ", "", line) for line in done.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("package", ["kinesis_credentials", "kinesis_core"])
+@pytest.mark.parametrize(
+    ("level", "levels"),
+    [
+        ("DEBUG", ("DEBUG", "INFO", "WARNING")),
+        ("info", ("INFO", "WARNING")),
+        ("WARNING", ("WARNING",)),
+        ("CRITICAL", ()),
+        ("loud", ("INFO", "WARNING")),
+        ("Handler", ("INFO", "WARNING")),
+    ],
+)
+def test_levels(package: str, level: str, levels: tuple[str, ...]) -> None:
+    """
+    Events from the level on are shown once each, with level and logger. What is no level counts as INFO. They are also shown
+    while something else collects what the program prints, as Spark does.
+    """
+    assert shown(package, level) == [f"{name} {package} {EVENTS[name]}" for name in levels]
+
+
+@pytest.mark.parametrize("level", [None, ""])
+def test_not_asked(level: str | None) -> None:
+    """Without the variable no handler is added: Python shows warnings by itself, here to the stream that collects them."""
+    assert shown("kinesis_core", level) == []

@@ -45,18 +45,17 @@ Each package logs to the logger of its name, by the standard library's `logging`
 
     batch.planned stream=orders shards=4 duration_s=0.031 lag_ms=0
 
-A handler for structured logs finds the same facts, as text, in the record's attribute `context`. Spark's own handler does so
-from Spark 4.1 on. With `spark.sql.pyspark.worker.logging.enabled`, the table `spark.tvf.python_worker_logs()` holds the events
-of tasks, with their facts in the column `context`.
+Python shows warnings and errors by itself. With `KINESIS_LOG_LEVEL=INFO` in the environment, the packages show more, on the
+standard error of the process that logs:
 
-Python shows WARNING and above unless the application configures it otherwise:
+    2026-11-22 20:55:54,087 INFO kinesis_core batch.planned stream=orders shards=4 duration_s=0.031 lag_ms=0
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("kinesis_core").setLevel(logging.DEBUG)
+Planning runs in a Python process of its own next to the driver, and tasks run in Python workers. So logging that your program
+configures shows nothing of them: [See the log](../howto/logs.md). A plain Python program does the driver's part and the tasks'
+part in one process.
 
-Planning runs in a Python process of its own next to the driver, and tasks run in Python workers: configure logging there, for
-example in a `sitecustomize.py` on their `PYTHONPATH`. A plain Python program does the driver's part and the tasks' part in
-one process.
+A handler for structured logs finds the facts, as text, in the record's attribute `context`. Spark's own handler does so from
+Spark 4.1 on, for batch queries.
 
 * **WARNING**: something needs attention.
 * **INFO**: one line for each batch, retry or change. While nothing is new there is no line.

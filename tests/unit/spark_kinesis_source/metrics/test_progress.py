@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
@@ -91,6 +91,9 @@ def test_odd_reports(key: str, value: Any) -> None:
     read_progress({**progress(kinesis_source("orders", lags_ms={"a": 1})), key: value})
 
 
+@example("inputRowsPerSecond", math.inf, "")
+@example("numInputRows", 10**400, "")
+@example("", {"a": math.nan}, "msBehindLatest")
 @given(
     st.sampled_from(SOURCE_FIELDS),
     JSON,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from spark_kinesis_source.metrics.declared import BUCKETS_S, METRICS, RUNNING, Kind, Metric
+from spark_kinesis_source.metrics.declared import BUCKETS_S, METRICS, Kind, Metric
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram, MeterProvider
@@ -62,10 +62,9 @@ class OpenTelemetryExporter:
 
     def forget(self, query: str) -> None:
         with self._lock:
-            for metric, values in self._values.items():
-                if metric is not RUNNING:
-                    for series in [series for series in values if dict(series)["query"] == query]:
-                        del values[series]
+            for values in self._values.values():
+                for series in [series for series in values if dict(series)["query"] == query]:
+                    del values[series]
 
     def _watch(self, metric: Metric) -> Callable[[Any], Iterable[Any]]:
         from opentelemetry.metrics import Observation

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from spark_kinesis_source.metrics.declared import BUCKETS_S, METRICS, RUNNING, Kind, Metric
+from spark_kinesis_source.metrics.declared import BUCKETS_S, METRICS, Kind, Metric
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -50,9 +50,8 @@ class PrometheusExporter:
 
     def set(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         self._gauges[metric].labels(**labels).set(value)
-        if metric is not RUNNING:
-            series = (metric, tuple(labels[name] for name in metric.labels))
-            self._shown.setdefault(labels["query"], set()).add(series)
+        series = (metric, tuple(labels[name] for name in metric.labels))
+        self._shown.setdefault(labels["query"], set()).add(series)
 
     def observe(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         self._histograms[metric].labels(**labels).observe(value)

@@ -51,6 +51,8 @@ def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None
         "maxMsBehindLatest": 0,
         "avgMsBehindLatest": 0,
         "minMsBehindLatest": 0,
+        "retentionHours": {stream.name: 24},
+        "dataLosses": {stream.name: 0},
     } in reports
 
 

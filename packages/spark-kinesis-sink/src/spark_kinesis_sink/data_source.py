@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from kinesis_core.errors import OptionError
 from kinesis_core.for_spark import import_other_half, plain_errors
+from kinesis_core.options import check_named_stream
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.preflight import check_stream
@@ -62,6 +63,7 @@ class KinesisSink(DataSource):
 
     def _task(self, schema: StructType) -> WriteTask:
         options = SinkOptions.parse(self.options)
+        check_named_stream(options.stream, (field.metadata for field in schema.fields))
         columns = find_columns(schema, routes_rows=options.stream is None)
         check_stream(options)
         return WriteTask(options, columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql.types import (
     BinaryType,
     DataType,
@@ -13,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from kinesis_core.errors import OptionError
+from kinesis_core.options import as_metadata, options_in_metadata
 from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, Kind, find_columns
 
 SPARK_TYPES: dict[Kind, DataType] = {
@@ -26,6 +29,25 @@ SPARK_TYPES: dict[Kind, DataType] = {
 def default_schema() -> StructType:
     """Return the schema of a reader without a schema from the user."""
     return StructType([StructField(column.name, SPARK_TYPES[column.kind]) for column in DEFAULT_COLUMNS])
+
+
+def table_schema(options: Mapping[str, str]) -> StructType:
+    """Return the schema of a table of the catalog. It carries the options of the table."""
+    schema = default_schema()
+    # Not another column: who replaces streamName, in order to write the rows elsewhere, thereby removes the options.
+    schema["streamName"].metadata = as_metadata(options)
+    return schema
+
+
+def table_options(schema: StructType) -> dict[str, str]:
+    """
+    Return the options that *schema* carries. There are none if it is not the schema of a table of the catalog.
+
+    Raises:
+        OptionError: A later version of this package has created the table.
+    """
+    found = (options_in_metadata(field.metadata) for field in schema.fields)
+    return next((options for options in found if options), {})
 
 
 def column_names(schema: StructType) -> tuple[str, ...]:

@@ -42,6 +42,13 @@ from kinesis_core.options.parsers import (
     url,
 )
 from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.options.spark_tables import (
+    as_metadata,
+    check_named_stream,
+    options_in_metadata,
+    options_of_new_table,
+    options_of_read,
+)
 from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
@@ -62,10 +69,12 @@ __all__ = [
     "Unsupported",
     "Values",
     "WHERE",
+    "as_metadata",
     "awslabs",
     "boolean",
     "byte_size",
     "bytes_read_in",
+    "check_named_stream",
     "clamped_duration",
     "clamped_integer",
     "databricks",
@@ -77,6 +86,9 @@ __all__ = [
     "matching",
     "number",
     "one_of",
+    "options_in_metadata",
+    "options_of_new_table",
+    "options_of_read",
     "qubole",
     "read_connection",
     "starting_position",

@@ -81,6 +81,12 @@ class Values:
         """Return the names by which the user set *option*, as the user wrote them."""
         return tuple(given.name for given in self._given.get(option.name, ()))
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of all secrets that the user set, as they are declared."""
+        given = (each.spelling for same in self._given.values() for each in same)
+        return tuple(spelling.name for spelling in given if spelling.option.is_secret)
+
     def is_spelled(self, option: Option[Any], name: str) -> bool:
         """Return whether the user set *option* by its name *name*, in any case, with or without the prefix."""
         return normalise(name) in map(normalise, self.spellings(option))
@@ -110,6 +116,11 @@ class OptionTable:
             if (earlier.option, earlier.parser) != (spelling.option, spelling.parser):
                 raise ValueError(f"'{spelling.name}' is declared for two options or with two parsers")
         return found
+
+    def find(self, name: str) -> Option[Any] | None:
+        """Return the option that has the name *name*, in any spelling that users may write."""
+        spelling = self._spellings.get(normalise(name))
+        return None if spelling is None else spelling.option
 
     def read(self, given: Mapping[str, object]) -> Values:
         """

@@ -1,0 +1,116 @@
+"""
+The options of a table in Spark's catalog: `CREATE TABLE t USING kinesis OPTIONS (...)`.
+
+Spark asks for the schema when it creates the table, with the options among the table's properties. When it reads the table it
+passes only this schema and the options of that read. So the schema carries the options of the table, as metadata of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options.catalog import STREAM_ARN, STREAM_NAME
+from kinesis_core.options.table import OptionTable
+
+METADATA_KEY = "kinesis.table"
+"""The key of the options in the metadata of a column."""
+
+_VERSION = 1
+_OPTION_PREFIX = "option."
+_ADDED_BY_SPARK = {"provider", "owner"}
+"""Properties that Spark gives to every table. There are others, such as `location`, and those of TBLPROPERTIES."""
+
+
+def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dict[str, str] | None:
+    """
+    Return the options of the table that Spark creates, or None if *given* are no properties of a table.
+
+    Among the properties each option appears twice, with and without a prefix. Only the prefix tells options and other
+    properties apart.
+
+    Raises:
+        OptionError: The table has no options, or one of them is a secret.
+    """
+    properties = {name.lower(): str(value) for name, value in given.items()}
+    if not properties.keys() >= _ADDED_BY_SPARK:
+        return None
+    found = {
+        name.removeprefix(_OPTION_PREFIX): value
+        for name, value in properties.items()
+        if name.startswith(_OPTION_PREFIX)
+    }
+    if not found:
+        raise OptionError(
+            "CREATE TABLE ... USING kinesis needs OPTIONS (streamName '...'). TBLPROPERTIES are not options."
+        )
+    for name in table.read(found).secrets:
+        raise OptionError(
+            f"Option '{name}' is a secret, and the catalog stores the options of a table as readable text. Set it with each "
+            f"read, as in SELECT * FROM t WITH ('{name}' = '...'), or use a role or a profile."
+        )
+    return found
+
+
+def as_metadata(options: Mapping[str, str]) -> dict[str, Any]:
+    """Return *options* as the metadata of a column."""
+    return {METADATA_KEY: {"version": _VERSION, "options": dict(options)}}
+
+
+def options_in_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """
+    Return the options in the metadata of a column, if there are any.
+
+    Raises:
+        OptionError: A later version of this package has written them.
+    """
+    found = metadata.get(METADATA_KEY)
+    if found is None:
+        return {}
+    if found["version"] != _VERSION:
+        raise OptionError(
+            f"A later version of this package created the table (form {found['version']}, known: {_VERSION}). Update this "
+            "package, or create the table again."
+        )
+    options: dict[str, str] = found["options"]
+    return options
+
+
+def check_named_stream(stream: object, metadata: Iterable[Mapping[str, Any]]) -> None:
+    """
+    Check that a write names its stream, if its rows come from a table or go to one: *metadata* is that of their columns.
+
+    The table that the metadata names may be the one that the rows are read from. So a write cannot take its options.
+
+    Raises:
+        OptionError: *stream* is None, and a column carries the options of a table.
+    """
+    if stream is None and any(METADATA_KEY in each for each in metadata):
+        raise OptionError(
+            "Spark does not pass the options of a table to a write. Name the stream with the write: INSERT INTO t WITH "
+            "(streamName = '...') SELECT ..., or .option('streamName', ...). Or insert into a temporary view."
+        )
+
+
+def options_of_read(
+    given: Mapping[str, object], of_table: Mapping[str, str], table: OptionTable
+) -> dict[str, object]:
+    """
+    Return the options of a read: *given*, and those of the table that *given* does not set.
+
+    If *given* names a stream, it counts alone: a schema with the metadata of a table may have been copied from there.
+
+    Raises:
+        OptionError: There are no options, or *given* is not valid, as in `OptionTable.read`.
+    """
+    if not given and not of_table:
+        raise OptionError(
+            "Option 'streamName' or 'streamARN' is required. If you read a table: Spark drops its options unless CREATE TABLE "
+            "names no columns. For columns of your own, use CREATE TEMPORARY VIEW."
+        )
+    values = table.read(given)
+    if values.is_given(STREAM_NAME) or values.is_given(STREAM_ARN):
+        return dict(given)
+    set_here = {name for name in of_table if (option := table.find(name)) and values.is_given(option)}
+    return {**{name: value for name, value in of_table.items() if name not in set_here}, **given}

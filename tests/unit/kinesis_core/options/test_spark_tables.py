@@ -1,0 +1,116 @@
+"""The options of a table in Spark's catalog, as Spark passes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from kinesis_core.errors import OptionError
+from kinesis_core.options import (
+    COMMON_OPTIONS,
+    SPARK_OPTIONS,
+    OptionTable,
+    as_metadata,
+    check_named_stream,
+    options_in_metadata,
+    options_of_new_table,
+    options_of_read,
+)
+
+TABLE = OptionTable(COMMON_OPTIONS, let_through=SPARK_OPTIONS)
+BY_SPARK = {"provider": "kinesis", "owner": "somebody"}
+
+
+def properties(options: Mapping[str, str], **others: str) -> dict[str, str]:
+    """Return the properties that Spark makes of the OPTIONS and other parts of CREATE TABLE."""
+    return {**BY_SPARK, **options, **{f"option.{name}": value for name, value in options.items()}, **others}
+
+
+def test_options_of_a_new_table() -> None:
+    """Only what stood in OPTIONS is an option: not the comment, the location or TBLPROPERTIES."""
+    options = {"streamname": "orders", "kinesis.region": "us-east-1"}
+    given = properties(
+        options, comment="text", location="file:/x", path="file:/x", external="true", **{"a.b": "c"}
+    )
+    assert options_of_new_table(given, TABLE) == options
+
+
+def test_no_table() -> None:
+    """Options of load() and of a temporary view are no properties of a table."""
+    assert options_of_new_table({"streamname": "orders"}, TABLE) is None
+
+
+def test_misspelled_option_of_a_table() -> None:
+    """A misspelled option is refused when the table is created, by the name that the user wrote."""
+    with pytest.raises(OptionError, match="^Unknown option 'streamnam'. Did you mean 'streamName'"):
+        options_of_new_table(properties({"streamnam": "orders"}), TABLE)
+
+
+def test_prefix_of_a_table_outside_of_tables() -> None:
+    """The prefix that Spark gives to the options of a table is unknown elsewhere."""
+    with pytest.raises(OptionError, match=r"^Unknown option 'option\.streamname'"):
+        TABLE.read({"option.streamname": "orders"})
+
+
+def test_table_without_options() -> None:
+    """TBLPROPERTIES do not replace OPTIONS."""
+    with pytest.raises(OptionError, match="needs OPTIONS"):
+        options_of_new_table({**BY_SPARK, "streamname": "orders"}, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"), [("awssecretkey", "awsSecretKey"), ("kinesis.sessiontoken", "sessionToken")]
+)
+def test_secrets_of_a_table(name: str, declared: str) -> None:
+    """A secret cannot be an option of a table. The error has its name and not its value."""
+    with pytest.raises(OptionError) as caught:
+        options_of_new_table(properties({"streamname": "orders", name: "sesame"}), TABLE)
+    assert str(caught.value).startswith(f"Option '{declared}' is a secret") or "kinesis.sessionToken" in str(
+        caught.value
+    )
+    assert "sesame" not in str(caught.value)
+
+
+def test_form_in_the_catalog() -> None:
+    """The form that catalogs keep does not change: tables that exist stay readable."""
+    kept = '{"kinesis.table": {"version": 1, "options": {"streamname": "orders"}}}'
+    assert json.dumps(as_metadata({"streamname": "orders"})) == kept
+    assert options_in_metadata(json.loads(kept)) == {"streamname": "orders"}
+    assert options_in_metadata({"comment": "other metadata"}) == {}
+
+
+def test_later_form_in_the_catalog() -> None:
+    """A table that a later version created is refused."""
+    with pytest.raises(OptionError, match="A later version of this package created the table"):
+        options_in_metadata({"kinesis.table": {"version": 2, "options": {}}})
+
+
+def test_options_of_a_read() -> None:
+    """A read takes the options of the table. Its own options replace them, by whichever name."""
+    of_table = {"streamname": "orders", "kinesis.region": "us-east-1", "maxretries": "3"}
+    assert options_of_read({}, of_table, TABLE) == of_table
+    given = {"region": "eu-west-1"}
+    assert options_of_read(given, of_table, TABLE) == {"streamname": "orders", "maxretries": "3", **given}
+
+
+def test_a_read_of_another_stream() -> None:
+    """A read that names a stream takes no option of a table, whose schema may have been copied."""
+    given = {"kinesis.streamName": "teas"}
+    assert options_of_read(given, {"streamname": "orders", "maxretries": "3"}, TABLE) == given
+
+
+def test_a_read_without_options() -> None:
+    """The error says how a table loses its options."""
+    with pytest.raises(OptionError, match="is required. If you read a table"):
+        options_of_read({}, {}, TABLE)
+
+
+def test_a_write_to_a_table() -> None:
+    """A write names its stream itself if its rows carry the options of a table."""
+    metadata = [{}, as_metadata({"streamname": "orders"})]
+    with pytest.raises(OptionError, match="Name the stream with the write"):
+        check_named_stream(None, metadata)
+    check_named_stream("orders", metadata)
+    check_named_stream(None, [{}])

@@ -48,6 +48,12 @@ IGNORED = """\
 
 These options do not fail the query. The log has one line for each of them, the event `option.ignored`.
 """
+HINTS = """\
+## Options of Spark's Kafka source and sink
+
+These names are unknown here. The error says what to use instead. Other names of Kafka work as they are: `failOnDataLoss`,
+`maxTriggerDelay`.
+"""
 
 
 def render(tables: Mapping[str, OptionTable]) -> str:
@@ -62,6 +68,9 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     for half, table in tables.items():
         rows = ((_code(ignored.names), ignored.reason) for ignored in table.ignored_options)
         lines += ["", IGNORED.format(half=half), *render_rows(("option", "reason"), rows)]
+    hints = dict.fromkeys(hint for table in tables.values() for hint in table.hints)
+    rows = ((_code(hint.names), hint.instead) for hint in hints)
+    lines += ["", HINTS, *render_rows(("Kafka's option", "here"), rows)]
     return "\n".join(lines) + "\n"
 
 

@@ -7,11 +7,12 @@ import sys
 import traceback
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 
 from kinesis_core.errors import ServiceError
-from kinesis_core.for_spark import import_other_half, plain_errors
+from kinesis_core.for_spark import find_python, import_other_half, plain_errors, python_with
 
 
 @plain_errors()
@@ -29,6 +30,13 @@ def test_causes_are_left_out() -> None:
     text = "".join(traceback.format_exception(caught.value))
     assert "Kinesis said no" in text
     assert "KeyError: " not in text
+
+
+def test_our_frames_are_left_out() -> None:
+    """The traceback of our errors ends in the wrapper, so that little stands between Spark's text and the sentence."""
+    with pytest.raises(ServiceError) as caught:
+        fail(ServiceError("Kinesis said no", "NoException", "id-1"))
+    assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "__exit__"
 
 
 def test_bugs_keep_their_causes() -> None:
@@ -84,3 +92,71 @@ def test_the_heap_is_frozen_in_the_first_two_tasks() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+PACKAGE = "package_of_the_venv"
+
+
+@pytest.fixture
+def python_without(tmp_path: Path) -> str:
+    """A Python that can import nothing."""
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    return str(python)
+
+
+@pytest.fixture
+def python_with_it(tmp_path: Path) -> str:
+    """Another Python that can import everything."""
+    python = tmp_path / "python4"
+    python.write_text("#!/bin/sh\nexit 0\n")
+    python.chmod(0o755)
+    return str(python)
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[*]", "local[2,3]", "spark://host:7077", "yarn", "k8s://host"]
+)
+def test_the_configured_python_stays(python_with_it: str, master: str) -> None:
+    """Spark's Python stays, wherever Spark runs, if it has the package or if it is this one."""
+    assert find_python(python_with_it, PACKAGE, master) == python_with_it
+    assert find_python(sys.executable, PACKAGE, master) == sys.executable
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]"])
+def test_another_python_on_this_machine(python_without: str, master: str) -> None:
+    """Where Spark runs on this machine only, this Python replaces one that lacks the package or does not exist."""
+    assert find_python(python_without, PACKAGE, master) == sys.executable
+    assert find_python("no-such-python", PACKAGE, master) == sys.executable
+
+
+@pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[1,1,1024]", "yarn", "k8s://host"])
+def test_another_python_on_a_cluster(python_without: str, master: str) -> None:
+    """On a cluster this Python may not exist. The error names both, and the variable that the user sets."""
+    with pytest.raises(ImportError) as caught:
+        find_python(python_without, PACKAGE, master)
+    for expected in (python_without, sys.executable, PACKAGE, "export PYSPARK_PYTHON="):
+        assert expected in str(caught.value)
+
+
+def test_only_the_registration_uses_another_python(python_without: str) -> None:
+    """The Python of the session is as before after a registration, also after one that failed."""
+    context = SimpleNamespace(pythonExec=python_without, master="local[*]")
+    seen = []
+
+    @python_with(SimpleNamespace(_sc=context), PACKAGE)
+    def register() -> None:
+        seen.append(context.pythonExec)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        register()
+    assert seen == [sys.executable]
+    assert context.pythonExec == python_without
+
+
+def test_spark_connect() -> None:
+    """A session of Spark Connect has no context: its server chooses its Python."""
+    with python_with(object(), PACKAGE):
+        pass

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from kinesis_core.errors import KinesisError
 from kinesis_credentials import CredentialsError
@@ -32,20 +36,20 @@ def freeze_heap() -> None:
         gc.freeze()
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
+class plain_errors(ContextDecorator):  # noqa: N801 - used like a function, as those of contextlib
     """
-    Raise the errors of our packages without their causes. Works as a context manager and as a decorator.
+    Raise the errors of our packages without their causes and without our frames. A context manager and a decorator.
 
-    Spark prints an error's traceback with all its causes, so botocore's frames would hide the sentence that says
+    Spark prints an error's traceback with all its causes, so botocore's frames and ours would hide the sentence that says
     what to do. Nothing is lost: the message holds AWS's code and request id.
     """
-    try:
-        yield
-    except (KinesisError, CredentialsError) as error:
-        error.__cause__ = None
-        error.__suppress_context__ = True
-        raise
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, (KinesisError, CredentialsError)):
+            raise error.with_traceback(None) from None
 
 
 def import_other_half(package: str, purpose: str) -> ModuleType:
@@ -62,3 +66,55 @@ def import_other_half(package: str, purpose: str) -> ModuleType:
             raise
     name = package.replace("_", "-")
     raise ImportError(f"{purpose} needs the package {name}: pip install {name}", name=package)
+
+
+def find_python(configured: str, package: str, master: str) -> str:
+    """
+    Return the Python that Spark shall run *package* with: *configured*, where that one has the package.
+
+    Spark's own choice is `python3` from PATH, unless PYSPARK_PYTHON says otherwise. That is another Python than this one in a
+    program of a virtual environment that is not activated. If Spark runs inside this machine, this Python is always right.
+    On a cluster it may not exist, so nobody but the user can choose.
+
+    Raises:
+        ImportError: *configured* cannot import *package*, and Spark runs on a cluster.
+    """
+    if shutil.which(configured) == sys.executable or _can_import(configured, package):
+        return configured
+    if master.split("[")[0] == "local":
+        return sys.executable
+    raise ImportError(
+        f"Spark runs Python with '{configured}', which cannot import {package} on this machine. This program runs with "
+        f"{sys.executable}. Before the session starts, set PYSPARK_PYTHON to a Python that has {package} on the driver and on "
+        f"the executors: export PYSPARK_PYTHON={sys.executable}",
+        name=package,
+    )
+
+
+def _can_import(python: str, package: str) -> bool:
+    try:
+        ran = subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False)  # noqa: S603 - the user's own Python
+    except OSError:
+        return False
+    return ran.returncode == 0
+
+
+@contextmanager
+def python_with(spark: Any, package: str) -> Iterator[None]:
+    """
+    Let *spark* register data sources for a Python that can import *package*. A session of Spark Connect does not need it: there
+    the server has a Python of its own.
+
+    Raises:
+        ImportError: As `find_python` does.
+    """
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        yield
+        return
+    configured = context.pythonExec
+    context.pythonExec = find_python(configured, package, context.master)
+    try:
+        yield
+    finally:
+        context.pythonExec = configured

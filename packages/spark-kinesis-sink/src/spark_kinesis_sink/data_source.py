@@ -17,10 +17,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kinesis_core.errors import OptionError
-from kinesis_core.for_spark import import_other_half, plain_errors
+from kinesis_core.for_spark import import_other_half, plain_errors, python_with
 from kinesis_core.options import check_named_stream
 from spark_kinesis_sink.columns import find_columns
-from spark_kinesis_sink.options import SinkOptions
+from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
 from spark_kinesis_sink.preflight import check_stream
 from spark_kinesis_sink.task import WriteTask
 from spark_kinesis_sink.writer import BatchWriter, StreamRowWriter
@@ -62,8 +62,8 @@ class KinesisSink(DataSource):
         return stream_writer_class()(self._task(schema))
 
     def _task(self, schema: StructType) -> WriteTask:
+        check_named_stream(self.options, (field.metadata for field in schema.fields), SINK_OPTIONS)
         options = SinkOptions.parse(self.options)
-        check_named_stream(options.stream, (field.metadata for field in schema.fields))
         columns = find_columns(schema, routes_rows=options.stream is None)
         check_stream(options)
         return WriteTask(options, columns)
@@ -94,10 +94,11 @@ class AwsKinesisSink(KinesisSink):
 
 def register(spark: SparkSession) -> None:
     """Register `aws-kinesis` with *spark*, and `kinesis` where Spark does not discover it by itself."""
-    spark.dataSource.register(AwsKinesisSink)
-    try:
-        spark.dataSource.register(KinesisSink)
-    except AnalysisException as error:
-        # Spark 4.0 has discovered it, and refuses a second registration of the name.
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+    with python_with(spark, "spark_kinesis_sink"):
+        spark.dataSource.register(AwsKinesisSink)
+        try:
+            spark.dataSource.register(KinesisSink)
+        except AnalysisException as error:
+            # Spark 4.0 has discovered it, and refuses a second registration of the name.
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise

@@ -1,5 +1,13 @@
 """Amazon Kinesis Data Streams as a source for Spark: `.format("kinesis")`."""
 
+import sys
+
+if sys.version_info < (3, 10):  # noqa: UP036 # otherwise the imports below fail with a SyntaxError
+    raise ImportError(
+        "spark_kinesis_source needs Python 3.10 or later, on the driver and on the executors. "
+        f"{sys.executable} is Python {sys.version.split()[0]}. Set PYSPARK_PYTHON to a later one before the session starts."
+    )
+
 from spark_kinesis_source.data_source import AwsKinesisDataSource, KinesisDataSource, register
 from spark_kinesis_source.schema import all_columns, default_schema
 from spark_kinesis_source.version import __version__

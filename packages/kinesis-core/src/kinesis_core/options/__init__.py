@@ -15,9 +15,11 @@ from kinesis_core.options.catalog import (
 )
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.connection import ignored_region, read_connection
+from kinesis_core.options.kafka import KAFKA_HINTS
 from kinesis_core.options.option import (
     Alias,
     BadValueError,
+    Hint,
     IgnoredOption,
     Option,
     Origin,
@@ -57,7 +59,9 @@ __all__ = [
     "COMMON_OPTIONS",
     "COMMON_UNSUPPORTED",
     "FREEZE_WORKER_HEAP",
+    "Hint",
     "IgnoredOption",
+    "KAFKA_HINTS",
     "Option",
     "OptionTable",
     "Origin",

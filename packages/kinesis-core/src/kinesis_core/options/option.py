@@ -138,6 +138,16 @@ class Unsupported:
     """Why an accepted value is not needed, for the log. Empty if the log gets no line."""
 
 
+@frozen
+class Hint:
+    """Names that users bring along from elsewhere, and what does the same here. They are unknown, and the error says this."""
+
+    names: tuple[str, ...]
+    """A name may end in `*`."""
+    instead: str
+    """In Markdown. The error shows it without backticks."""
+
+
 def normalise(name: str) -> str:
     """Return the form of *name* that options are looked up by: in lower case and without the prefix."""
     return name.strip().lower().removeprefix(PREFIX)

@@ -12,7 +12,7 @@ from typing import Any
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import STREAM_ARN, STREAM_NAME
-from kinesis_core.options.table import OptionTable
+from kinesis_core.options.table import OptionTable, Values
 
 METADATA_KEY = "kinesis.table"
 """The key of the options in the metadata of a column."""
@@ -48,7 +48,7 @@ def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dic
     for name in table.read(found).secrets:
         raise OptionError(
             f"Option '{name}' is a secret, and the catalog stores the options of a table as readable text. Set it with each "
-            f"read, as in SELECT * FROM t WITH ('{name}' = '...'), or use a role or a profile."
+            f"read, as in spark.read.option('{name}', ...).table('t'), or use a role or a profile."
         )
     return found
 
@@ -77,16 +77,18 @@ def options_in_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
     return options
 
 
-def check_named_stream(stream: object, metadata: Iterable[Mapping[str, Any]]) -> None:
+def check_named_stream(
+    given: Mapping[str, object], metadata: Iterable[Mapping[str, Any]], table: OptionTable
+) -> None:
     """
     Check that a write names its stream, if its rows come from a table or go to one: *metadata* is that of their columns.
 
     The table that the metadata names may be the one that the rows are read from. So a write cannot take its options.
 
     Raises:
-        OptionError: *stream* is None, and a column carries the options of a table.
+        OptionError: *given* names no stream, and a column carries the options of a table.
     """
-    if stream is None and any(METADATA_KEY in each for each in metadata):
+    if any(METADATA_KEY in each for each in metadata) and not _names_stream(table.read(given)):
         raise OptionError(
             "Spark does not pass the options of a table to a write. Name the stream with the write: INSERT INTO t WITH "
             "(streamName = '...') SELECT ..., or .option('streamName', ...). Or insert into a temporary view."
@@ -110,7 +112,11 @@ def options_of_read(
             "names no columns. For columns of your own, use CREATE TEMPORARY VIEW."
         )
     values = table.read(given)
-    if values.is_given(STREAM_NAME) or values.is_given(STREAM_ARN):
+    if _names_stream(values):
         return dict(given)
     set_here = {name for name in of_table if (option := table.find(name)) and values.is_given(option)}
     return {**{name: value for name, value in of_table.items() if name not in set_here}, **given}
+
+
+def _names_stream(values: Values) -> bool:
+    return values.is_given(STREAM_NAME) or values.is_given(STREAM_ARN)

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from kinesis_core.errors import OptionError
 from kinesis_core.options.option import (
     BadValueError,
+    Hint,
     IgnoredOption,
     Option,
     Parser,
@@ -106,6 +107,8 @@ class OptionTable:
     ignored_options: tuple[IgnoredOption, ...] = ()
     let_through: tuple[str, ...] = ()
     """Names that Spark adds."""
+    hints: tuple[Hint, ...] = ()
+    """Names of another system that are often tried."""
     _spellings: dict[str, _Spelling] = field(init=False)
 
     @_spellings.default
@@ -176,7 +179,11 @@ class OptionTable:
         for ignored_options in self.ignored_options:
             if _find_name(name, ignored_options.names):
                 return f"Option '{name}' has no effect here: {ignored_options.reason}."
-        raise OptionError(f"Unknown option '{name}'.{self._suggest(name)}")
+        raise OptionError(f"Unknown option '{name}'. {self._hint(name) or self._suggest(name)}")
+
+    def _hint(self, name: str) -> str:
+        found = (hint.instead.replace("`", "'") for hint in self.hints if _find_name(name, hint.names))
+        return next(found, "")
 
     def _suggest(self, name: str) -> str:
         known = {key: spelling.name for key, spelling in self._spellings.items()}
@@ -186,7 +193,7 @@ class OptionTable:
         ]
         known |= {normalise(other): other for other in foreign}
         nearest = get_close_matches(normalise(name), known, n=1)
-        return f" Did you mean '{known[nearest[0]]}'?" if nearest else " No option has a similar name."
+        return f"Did you mean '{known[nearest[0]]}'?" if nearest else "No option has a similar name."
 
 
 def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:

@@ -19,6 +19,7 @@ from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
+    KAFKA_HINTS,
     SPARK_OPTIONS,
     Option,
     OptionTable,
@@ -77,6 +78,7 @@ SOURCE_OPTIONS = OptionTable(
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,
+    hints=KAFKA_HINTS,
 )
 
 _LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)

@@ -1,0 +1,56 @@
+"""Names of the options of Spark's Kafka source and sink, each with what does the same here."""
+
+from __future__ import annotations
+
+from kinesis_core.options.option import Hint
+
+_CHECKPOINT = "Leave it out: Spark's checkpoint holds the progress of a query."
+_CONVERT = "Leave it out: convert the values in the query, for example with `to_json`, into the columns `data` and `partitionKey`."
+
+KAFKA_HINTS = (
+    Hint(
+        ("maxOffsetsPerTrigger",),
+        "Use `maxRecordsPerShard`, which counts the records of each shard, or `maxBytesPerBatch`, which counts the bytes of all "
+        "shards.",
+    ),
+    Hint(
+        ("minOffsetsPerTrigger",), "Use `minRecordsPerTrigger`, which counts the records of all shards, too."
+    ),
+    Hint(
+        ("minPartitions",),
+        "Use `shardsPerTask`. With 1, each shard has a task of its own. A task never reads a part of a shard.",
+    ),
+    Hint(
+        ("topic", "subscribe"),
+        "Use `streamName` or `streamARN`. The source takes several, separated by commas. In the sink, a column `streamName` can name the stream of each row.",
+    ),
+    Hint(
+        ("subscribePattern",),
+        "Use `streamName` or `streamARN` with all names, separated by commas. There are no patterns.",
+    ),
+    Hint(("assign",), "Use `streamName` or `streamARN`. A query reads all shards of its streams."),
+    Hint(
+        ("startingOffsets",),
+        "Use `startingPosition`: `TRIM_HORIZON` is Kafka's `earliest`, and `LATEST` is its `latest`.",
+    ),
+    Hint(("endingOffsets",), "Use `endingPosition`, for batch reads."),
+    Hint(
+        ("startingTimestamp", "startingOffsetsByTimestamp"),
+        "Use `startingPosition` with a time, such as `AT_TIMESTAMP 2026-01-31T12:00:00Z`.",
+    ),
+    Hint(
+        ("endingTimestamp", "endingOffsetsByTimestamp"),
+        "Use `endingPosition` with a time, such as `AT_TIMESTAMP 2026-01-31T12:00:00Z`, for batch reads.",
+    ),
+    Hint(
+        ("kafka.bootstrap.servers", "bootstrap.servers"),
+        "Use `region`, or `endpointUrl` for a VPC endpoint or a local server.",
+    ),
+    Hint(("groupIdPrefix", "kafka.group.id", "group.id"), _CHECKPOINT),
+    Hint(("includeHeaders",), "Leave it out: records of Kinesis have no headers."),
+    Hint(("key.serializer", "value.serializer", "kafka.key.serializer", "kafka.value.serializer"), _CONVERT),
+    Hint(("fetchOffset.numRetries",), "Use `maxRetries`."),
+    Hint(("fetchOffset.retryIntervalMs",), "Use `retryInterval`."),
+    Hint(("kafka.*",), "Leave it out: it is a setting of Kafka's client."),
+)
+"""The first one that fits counts."""

@@ -265,7 +265,7 @@ def test_regions(name: str) -> None:
         ),
         (
             {"minOffsetsPerTrigger": "9"},
-            "Unknown option 'minOffsetsPerTrigger'. Did you mean 'minRecordsPerTrigger'?",
+            "Unknown option 'minOffsetsPerTrigger'. Use 'minRecordsPerTrigger', which counts the records of all shards, too.",
         ),
         ({"maxFetchRate": "0"}, "Option 'maxFetchRate' accepts 0.01 to 1000 MiB/s; got '0'."),
         ({"planningThreads": "0"}, "Option 'planningThreads' accepts 1 to 256 threads; got '0'."),

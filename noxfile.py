@@ -90,6 +90,7 @@ GENERATORS = (
     "docs.generate_options",
     "docs.generate_iam",
     "docs.generate_events",
+    "docs.generate_columns",
     "docs.generate_errors",
 )
 """They write modules with names of options, and then pages of the reference, from declarations in the code."""

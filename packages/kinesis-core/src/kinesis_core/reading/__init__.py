@@ -7,6 +7,7 @@ The modules here poll; `reading.fan_out` reads by enhanced fan-out; `reading.arr
 from kinesis_core.reading.columns import (
     COLUMNS,
     DEFAULT_COLUMNS,
+    Column,
     Kind,
     UserRecord,
     find_columns,
@@ -18,6 +19,7 @@ from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, Read
 
 __all__ = [
     "COLUMNS",
+    "Column",
     "DEFAULT_COLUMNS",
     "FanOutSettings",
     "Kind",

@@ -1,0 +1,112 @@
+"""Where calls go in each partition of AWS, with FIPS, dual-stack and accounts in hosts. No call is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kinesis_core.aws import Connection, StreamRef
+from kinesis_core.options.catalog import STREAM_ARN
+from kinesis_core.options.credentials import STS_ROLE_ARN
+from kinesis_credentials import StaticKeys, find_endpoint_region, forget_sessions
+from kinesis_credentials.endpoints import is_aws_endpoint
+from support.resolved import calls_on
+
+KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
+ACCOUNT = "123456789012"
+VPC = "https://vpce-0a1b2c3d-abcdefgh.kinesis.eu-west-1.vpce.amazonaws.com"
+PARTITIONS = {
+    "eu-west-1": ("aws", "amazonaws.com", "api.aws"),
+    "cn-north-1": ("aws-cn", "amazonaws.com.cn", "api.amazonwebservices.com.cn"),
+    "us-gov-west-1": ("aws-us-gov", "amazonaws.com", "api.aws"),
+    "eusc-de-east-1": ("aws-eusc", "amazonaws.eu", "api.amazonwebservices.eu"),
+}
+"""By region: the partition in ARNs, and the ends of hosts without and with dual-stack."""
+DATA = ("GetShardIterator", "GetRecords", "PutRecords")
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Remove the settings of a developer's machine."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KINESIS", "AWS_ACCOUNT_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    yield
+    forget_sessions()
+
+
+def arn_in(region: str) -> str:
+    return f"arn:{PARTITIONS[region][0]}:kinesis:{region}:{ACCOUNT}:stream/orders"
+
+
+@pytest.mark.parametrize("dual_stack", [False, True])
+@pytest.mark.parametrize("region", PARTITIONS)
+def test_a_stream_by_name_has_the_host_of_its_region(
+    region: str, dual_stack: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All calls on a stream by name go to one host, signed for its region, whether botocore sends them or the fast path."""
+    monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", str(dual_stack).lower())
+    stream = StreamRef("orders")
+    calls = calls_on(Connection((stream,), region, credentials=KEYS), stream)
+    host = f"kinesis.{region}.{PARTITIONS[region][1 + dual_stack]}"
+    assert {(call.host, call.region) for call in calls} == {(host, region)}
+
+
+@pytest.mark.parametrize("is_fips", [False, True])
+@pytest.mark.parametrize("region", PARTITIONS)
+def test_a_stream_by_arn_has_hosts_of_its_account(
+    region: str, is_fips: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An ARN puts its owner's account into hosts. The fast path takes the host that botocore takes for the same call."""
+    monkeypatch.setenv("AWS_USE_FIPS_ENDPOINT", str(is_fips).lower())
+    stream = StreamRef.parse(arn_in(region))
+    calls = calls_on(Connection((stream,), region, credentials=KEYS), stream)
+    fips, suffix = "-fips" if is_fips else "", PARTITIONS[region][1]
+    assert {call.action for call in calls} >= {*DATA, "ListShards", "DescribeStreamConsumer"}
+    for call in calls:
+        plane = "data" if call.action in DATA else "control"
+        assert call.host == f"{ACCOUNT}.{plane}-kinesis{fips}.{region}.{suffix}"
+        assert call.region == region
+
+
+@pytest.mark.parametrize("setting", ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "UNRELATED"])
+@pytest.mark.parametrize("name", ["orders", arn_in("eu-west-1")])
+def test_an_endpoint_url_is_the_host_of_every_call(
+    name: str, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`endpointUrl` takes precedence over FIPS, dual-stack and the account in an ARN."""
+    monkeypatch.setenv(setting, "true")
+    stream = StreamRef.parse(name)
+    calls = calls_on(Connection((stream,), "eu-west-1", VPC, KEYS), stream)
+    assert {(f"https://{call.host}", call.region) for call in calls} == {(VPC, "eu-west-1")}
+
+
+@pytest.mark.parametrize(
+    ("endpoint_url", "region"),
+    [
+        ("https://kinesis-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
+        ("https://kinesis.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("https://kinesis.cn-north-1.api.amazonwebservices.com.cn", "cn-north-1"),
+        ("https://kinesis.eu-west-1.api.aws", "eu-west-1"),
+        ("https://kinesis.eusc-de-east-1.api.amazonwebservices.eu", "eusc-de-east-1"),
+        (VPC, "eu-west-1"),
+        ("https://vpce-0a1b-cd-us-east-1a.kinesis.us-east-1.vpce.amazonaws.com", "us-east-1"),
+        ("https://vpce-0a1b-cd.kinesis.cn-north-1.vpce.amazonaws.com.cn", "cn-north-1"),
+        ("https://vpce-0a1b-cd.kinesis-fips.us-gov-west-1.vpce.amazonaws.com", "us-gov-west-1"),
+        (f"https://{ACCOUNT}.data-kinesis.eu-west-1.amazonaws.com", "eu-west-1"),
+        (f"https://{ACCOUNT}.control-kinesis-fips.us-east-1.api.aws", "us-east-1"),
+    ],
+)
+def test_the_region_in_an_endpoint(endpoint_url: str, region: str) -> None:
+    """The region is found in the hosts of all partitions, of FIPS and dual-stack, of accounts and of VPC endpoints."""
+    assert (find_endpoint_region(endpoint_url), is_aws_endpoint(endpoint_url)) == (region, True)
+
+
+@pytest.mark.parametrize("region", PARTITIONS)
+def test_arns_of_each_partition_are_accepted(region: str) -> None:
+    """Options accept the ARNs of streams and roles of each partition."""
+    arn, role = arn_in(region), f"arn:{PARTITIONS[region][0]}:iam::{ACCOUNT}:role/team/reader"
+    assert STREAM_ARN.parser.parse(arn) == (arn,)
+    assert STS_ROLE_ARN.parser.parse(role) == role
+    assert StreamRef.parse(arn).region == region

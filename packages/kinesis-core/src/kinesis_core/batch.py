@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -93,7 +93,7 @@ class Batch:
 
         The arguments are those of `record_batches`, and so are the errors. It needs pyarrow and pandas.
         """
-        _find("pandas", "pandas")
+        _check_installed("pandas", "pandas")
         return self.to_arrow(columns, deaggregate=deaggregate).to_pandas()
 
     def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
@@ -103,19 +103,12 @@ class Batch:
 
 
 def _arrow_builder(columns: Sequence[str], deaggregate: bool) -> BatchBuilder:
-    _find("pyarrow", "'kinesis-core[arrow]'")
+    _check_installed("pyarrow", "'kinesis-core[arrow]'")
     from kinesis_core.reading.arrow import BatchBuilder
 
     return BatchBuilder(columns, deaggregate)
 
 
-def _find(package: str, requirement: str) -> None:
-    """Import *package*, or raise an error with the command that installs it."""
-    try:
-        import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise
-        raise ModuleNotFoundError(
-            f"This method needs {package}: pip install {requirement}", name=package
-        ) from None
+def _check_installed(package: str, requirement: str) -> None:
+    if find_spec(package) is None:
+        raise ModuleNotFoundError(f"This method needs {package}: pip install {requirement}", name=package)

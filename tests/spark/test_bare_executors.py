@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -104,17 +106,26 @@ def numbered(stream: StreamUnderTest) -> StreamUnderTest:
     return stream
 
 
+def error_of(python: Path, code: str, *arguments: str) -> str:
+    """Run *code* with *python*, and return what it writes to stderr."""
+    command = [str(python), "-c", code, *arguments]
+    return subprocess.run(
+        command, env=clean_environment(), capture_output=True, text=True, check=False
+    ).stderr
+
+
 @pytest.mark.parametrize("package", ["kinesis_core", "spark_kinesis_source", "pyarrow"])
 def test_executors_have_nothing(bare: Path, package: str) -> None:
     """The Python of the executors has none of the packages."""
-    tried = subprocess.run(
-        [bare, "-c", f"import {package}"],
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert f"No module named '{package}'" in tried.stderr
+    assert f"No module named '{package}'" in error_of(bare, f"import {package}")
+
+
+def test_zip_of_packages(bare: Path, tmp_path: Path) -> None:
+    """`--py-files` cannot bring the packages: Python imports no compiled module from a zip file."""
+    [folder] = import_module("msgspec").__path__
+    archive = shutil.make_archive(str(tmp_path / "packages"), "zip", Path(folder).parent, "msgspec")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import msgspec"
+    assert "No module named 'msgspec._core'" in error_of(bare, code, archive)
 
 
 @pytest.mark.all_sparks

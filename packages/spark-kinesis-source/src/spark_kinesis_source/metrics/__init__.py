@@ -8,20 +8,22 @@ exporters. The source itself does not import this folder: tasks would pay for it
 """
 
 from spark_kinesis_source.metrics.declared import METRICS, Kind, Metric
-from spark_kinesis_source.metrics.listener import Exporter, QueryMetrics
+from spark_kinesis_source.metrics.listener import Exporter, Labels, QueryMetrics
 from spark_kinesis_source.metrics.open_telemetry import OpenTelemetryExporter
-from spark_kinesis_source.metrics.progress import QueryProgress, StreamProgress, read_progress
+from spark_kinesis_source.metrics.progress import QueryProgress, SourceProgress, StreamProgress, read_progress
 from spark_kinesis_source.metrics.prometheus import PrometheusExporter
 
 __all__ = [
     "Exporter",
     "Kind",
+    "Labels",
     "METRICS",
     "Metric",
     "OpenTelemetryExporter",
     "PrometheusExporter",
     "QueryMetrics",
     "QueryProgress",
+    "SourceProgress",
     "StreamProgress",
     "read_progress",
 ]

@@ -24,6 +24,8 @@ MAY_CONNECT = {
     "kinesis_core/aws/subscriptions.py": {"urllib3.exceptions"},
     # Only on connections that botocore's session has opened.
     "kinesis_core/aws/direct_transport.py": {"ssl", "urllib3.exceptions"},
+    # Asks the Python that the user has configured for Spark whether it has our package.
+    "kinesis_core/for_spark.py": {"subprocess"},
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 
 from kinesis_core.aws import Connection, StreamRef, make_client, stream_client
 from kinesis_core.aws.subscription_clients import consumer_client
@@ -85,7 +86,7 @@ def _sent(client: Any, actions: list[Callable[[], object]]) -> list[Call]:
         host = urlsplit(request.url).netloc
         calls.append(Call(action, host, text.partition("Credential=")[2].split("/")[2]))
         body = _ASSUMED if action == "AssumeRole" else json.dumps(_BODIES[action]).encode()
-        return AWSResponse(request.url, 200, {}, _Body(body))
+        return AWSResponse(request.url, 200, HTTPHeaders(), _Body(body))
 
     client.meta.events.register_first("before-send", respond)
     try:

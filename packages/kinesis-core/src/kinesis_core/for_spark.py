@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
@@ -92,6 +91,8 @@ def find_python(configured: str, package: str, master: str) -> str:
 
 
 def _can_import(python: str, package: str) -> bool:
+    import subprocess  # only `register` needs it
+
     try:
         ran = subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False)  # noqa: S603 - the user's own Python
     except OSError:

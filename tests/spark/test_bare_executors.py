@@ -15,17 +15,19 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
+from support.spark_harness import CONFIG
 from support.standalone import SPARK_CLASS, has_two_hosts, standalone
 from support.streams import StreamUnderTest
 
 JOB = Path(__file__).parents[1] / "support" / "jobs" / "packed_job.py"
 PACKED = "./environment/bin/python"
 TIMEOUT_S = 240
-CONFIG = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
+SETTINGS = {
+    **CONFIG,
+    "spark.cores.max": "1",  # one executor shows what several do
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": CONFIG["spark.driver.extraJavaOptions"],
+    "spark.task.maxFailures": "1",
 }
 
 pytestmark = pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
@@ -57,7 +59,7 @@ class Cluster:
         if unpacked:
             (folder / "environment").mkdir()
             subprocess.run(["tar", "-xzf", archive, "-C", folder / "environment"], check=True)
-        settings = [part for key, value in CONFIG.items() for part in ("--conf", f"{key}={value}")]
+        settings = [part for key, value in SETTINGS.items() for part in ("--conf", f"{key}={value}")]
         options = json.dumps(stream.options())
         path = os.pathsep.join(
             (str(folder / "environment" / "bin"), os.environ["PATH"])

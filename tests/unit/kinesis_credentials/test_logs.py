@@ -12,9 +12,9 @@ import pytest
 PROGRAM = """
 import contextlib, io, sys
 from {package}.logs import get_logger
-get_logger({package!r})
-log = get_logger({package!r})
 with contextlib.redirect_stderr(io.StringIO()):
+    get_logger({package!r})
+    log = get_logger({package!r})
     log.debug("shard.read", shard="a")
     log.info("batch.planned", lag_ms=0)
     log.warning("data.lost", shard="a")
@@ -41,7 +41,7 @@ def shown(package: str, level: str | None) -> list[str]:
         ("WARNING", ("WARNING",)),
         ("CRITICAL", ()),
         ("loud", ("INFO", "WARNING")),
-        ("Handler", ("INFO", "WARNING")),
+        ("basic_format", ("INFO", "WARNING")),
     ],
 )
 def test_levels(package: str, level: str, levels: tuple[str, ...]) -> None:

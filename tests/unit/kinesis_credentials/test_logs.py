@@ -10,9 +10,9 @@ import sys
 import pytest
 
 PROGRAM = """
-import contextlib, io, sys
-from {package}.logs import get_logger
+import contextlib, io
 with contextlib.redirect_stderr(io.StringIO()):
+    from {package}.logs import get_logger
     get_logger({package!r})
     log = get_logger({package!r})
     log.debug("shard.read", shard="a")

@@ -32,7 +32,7 @@ Set options with `.option(name, value)` on `spark.readStream`, `spark.read`, `df
   lists them in its second table.
 * The query fails before any call to AWS if a name is unknown, if a value is not accepted, or if two names of one option have
   different values.
-* An option with the value `None` counts as not set.
+* On Spark 4.3 an option with the value `None` counts as not set. Earlier versions of Spark fail on it with an internal error.
 * A duration is a number and a unit: `200 ms`, `10 s`, `5 m` (minutes), `2 h` or `1 d`. The column *accepts* names the unit of a
   number without one.
 * A size is a number of bytes, or a number and a unit: `64k`, `64m`, `20gb`. Units of sizes are powers of 1024.

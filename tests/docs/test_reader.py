@@ -1,0 +1,77 @@
+"""The reader of the documentation in these tests does what a reader does, and notices what a reader would notice."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.pages.blocks import Block, Use, blocks
+from support.pages.reader import FailedError, Reader, reader
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Reader]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with reader(tmp_path, {"HOME": str(tmp_path), "PATH": path}, tmp_path / "log") as person:
+        yield person
+
+
+def sh(text: str, title: str = "") -> Block:
+    return Block("sh", title, text)
+
+
+def cell(text: str) -> Block:
+    return Block("python", "", text)
+
+
+def test_a_terminal_keeps_variables_folder_and_jobs(person: Reader, tmp_path: Path) -> None:
+    """What one block exports, where it goes and what it starts in the background is there for the next block."""
+    person.follow(
+        [sh("export TEA=assam\nmkdir shop; cd shop\nsleep 60 &\n"), sh('[ "$TEA" = assam ]\nkill %1\n')]
+    )
+    assert person.folder == tmp_path / "shop"
+
+
+def test_programs_are_files_in_the_folder_of_the_terminal(person: Reader) -> None:
+    """A block with the name of a file is that file. Cells see the variables and the folder of the terminal."""
+    program = Block("python", "tea.py", "name = 'sencha'\n")
+    check = "import os, tea\nassert (tea.name, os.environ['N']) == ('sencha', '2')\n"
+    person.follow([sh("mkdir shop; cd shop; export N=2\n"), program, cell(check)])
+
+
+def test_cells_share_their_names(person: Reader) -> None:
+    """Cells run in one Python process, as in a notebook."""
+    person.follow([cell("def f():\n    return n\n\n\nn = 1\n"), cell("n += 1\nassert f() == 2\n")])
+
+
+@pytest.mark.parametrize(
+    "block", [sh("true\nfalse\ntrue\n"), cell("1 / 0\n"), cell("import sys\nsys.exit(3)\n")]
+)
+def test_a_failure_ends_the_page(person: Reader, block: Block) -> None:
+    """A command or a cell that fails is noticed, whatever follows it."""
+    with pytest.raises(FailedError, match=r"\*\*\* (status|Python ended)"):
+        person.follow([block, block])
+
+
+def test_a_service_listens_on_this_machine_only(person: Reader) -> None:
+    """A program that other machines can reach is refused; one on the loopback interface runs until the end."""
+    serve = f"{sys.executable} -m http.server 0 --bind"
+    person.follow([sh(f"{serve} 127.0.0.1\n", "another terminal")])
+    with pytest.raises(FailedError, match="other machines can reach it"):
+        person.follow([sh(f"{serve} 0.0.0.0\n", "another terminal")])
+
+
+def test_blocks_in_tabs_and_sections(tmp_path: Path) -> None:
+    """Blocks are found in tabs and lists too. What is titled "On AWS" is only read."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        '# T\n\n## Start\n\n=== "On AWS"\n\n    ```sh title="On AWS"\n    aws\n    ```\n\n```python\nx = 1\n```\n'
+    )
+    assert [(block.section, block.use, block.text) for block in blocks(page)] == [
+        ("Start", Use.READ, "aws\n"),
+        ("Start", Use.CELL, "x = 1\n"),
+    ]

@@ -85,7 +85,7 @@ class StreamRecreatedError(KinesisError):
     """
     The stream was deleted and created again: its creation time differs from the one in the offset.
 
-    Start with a new checkpoint directory or without the offset. What was saved does not apply to the new stream.
+    Start with a new checkpoint directory or without the offset. The saved offset does not apply to the new stream.
     """
 
 

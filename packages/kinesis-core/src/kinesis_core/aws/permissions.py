@@ -98,7 +98,11 @@ CALLS = (
         "DescribeStreamSummary",
         (STREAM,),
         (
-            Use(Purpose.SOURCE, _DRIVER, "when a query is loaded and when it starts, once for each stream"),
+            Use(
+                Purpose.SOURCE,
+                _DRIVER,
+                "when a query is loaded, when it starts, and every ten minutes while it runs, once for each stream",
+            ),
             Use(
                 Purpose.SINK,
                 _BOTH,

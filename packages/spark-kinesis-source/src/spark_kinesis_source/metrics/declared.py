@@ -52,7 +52,8 @@ LAG = Metric(
     Kind.GAUGE,
     "s",
     STREAM,
-    "How far behind the newest record the last batch ends, in the shard that is furthest behind. Spark 4.2 and later.",
+    "How far the end of the last batch is behind the present, in the shard that is furthest behind; 0 if nothing is left. "
+    "Spark 4.2 and later.",
 )
 RETENTION = Metric(
     "kinesis.retention", Kind.GAUGE, "s", STREAM, "How long the stream keeps a record. Spark 4.2 and later."

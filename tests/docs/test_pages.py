@@ -39,8 +39,8 @@ HIDDEN = (
     "TEST_",
 )
 """What begins so in the environment of the tests, a reader does not have."""
-INSTALL = {"Install"}
-EACH_TIME = ("A Kinesis", "In each terminal", "Records to read")
+ONCE = "Install"
+EACH_TIME = ("A Kinesis", "In each terminal", "Start a page afresh", "Records to read")
 """Sections of the page Set up that a reader follows once, and those that give each page a fresh Kinesis."""
 
 
@@ -90,9 +90,7 @@ def home(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
         return home
     clone = tmp_path_factory.mktemp("clone")
     (clone / "packages").symlink_to(ROOT / "packages")
-    installs = [
-        block for block in blocks(SET_UP) if block.section == "Install" or "pip install" in block.text
-    ]
+    installs = [block for block in blocks(SET_UP) if block.section == ONCE or "pip install" in block.text]
     with reader(clone, environment, clone / "log") as person:
         person.follow(installs)
     return home
@@ -134,6 +132,11 @@ def test_programs_of_the_readme(person: Reader) -> None:
 
 def _each(use: Use) -> list[tuple[Path, Block]]:
     return [(page, block) for page in PAGES for block in blocks(page) if block.use is use]
+
+
+def test_every_section_of_set_up_is_followed() -> None:
+    """The tests follow each section of the page Set up, once or for each page."""
+    assert {block.section for block in blocks(SET_UP)} == {ONCE, *EACH_TIME}
 
 
 def test_every_block_has_a_use() -> None:

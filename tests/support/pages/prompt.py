@@ -55,17 +55,22 @@ class Prompt:
     def paste(self, text: str, timeout_s: float) -> str | None:
         """Run *text*. Return why it failed, or None."""
         assert self._process.stdin is not None
-        self._process.stdin.write(text.encode() + b"\0")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended, as its missing report shows
+            self._process.stdin.write(text.encode() + b"\0")
+            self._process.stdin.flush()
         if not select.select([self._reports], [], [], timeout_s)[0]:
             return f"still running after {timeout_s} s"
         return None if os.read(self._reports, 1) == DONE else f"status {self._process.wait(timeout_s)}"
 
-    def end(self, timeout_s: float) -> int:
-        """Tell the program that there is no more text, and return its status."""
+    def end(self, timeout_s: float) -> str | None:
+        """Tell the program that there is no more text. Return why it did not end as it should, or None."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return self._process.wait(timeout_s)
+        try:
+            status = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return f"still running after {timeout_s} s"
+        return f"ended with status {status}" if status else None
 
     def kill(self) -> None:
         """End the program and all that it has started."""
@@ -88,7 +93,7 @@ def run_cells(report: int) -> None:
     sys.path[0] = ""  # modules come from the folder of the reader, as at a prompt
     namespace = {"__name__": "__main__"}
     for number, cell in enumerate(_texts(sys.stdin)):
-        exec(compile(cell, f"cell {number + 1}", "exec"), namespace)  # noqa: S102 # the docs are ours
+        exec(compile(cell, f"cell {number + 1}", "exec", dont_inherit=True), namespace)  # noqa: S102 # the docs are ours
         sys.stdout.flush()
         os.write(report, DONE)
 

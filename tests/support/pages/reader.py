@@ -65,6 +65,7 @@ class Reader:
                 case Use.CELL:
                     self._paste(self._open_python(), block.text)
         self._end_python()
+        self.check_services()
 
     def close(self) -> None:
         """End everything that still runs."""
@@ -74,6 +75,15 @@ class Reader:
         for service in self._services:
             kill(service)
         self._log.close()
+
+    def check_services(self) -> None:
+        """Fail if other machines can reach a service now. Some open further ports after the first one."""
+        for service in self._services:
+            self._check_addresses(list(_listening(service.pid)))
+
+    def _check_addresses(self, addresses: list[str]) -> None:
+        if not all(address.startswith(LOOPBACK) for address in addresses):
+            self._fail(f"other machines can reach it at {addresses}")
 
     def _paste(self, program: Prompt, text: str) -> None:
         if (why := program.paste(text, TIMEOUT_S)) is not None:
@@ -96,8 +106,7 @@ class Reader:
             if service.poll() is not None or time.monotonic() > deadline:
                 self._fail(f"listens nowhere, status {service.returncode}")
             time.sleep(0.05)  # until a program that is not ours has started
-        if not all(address.startswith(LOOPBACK) for address in addresses):
-            self._fail(f"other machines can reach it at {addresses}")
+        self._check_addresses(addresses)
 
     def _open_python(self) -> Prompt:
         if self._python is None:
@@ -107,10 +116,10 @@ class Reader:
     def _end_python(self) -> None:
         if self._python is not None:
             python, self._python = self._python, None
-            status = python.end(TIMEOUT_S)
+            why = python.end(TIMEOUT_S)
             python.kill()
-            if status:
-                self._fail(f"Python ended with status {status}")
+            if why is not None:
+                self._fail(f"Python: {why}")
 
     def _write(self, text: str) -> None:
         self._log.write(text.encode())

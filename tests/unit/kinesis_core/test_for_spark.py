@@ -133,11 +133,32 @@ def test_another_python_on_this_machine(python_without: str, master: str) -> Non
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[1,1,1024]", "yarn", "k8s://host"])
 def test_another_python_on_a_cluster(python_without: str, master: str) -> None:
-    """On a cluster this Python may not exist. The error names both, and the variable that the user sets."""
-    with pytest.raises(ImportError) as caught:
-        find_python(python_without, PACKAGE, master)
+    """On a cluster this Python may not exist. A warning names both, and the variable that the user sets."""
+    with pytest.warns(RuntimeWarning) as caught:
+        assert find_python(python_without, PACKAGE, master) == python_without
     for expected in (python_without, sys.executable, PACKAGE, "export PYSPARK_PYTHON="):
-        assert expected in str(caught.value)
+        assert expected in str(caught[0].message)
+
+
+def test_other_names_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same program under another name in the same folder is this Python. Nobody has to ask it."""
+    folder = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(folder))
+    for name in ("python", "python3"):
+        assert find_python(name, PACKAGE, "yarn") == name
+
+
+def test_a_package_of_the_current_folder_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's workers do not import from the folder in which the program runs."""
+    (tmp_path / f"{PACKAGE}.py").touch()
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other-python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    other.chmod(0o755)
+    assert find_python(str(other), PACKAGE, "local[*]") == sys.executable
+    assert find_python(str(other), "json", "local[*]") == str(other)
 
 
 def test_only_the_registration_uses_another_python(python_without: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import logging.handlers
 import os
 import re
 import subprocess
 import sys
 
 import pytest
+
+from kinesis_credentials.logs import get_logger
 
 PROGRAM = """
 import contextlib, io
@@ -40,16 +44,34 @@ def shown(package: str, level: str | None) -> list[str]:
         ("info", ("INFO", "WARNING")),
         ("WARNING", ("WARNING",)),
         ("CRITICAL", ()),
-        ("loud", ("INFO", "WARNING")),
-        ("basic_format", ("INFO", "WARNING")),
+        (" debug ", ("DEBUG", "INFO", "WARNING")),
     ],
 )
 def test_levels(package: str, level: str, levels: tuple[str, ...]) -> None:
     """
-    Events from the level on are shown once each, with level and logger. What is no level counts as INFO. They are also shown
-    while something else collects what the program prints, as Spark does.
+    Events from the level on are shown once each, with level and logger. They are also shown while something else collects what
+    the program prints, as Spark does.
     """
     assert shown(package, level) == [f"{name} {package} {EVENTS[name]}" for name in levels]
+
+
+@pytest.mark.parametrize("level", ["loud", "off", "0", "NOTSET"])
+def test_no_level(level: str) -> None:
+    """What is no level has no effect, and a line names the levels."""
+    lines = shown("kinesis_core", level)
+    assert len(set(lines)) == 1
+    assert lines[0].startswith("KINESIS_LOG_LEVEL accepts DEBUG, INFO, WARNING")
+
+
+def test_the_application_sees_what_it_has_always_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level above that of the application hides nothing from its own handlers."""
+    seen = logging.handlers.BufferingHandler(100)
+    logger = logging.getLogger("tea")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(seen)
+    monkeypatch.setenv("KINESIS_LOG_LEVEL", "ERROR")
+    get_logger("tea").info("batch.planned")
+    assert [record.getMessage() for record in seen.buffer] == ["batch.planned"]
 
 
 @pytest.mark.parametrize("level", [None, ""])

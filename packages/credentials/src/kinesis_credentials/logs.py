@@ -21,6 +21,7 @@ import sys
 from collections.abc import Mapping
 
 VARIABLE = "KINESIS_LOG_LEVEL"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
@@ -59,12 +60,17 @@ def get_logger(name: str) -> EventLogger:
 
 def show_if_asked(name: str) -> None:
     """Show the events of the logger *name* on the standard error, from the level in KINESIS_LOG_LEVEL on."""
-    asked, logger = os.environ.get(VARIABLE, ""), logging.getLogger(name)
+    asked, logger = os.environ.get(VARIABLE, "").strip().upper(), logging.getLogger(name)
     if not asked or any(isinstance(handler, _Shown) for handler in logger.handlers):
         return
-    level = getattr(logging, asked.upper(), logging.INFO)
-    logger.setLevel(level if isinstance(level, int) else logging.INFO)
-    logger.addHandler(_Shown())
+    if asked not in LEVELS:
+        (sys.__stderr__ or sys.stderr).write(
+            f"{VARIABLE} accepts {', '.join(LEVELS)}; got {asked!r}. It has no effect.\n"
+        )
+        return
+    logger.addHandler(_Shown(asked))
+    # Never a higher level than before: the handlers of the application see what they have always seen.
+    logger.setLevel(min(logging.getLevelName(asked), logger.getEffectiveLevel()))
 
 
 class _Shown(logging.StreamHandler):  # type: ignore[type-arg] # it cannot be subscripted before Python 3.11
@@ -74,8 +80,9 @@ class _Shown(logging.StreamHandler):  # type: ignore[type-arg] # it cannot be su
     Not to `sys.stderr`: Spark may replace that while a task runs, to collect what the task prints.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, level: str) -> None:
         super().__init__(sys.__stderr__)
+        self.setLevel(level)
         self.setFormatter(logging.Formatter(FORMAT))
 
 

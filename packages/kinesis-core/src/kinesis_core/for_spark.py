@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
+from os.path import dirname, samefile
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +20,10 @@ from kinesis_credentials import CredentialsError
 FREEZING_TASKS = 2
 """The first task of a worker imports most modules, the second one imports the rest."""
 
+ASK_TIMEOUT_S = 20
+"""Time for a Python to start and say whether it has a package."""
+
+_changing_python = Lock()  # all threads share Spark's context
 _tasks = 0
 
 
@@ -73,28 +80,38 @@ def find_python(configured: str, package: str, master: str) -> str:
 
     Spark's own choice is `python3` from PATH, unless PYSPARK_PYTHON says otherwise. That is another Python than this one in a
     program of a virtual environment that is not activated. If Spark runs inside this machine, this Python is always right.
-    On a cluster it may not exist, so nobody but the user can choose.
-
-    Raises:
-        ImportError: *configured* cannot import *package*, and Spark runs on a cluster.
+    On a cluster it may not exist, so nobody but the user can choose, and a warning says so. It is no error: Spark can also
+    bring the package to its workers by itself, as a file.
     """
-    if shutil.which(configured) == sys.executable or _can_import(configured, package):
+    if _is_this_python(configured) or _has(configured, package):
         return configured
     if master.split("[")[0] == "local":
         return sys.executable
-    raise ImportError(
-        f"Spark runs Python with '{configured}', which cannot import {package} on this machine. This program runs with "
-        f"{sys.executable}. Before the session starts, set PYSPARK_PYTHON to a Python that has {package} on the driver and on "
-        f"the executors: export PYSPARK_PYTHON={sys.executable}",
-        name=package,
+    warnings.warn(
+        f"Spark runs Python with '{configured}', which does not have {package} on this machine. This program runs with "
+        f"{sys.executable}. If Spark does not find {package}, set PYSPARK_PYTHON, before the session starts, to a Python that has "
+        f"it on the driver and on the executors: export PYSPARK_PYTHON={sys.executable}",
+        RuntimeWarning,
+        stacklevel=5,  # the call of register
     )
+    return configured
 
 
-def _can_import(python: str, package: str) -> bool:
+def _is_this_python(configured: str) -> bool:
+    """Return whether *configured* is the Python of this program, under this or another name in the same folder."""
+    found, this = shutil.which(configured), sys.executable
+    return found is not None and samefile(dirname(found), dirname(this)) and samefile(found, this)
+
+
+def _has(python: str, package: str) -> bool:
+    """Return whether *python* finds *package*, from another folder than the current one, as in Spark's workers."""
     import subprocess  # only `register` needs it
 
+    look = f"import sys; sys.path.remove(''); from importlib.util import find_spec; sys.exit(not find_spec('{package}'))"
     try:
-        ran = subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False)  # noqa: S603 - the user's own Python
+        ran = subprocess.run([python, "-c", look], capture_output=True, check=False, timeout=ASK_TIMEOUT_S)  # noqa: S603 - the user's own Python
+    except subprocess.TimeoutExpired:
+        return True  # nobody knows; Spark's own error follows if it has not
     except OSError:
         return False
     return ran.returncode == 0
@@ -105,17 +122,15 @@ def python_with(spark: Any, package: str) -> Iterator[None]:
     """
     Let *spark* register data sources for a Python that can import *package*. A session of Spark Connect does not need it: there
     the server has a Python of its own.
-
-    Raises:
-        ImportError: As `find_python` does.
     """
     context = getattr(spark, "_sc", None)
     if context is None:
         yield
         return
-    configured = context.pythonExec
-    context.pythonExec = find_python(configured, package, context.master)
-    try:
-        yield
-    finally:
-        context.pythonExec = configured
+    with _changing_python:
+        configured = context.pythonExec
+        context.pythonExec = find_python(configured, package, context.master)
+        try:
+            yield
+        finally:
+            context.pythonExec = configured

@@ -33,7 +33,7 @@ NAMES = "startingPosition and endingPosition"
         (PerShard({B: At(7)}), PerShard({B: At(6)})),
         (PerShard({B: After(7)}), PerShard({B: At(7)})),
         (PerShard({B: At(7)}), PerShard({B: After(6)})),
-        (PerShard({B: ShardEnd()}), PerShard({B: After(6)})),
+        (PerShard({B: ShardEnd()}), PerShard({B: At(6)})),
         (ForeignCheckpoint({B: After(7)}), PerShard({B: After(6)})),
     ],
 )
@@ -58,6 +58,7 @@ def test_a_start_after_the_end_is_refused(start: OneStreamStart, end: OneStreamS
         (PerShard({A: At(7)}), NINE),
         (TEN, PerShard({A: At(7)})),
         (PerShard({A: ShardEnd()}), NINE),
+        (PerShard({A: ShardEnd()}), PerShard({A: After(6)})),
         (PerShard({A: Latest()}), PerShard({A: At(7)})),
     ],
 )

@@ -46,7 +46,8 @@ class Prometheus:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.metrics = QueryMetrics(PrometheusExporter(self.registry))
+        self.exporter = PrometheusExporter(self.registry)
+        self.metrics = QueryMetrics(self.exporter)
 
     def values(self) -> Values:
         text = generate_latest(self.registry).decode()
@@ -159,7 +160,8 @@ def test_a_failure(backend: Backend) -> None:
 
 def test_a_failure_before_the_first_batch(backend: Backend) -> None:
     """A query that fails before it reports anything is counted if the error comes from our modules."""
-    for name, error in (("copy", "kinesis_core.errors.AccessDeniedError: ..."), ("rate", "ValueError")):
+    ours = "kinesis_core.errors.AccessDeniedError: ..."
+    for name, error in (("copy", ours), ("rate", "Table s3://lake/kinesis_archive not found")):
         run = Run(name)
         backend.metrics.onQueryStarted(run.started())
         backend.metrics.onQueryTerminated(run.ended(error))
@@ -203,6 +205,29 @@ def test_a_source_of_several_streams(backend: Backend) -> None:
     assert values["kinesis_lag_seconds copy teas"] == values["kinesis_lag_seconds copy orders"] == 1
 
 
+def test_two_sources_of_one_stream(backend: Backend) -> None:
+    """Each source counts its losses for itself. The lag of the stream is that of the source that is further behind."""
+    run = Run()
+    behind = kinesis_source("orders", lags_ms={"a": 9000}, losses=5)
+    for _ in range(3):
+        report = run.progressed(behind, kinesis_source("orders", lags_ms={"a": 0}))
+        backend.metrics.onQueryProgress(report)
+    assert backend.values()["kinesis_data_losses_total copy orders"] == 5
+    assert backend.values()["kinesis_lag_seconds copy orders"] == 9
+
+
+def test_an_idle_query_after_a_restart(backend: Backend) -> None:
+    """A query that has read Kinesis counts as running from its next start on, also while its stream is idle."""
+    run = Run()
+    backend.metrics.onQueryProgress(run.progressed(SOURCE))
+    backend.metrics.onQueryTerminated(run.ended())
+    again = Run(id=run.id)
+    backend.metrics.onQueryStarted(again.started())
+    assert backend.values()["kinesis_query_running copy"] == 1
+    backend.metrics.onQueryIdle(again.idle("2026-11-22T20:48:09.894Z"))
+    assert backend.values()["kinesis_query_planned_timestamp_seconds copy"] == STARTED_S + 60
+
+
 class Broken:
     """An exporter that fails."""
 
@@ -211,13 +236,15 @@ class Broken:
 
 
 def test_a_broken_exporter(caplog: pytest.LogCaptureFixture) -> None:
-    """An exporter that fails is logged, and nothing is raised into Spark."""
-    metrics, run = QueryMetrics(Broken()), Run()
+    """An exporter that fails is logged, takes nothing from the others, and nothing is raised into Spark."""
+    prometheus = Prometheus()
+    metrics, run = QueryMetrics(Broken(), prometheus.exporter), Run()
     metrics.onQueryProgress(run.progressed(SOURCE))
     metrics.onQueryTerminated(run.ended("error"))
     assert [record.getMessage() for record in caplog.records] == [
         "metrics.failed reason=OSError: the disk is full"
     ] * 2
+    assert prometheus.values()["kinesis_query_failures_total copy"] == 1
 
 
 def test_events_of_an_unexpected_form(caplog: pytest.LogCaptureFixture) -> None:

@@ -127,8 +127,8 @@ def is_past(start: Cut | Latest, end: Cut | Latest) -> bool:
     match start, end:
         case AtTimestamp(start_ms), AtTimestamp(end_ms):
             return start_ms > end_ms
-        case ShardEnd(), At() | After():
-            return True
+        case ShardEnd(), At():
+            return True  # while AFTER the last record of a closed shard is its end
         case ((At() | After()), (At() | After())):
             return (start.number, isinstance(start, After)) > (end.number, isinstance(end, After))
         case _:

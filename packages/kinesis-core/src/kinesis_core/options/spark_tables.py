@@ -90,7 +90,7 @@ def check_named_stream(
     """
     if any(METADATA_KEY in each for each in metadata) and not _names_stream(table.read(given)):
         raise OptionError(
-            "Spark does not pass the options of a table to a write. Name the stream with the write: INSERT INTO t WITH "
+            "The rows come from a table of Kinesis, or go to one, and Spark does not pass the options of a table to a write. Name the stream with the write: INSERT INTO t WITH "
             "(streamName = '...') SELECT ..., or .option('streamName', ...). Or insert into a temporary view."
         )
 

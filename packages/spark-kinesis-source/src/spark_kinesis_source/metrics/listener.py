@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 log = get_logger("spark_kinesis_source")
 
 Labels = Mapping[str, str]
+OURS = ("kinesis_core.", "kinesis_credentials.", "spark_kinesis_source.")
+"""What the text of an exception contains if one of our errors ended the query."""
 TOTAL = "triggerExecution"
 """Spark's name for the duration of the whole batch."""
 
@@ -71,8 +73,8 @@ class _Run:
 
     query: str
     reads_kinesis: bool = False
-    losses: dict[str, int] = field(factory=dict)
-    """How many losses of each stream were counted."""
+    losses: dict[tuple[int, str], int] = field(factory=dict)
+    """How many losses were counted, by source and stream. Each source counts for itself."""
 
 
 class QueryMetrics(StreamingQueryListener):
@@ -85,16 +87,25 @@ class QueryMetrics(StreamingQueryListener):
     def __init__(self, *exporters: Exporter) -> None:
         self._exporters = exporters
         self._runs: dict[str, _Run] = {}
+        self._readers: set[str] = set()
+        """The ids of queries that have read Kinesis. A restart does not say so before its first batch."""
+        self._acts: list[Callable[[Exporter], None]] = []
+        """What the exporters are told about the current event."""
         self._lock = Lock()  # sessions call their listeners in threads of their own
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         with self._safely():
-            self._runs[str(event.runId)] = _Run(event.name or str(event.id))
+            run = _Run(event.name or str(event.id), reads_kinesis=str(event.id) in self._readers)
+            self._runs[str(event.runId)] = run
+            if run.reads_kinesis:
+                self._set(RUNNING, {"query": run.query}, 1)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         with self._safely():
-            progress = read_progress(json.loads(event.progress.json))
+            report = json.loads(event.progress.json)
+            progress = read_progress(report)
             if progress is not None:
+                self._readers.add(report["id"])
                 self._take(str(event.progress.runId), progress)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
@@ -107,11 +118,10 @@ class QueryMetrics(StreamingQueryListener):
         with self._safely():
             run = self._runs.pop(str(event.runId), None) or _Run(str(event.id))
             # A query that fails before its first batch has reported nothing. Its error names our modules.
-            if not run.reads_kinesis and "kinesis" not in (event.exception or ""):
+            if not run.reads_kinesis and not any(module in (event.exception or "") for module in OURS):
                 return
             labels = {"query": run.query}
-            for exporter in self._exporters:
-                exporter.forget(run.query)
+            self._export(lambda exporter: exporter.forget(run.query))
             self._set(RUNNING, labels, 0)
             self._add(FAILURES, labels, 0 if event.exception is None else 1)
 
@@ -125,43 +135,54 @@ class QueryMetrics(StreamingQueryListener):
         self._set(PLANNED, labels, progress.started_s)
         total_s = progress.durations_s.get(TOTAL)
         if total_s is not None:
-            for exporter in self._exporters:
-                exporter.observe(BATCH_DURATION, labels, total_s)
+            self._export(lambda exporter: exporter.observe(BATCH_DURATION, labels, total_s))
             if progress.started_s is not None:
                 self._set(FINISHED, labels, progress.started_s + total_s)
         for phase, duration_s in progress.durations_s.items():
             self._set(PHASE_DURATION, {**labels, "phase": phase}, duration_s)
-        for source in progress.sources:
-            self._take_source(run, source)
+        for number, source in enumerate(progress.sources):
+            self._take_source(run, number, source)
+        for name, stream in progress.by_stream().items():
+            self._set(LAG, {**labels, "stream": name}, stream.lag_s)
+            self._set(RETENTION, {**labels, "stream": name}, stream.retention_s)
 
-    def _take_source(self, run: _Run, source: SourceProgress) -> None:
+    def _take_source(self, run: _Run, number: int, source: SourceProgress) -> None:
         labels = {"query": run.query, "stream": source.label}
         self._add(ROWS, labels, source.rows)
         self._set(INPUT_RATE, labels, source.input_rows_per_s)
         self._set(PROCESSED_RATE, labels, source.processed_rows_per_s)
         for name, stream in source.streams.items():
-            labels = {"query": run.query, "stream": name}
-            self._set(LAG, labels, stream.lag_s)
-            self._set(RETENTION, labels, stream.retention_s)
             if stream.losses is not None:
                 # The planner counts from the start of the run.
-                self._add(LOSSES, labels, max(0, stream.losses - run.losses.get(name, 0)))
-                run.losses[name] = stream.losses
+                counted, run.losses[number, name] = run.losses.get((number, name), 0), stream.losses
+                self._add(LOSSES, {**labels, "stream": name}, max(0, stream.losses - counted))
 
     def _set(self, metric: Metric, labels: Labels, value: float | None) -> None:
         if value is not None:
-            for exporter in self._exporters:
-                exporter.set(metric, labels, value)
+            self._export(lambda exporter: exporter.set(metric, labels, value))
 
     def _add(self, metric: Metric, labels: Labels, amount: float) -> None:
-        for exporter in self._exporters:
-            exporter.add(metric, labels, amount)
+        self._export(lambda exporter: exporter.add(metric, labels, amount))
+
+    def _export(self, act: Callable[[Exporter], None]) -> None:
+        """Do the same with every exporter, once the event is read."""
+        self._acts.append(act)
 
     @contextmanager
     def _safely(self) -> Iterator[None]:
         """Let one thread in at a time, and no error out: Spark would log it without saying where it came from."""
-        with self._lock:
-            try:
-                yield
-            except Exception as error:  # noqa: BLE001 # metrics must not disturb the query, whatever an exporter does
-                log.warning("metrics.failed", reason=f"{type(error).__name__}: {error}")
+        with self._lock, _logged():
+            self._acts = []
+            yield
+            for exporter in self._exporters:
+                with _logged():  # one that fails takes nothing from the others
+                    for act in self._acts:
+                        act(exporter)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 # metrics must not disturb the query, whatever an exporter does
+        log.warning("metrics.failed", reason=f"{type(error).__name__}: {error}")

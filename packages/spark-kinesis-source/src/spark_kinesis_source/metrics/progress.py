@@ -53,6 +53,14 @@ class QueryProgress:
     durations_s: Mapping[str, float] = field(factory=dict)
     """By Spark's name of the phase. `triggerExecution` is all of it."""
 
+    def by_stream(self) -> dict[str, StreamProgress]:
+        """Return what the report says of each stream. Of several sources of one stream the one furthest behind counts."""
+        found: dict[str, StreamProgress] = {}
+        for name, stream in (item for source in self.sources for item in source.streams.items()):
+            if name not in found or (stream.lag_s or 0) > (found[name].lag_s or 0):
+                found[name] = stream
+        return found
+
 
 def read_progress(progress: Mapping[str, Any]) -> QueryProgress | None:
     """

@@ -135,7 +135,8 @@ def test_packed_environment(cluster: Cluster, numbered: StreamUnderTest, tmp_pat
     """Executors run the Python of the archive if the driver finds one at the same relative path."""
     ran = cluster.submit(tmp_path, numbered, PYSPARK_PYTHON=PACKED)
     assert ran.returncode == 0, ran.stdout
-    result = json.loads(ran.stdout.splitlines()[-1])
+    printed = [line for line in ran.stdout.splitlines() if line.startswith("{")]  # Spark 4.0 logs after it
+    result = json.loads(printed[-1])
     assert sorted(result["read"]) == sorted(payload.decode() for payload in numbered.payloads)
     assert Path(result["python"]).is_relative_to(cluster.folder / "work")
     assert result["python"].endswith(PACKED.removeprefix("."))

@@ -154,6 +154,7 @@ def test_a_package_of_the_current_folder_does_not_count(
     """Spark's workers do not import from the folder in which the program runs."""
     (tmp_path / f"{PACKAGE}.py").touch()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # an empty part of it would be this folder
     other = tmp_path / "other-python"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     other.chmod(0o755)

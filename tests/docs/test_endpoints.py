@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kinesis_core.aws import Connection, StreamRef
-from kinesis_credentials import StaticKeys, find_arn_region, forget_sessions
-from support.resolved import calls_on, host_of
+from kinesis_credentials import StaticKeys, find_arn_region
+from support.resolved import calls_on, host_of, without_settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "accounts-and-networks.md"
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
@@ -19,12 +19,7 @@ DATA = {"GetShardIterator", "GetRecords", "PutRecords"}
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Remove the settings of a developer's machine."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KINESIS", "AWS_ACCOUNT_ID", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    yield
-    forget_sessions()
+    yield from without_settings(monkeypatch)
 
 
 def table(heading: str) -> list[list[str]]:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
 from kinesis_core.aws import Connection, StreamRef, make_client, stream_client
 from kinesis_core.aws.subscription_clients import consumer_client
 from kinesis_core.model import PutEntry, TrimHorizon
+from kinesis_credentials import forget_sessions
 
 _BODIES: dict[str, dict[str, Any]] = {
     "ListShards": {"Shards": []},
@@ -63,6 +65,15 @@ def calls_on(connection: Connection, stream: StreamRef, *, times: int = 2) -> li
         consumer = f"{stream.arn}/consumer/me:1"
         actions.append(lambda: consumer_client(connection, stream).describe_consumer(consumer))
     return _sent(api.client, [action for action in actions for _ in range(times)])
+
+
+def without_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Remove the settings of a developer's machine, and forget sessions afterwards. For fixtures."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KINESIS", "AWS_ACCOUNT_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    yield
+    forget_sessions()
 
 
 def host_of(connection: Connection, service: str) -> str:

@@ -97,22 +97,23 @@ def test_the_heap_is_frozen_in_the_first_two_tasks() -> None:
 PACKAGE = "package_of_the_venv"
 
 
+def program(path: Path, line: str) -> str:
+    """Write a program of one line for the shell, and return its path."""
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 @pytest.fixture
 def python_without(tmp_path: Path) -> str:
     """A Python that can import nothing."""
-    python = tmp_path / "python3"
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
-    return str(python)
+    return program(tmp_path / "python3", "exit 1")
 
 
 @pytest.fixture
 def python_with_it(tmp_path: Path) -> str:
     """Another Python that can import everything."""
-    python = tmp_path / "python4"
-    python.write_text("#!/bin/sh\nexit 0\n")
-    python.chmod(0o755)
-    return str(python)
+    return program(tmp_path / "python4", "exit 0")
 
 
 @pytest.mark.parametrize(
@@ -155,11 +156,9 @@ def test_a_package_of_the_current_folder_does_not_count(
     (tmp_path / f"{PACKAGE}.py").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)  # an empty part of it would be this folder
-    other = tmp_path / "other-python"
-    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    other.chmod(0o755)
-    assert find_python(str(other), PACKAGE, "local[*]") == sys.executable
-    assert find_python(str(other), "json", "local[*]") == str(other)
+    other = program(tmp_path / "other-python", f'exec {sys.executable} "$@"')
+    assert find_python(other, PACKAGE, "local[*]") == sys.executable
+    assert find_python(other, "json", "local[*]") == other
 
 
 def test_only_the_registration_uses_another_python(python_without: str) -> None:

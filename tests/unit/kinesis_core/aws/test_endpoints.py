@@ -10,9 +10,9 @@ from botocore.session import Session
 from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.options.catalog import STREAM_ARN
 from kinesis_core.options.credentials import STS_ROLE_ARN
-from kinesis_credentials import StaticKeys, find_endpoint_region, forget_sessions
+from kinesis_credentials import StaticKeys, find_endpoint_region
 from kinesis_credentials.endpoints import is_aws_endpoint
-from support.resolved import calls_on
+from support.resolved import calls_on, without_settings
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ACCOUNT = "123456789012"
@@ -37,12 +37,7 @@ DATA = ("GetShardIterator", "GetRecords", "PutRecords")
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Remove the settings of a developer's machine."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KINESIS", "AWS_ACCOUNT_ID", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    yield
-    forget_sessions()
+    yield from without_settings(monkeypatch)
 
 
 def arn_in(region: str) -> str:

@@ -87,6 +87,16 @@ def test_later_form_in_the_catalog() -> None:
         options_in_metadata({"kinesis.table": {"version": 2, "options": {}}})
 
 
+@pytest.mark.parametrize(
+    "found",
+    ["orders", {}, {"version": "1"}, {"version": 1}, {"version": 1, "options": "orders"}, ["version"]],
+)
+def test_metadata_of_others(found: object) -> None:
+    """Metadata of another form under our key is an error that shows it, and no error of Python."""
+    with pytest.raises(OptionError, match=r"kinesis\.table"):
+        options_in_metadata({"kinesis.table": found})
+
+
 def test_options_of_a_read() -> None:
     """A read takes the options of the table. Its own options replace them, by whichever name."""
     of_table = {"streamname": "orders", "kinesis.region": "us-east-1", "maxretries": "3"}

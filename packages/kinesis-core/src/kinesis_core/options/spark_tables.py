@@ -63,18 +63,22 @@ def options_in_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
     Return the options in the metadata of a column, if there are any.
 
     Raises:
-        OptionError: A later version of this package has written them.
+        OptionError: A later version of this package has written them, or another program.
     """
-    found = metadata.get(METADATA_KEY)
-    if found is None:
-        return {}
-    if found["version"] != _VERSION:
-        raise OptionError(
-            f"A later version of this package created the table (form {found['version']}, known: {_VERSION}). Update this "
-            "package, or create the table again."
-        )
-    options: dict[str, str] = found["options"]
-    return options
+    match metadata.get(METADATA_KEY):
+        case None:
+            return {}
+        case {"version": version, "options": dict(options)} if version == _VERSION:
+            return options
+        case {"version": int(version)} if version > _VERSION:
+            raise OptionError(
+                f"A later version of this package created the table (form {version}, known: {_VERSION}). Update this package, "
+                "or create the table again."
+            )
+        case other:
+            raise OptionError(
+                f"The column metadata '{METADATA_KEY}' is not that of a table of this package: {other!r}. Create the table again."
+            )
 
 
 def check_named_stream(
@@ -90,8 +94,9 @@ def check_named_stream(
     """
     if any(METADATA_KEY in each for each in metadata) and not _names_stream(table.read(given)):
         raise OptionError(
-            "The rows come from a table of Kinesis, or go to one, and Spark does not pass the options of a table to a write. Name the stream with the write: INSERT INTO t WITH "
-            "(streamName = '...') SELECT ..., or .option('streamName', ...). Or insert into a temporary view."
+            "The rows come from a table of Kinesis, or go to one. Spark does not pass the options of a table to a write. Name the "
+            "stream with the write: INSERT INTO t WITH (streamName = '...') SELECT ..., or .option('streamName', ...). Or insert "
+            "into a temporary view."
         )
 
 

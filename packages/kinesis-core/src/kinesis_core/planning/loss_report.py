@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from attrs import define, field
 
 from kinesis_core.errors import DataLossError
@@ -22,6 +24,7 @@ class LossReport:
     """Whether a loss stops the query."""
     count: int = field(default=0, init=False)
     """How many losses were logged since the query started."""
+    _counting: Lock = field(factory=Lock, init=False, repr=False)  # shards are planned in several threads
 
     def report(self, shard_id: str, started: ShardOffset, what: str) -> None:
         """
@@ -36,7 +39,8 @@ class LossReport:
                 "continues with the oldest record left and skips the expired records for good. Or start with a new checkpoint. "
                 f"[stream={self.stream} shard={shard_id} cut={started.cut}]"
             )
-        self.count += 1
+        with self._counting:
+            self.count += 1
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, cut=started.cut)
 
 

@@ -105,7 +105,7 @@ class QueryMetrics(StreamingQueryListener):
             report = json.loads(event.progress.json)
             progress = read_progress(report)
             if progress is not None:
-                self._readers.add(report["id"])
+                self._readers.add(str(report.get("id")))
                 self._take(str(event.progress.runId), progress)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:

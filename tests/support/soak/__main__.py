@@ -40,23 +40,12 @@ def _measure(options: argparse.Namespace) -> Measured:
         tempfile.TemporaryDirectory() as folder,
         EmulatorProcess(streams, shard_capacity_records=CAPACITY_RECORDS) as emulator,
     ):
-        _grow_table_of_names()
         spark = start_session(Path(folder), config=CONFIG)
         try:
             load = Load(spark, emulator, Path(folder, "checkpoint"))
             return run(load, options.restarts, options.batches, options.minutes)
         finally:
             spark.stop()
-
-
-def _grow_table_of_names() -> None:
-    """
-    Let Python's table of interned names grow before the first measurement.
-
-    The driver's imports fill it almost. It would double at some batch, by 2 MB, once: that is no leak, and looks like one.
-    """
-    for number in range(100_000):
-        sys.intern(f"name {number}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from kinesis_core import (
     PlanSettings,
     ReadSettings,
     Stream,
+    TrimHorizon,
 )
 from support.scripted_stream import ScriptedStream, scripted_stream
 
@@ -51,12 +52,23 @@ def test_a_start_at_the_end_is_an_empty_batch() -> None:
     assert list(stream_of(fake).read(time, time).records()) == []
 
 
+def test_errors_of_planning_name_the_arguments() -> None:
+    """What only the service shows to be wrong is reported under the names of the arguments, too."""
+    stream = stream_of(scripted_stream())
+    unknown = PerShard({"shardId-000000000099": TrimHorizon()})
+    with pytest.raises(OptionError, match=r"^'start' names shards that the stream does not have"):
+        stream.read(unknown)
+    with pytest.raises(OptionError, match=r"^'end' names shards that the stream does not have"):
+        stream.read("TRIM_HORIZON", unknown)
+
+
 def test_latest_after_the_end_is_refused() -> None:
     """LATEST is refused as the start of a read that ends in the past, as soon as the service's time is known."""
     fake = scripted_stream()
     fake.put_many(A, 3, 10.0)
     with pytest.raises(
-        OptionError, match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-"
+        OptionError,
+        match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-.* Exchange 'start' and 'end'",
     ):
         stream_of(fake).read("LATEST", AtTimestamp(fake.now_ms() - 20_000))
     assert list(stream_of(fake).read(Latest(), Latest()).records()) == []

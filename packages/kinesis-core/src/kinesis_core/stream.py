@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kinesis_core.aws import Connection, StreamApi, stream_client
 from kinesis_core.batch import Batch, Pages
@@ -35,6 +35,9 @@ from kinesis_credentials import CredentialSpec
 
 if TYPE_CHECKING:
     from kinesis_core.reading.fan_out import StreamConsumer
+
+_START, _END = "start", "end"
+"""The arguments of `Stream.read`, as errors name them."""
 
 
 @define
@@ -129,8 +132,8 @@ class Stream:
             DataLossError: Records after *start* expired (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
-        ending = _parsed(end, ending_position(), "end")
-        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), "start")
+        ending = _parsed(end, ending_position(), _END)
+        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), _START)
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
             self._check_order(started_at, ending)
@@ -165,18 +168,19 @@ class Stream:
             planner.close()
 
     def _planner(self) -> Planner:
-        return Planner({self._given_name: self._api}, self._plan_settings, clock=self._clock)
+        settings = evolve(self._plan_settings, start_name=_START, end_name=_END)
+        return Planner({self._given_name: self._api}, settings, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
-        return planner.initial_offset(_parsed(start, starting_position(), "start"))
+        return planner.initial_offset(_parsed(start, starting_position(), _START))
 
     def _check_order(self, start: StartingPosition, end: EndingPosition) -> None:
         streams = [self._given_name]
-        first = position_in(self._given_name, streams, start, "'start'")
-        last = position_in(self._given_name, streams, end, "'end'")
-        check_order(first, last, self.name, "'start' and 'end'")
+        first = position_in(self._given_name, streams, start, f"'{_START}'")
+        last = position_in(self._given_name, streams, end, f"'{_END}'")
+        check_order(first, last, self.name, (_START, _END))
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)

@@ -51,6 +51,6 @@ def _check_order(options: SourceOptions) -> None:
     names = (STARTING_POSITION.name, ENDING_POSITION.name)
     streams = [ref.label for ref in options.connection.streams]
     for stream in streams:
-        start = position_in(stream, streams, options.batch_starting_position, names[0])
-        end = position_in(stream, streams, options.ending_position, names[1])
-        check_order(start, end, stream, " and ".join(names))
+        start = position_in(stream, streams, options.batch_starting_position, f"'{names[0]}'")
+        end = position_in(stream, streams, options.ending_position, f"'{names[1]}'")
+        check_order(start, end, stream, names)

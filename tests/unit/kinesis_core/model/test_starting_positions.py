@@ -20,7 +20,7 @@ from kinesis_core.model import (
 
 A, B = "shardId-000000000000", "shardId-000000000001"
 NINE, TEN = AtTimestamp(1769850000000), AtTimestamp(1769853600000)
-NAMES = "startingPosition and endingPosition"
+NAMES = ("startingPosition", "endingPosition")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_error_names_both_positions() -> None:
         check_order(TEN, NINE, "orders", NAMES)
     assert str(times.value) == (
         "The start of the read, AT_TIMESTAMP 2026-01-31 10:00:00 UTC, is after its end, AT_TIMESTAMP 2026-01-31 09:00:00 "
-        "UTC. Exchange startingPosition and endingPosition, or correct one of them. [stream=orders]"
+        "UTC. Exchange 'startingPosition' and 'endingPosition', or correct one of them. [stream=orders]"
     )
     with pytest.raises(OptionError, match=rf"AFTER 7, .* AT 7\. .* \[stream=orders shard={B}\]"):
         check_order(PerShard({B: After(7)}), PerShard({B: At(7)}), "orders", NAMES)

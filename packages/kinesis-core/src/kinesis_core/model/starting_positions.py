@@ -96,7 +96,7 @@ def _chosen(stream: str, streams: Collection[str], position: PerStream, option: 
     return found
 
 
-def check_order(start: OneStreamStart, end: OneStreamStart, stream: str, names: str) -> None:
+def check_order(start: OneStreamStart, end: OneStreamStart, stream: str, names: tuple[str, str]) -> None:
     """
     Check that a read of *stream* does not start after its end, as far as the positions alone tell.
 
@@ -115,10 +115,11 @@ def check_order(start: OneStreamStart, end: OneStreamStart, stream: str, names: 
             )
 
 
-def order_error(start: str, end: str, where: str, names: str) -> OptionError:
+def order_error(start: str, end: str, where: str, names: tuple[str, str]) -> OptionError:
     """Return the error of a read that starts after its end."""
     return OptionError(
-        f"The start of the read, {start}, is after its end, {end}. Exchange {names}, or correct one of them. [{where}]"
+        f"The start of the read, {start}, is after its end, {end}. "
+        f"Exchange '{names[0]}' and '{names[1]}', or correct one of them. [{where}]"
     )
 
 

@@ -74,7 +74,7 @@ class Planner:
             OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
             DataLossError: A record that it names has left the stream, and a loss stops the query.
         """
-        starts = self._by_stream(position, "startingPosition")
+        starts = self._by_stream(position, self._settings.start_name)
         return Offset({name: begin(self._streams[name], start) for name, start in starts.items()})
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
@@ -111,9 +111,9 @@ class Planner:
             OptionError: *position* names a shard that does not exist, or is before a start at LATEST.
         """
         self._check(start)
-        ends = self._by_stream(position, "endingPosition")
+        ends = self._by_stream(position, self._settings.end_name)
         if started_at is not None:
-            for name, begun in self._by_stream(started_at, "startingPosition").items():
+            for name, begun in self._by_stream(started_at, self._settings.start_name).items():
                 check_latest(self._streams[name], start.streams[name], begun, ends[name])
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
@@ -154,7 +154,7 @@ class Planner:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _by_stream(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
-        label = f"Option '{option}'"
+        label = f"'{option}'"
         return {name: position_in(name, self._streams, position, label) for name in self._streams}
 
     def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:

@@ -33,7 +33,6 @@ from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 LATEST_MARGIN_MS = 5000
 """How far before now a shard without records starts at LATEST: the next arrival time may be off by as much."""
 _HOUR_MS = 3_600_000
-_NAMES = "startingPosition and endingPosition"
 CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first responses have corrected it."""
 
@@ -88,15 +87,16 @@ def check_latest(
     Raises:
         OptionError: *position* is a time in the past, or a record before the tip.
     """
+    names = (planner.settings.start_name, planner.settings.end_name)
     for shard_id, began in start.shards.items():
         if _in_shard(shard_id, started_at, TrimHorizon()) != Latest():
             continue
         cut, now_ms = _in_shard(shard_id, position, Latest()), planner.api.now_ms()
         where = f"stream={planner.name} shard={shard_id}"
         if isinstance(cut, AtTimestamp) and cut.epoch_ms < now_ms - LATEST_MARGIN_MS:
-            raise order_error(f"LATEST ({show_time(now_ms)})", str(cut), where, _NAMES)
+            raise order_error(f"LATEST ({show_time(now_ms)})", str(cut), where, names)
         if is_past(began.cut, cut):
-            raise order_error(f"LATEST ({began.cut})", str(cut), where, _NAMES)
+            raise order_error(f"LATEST ({began.cut})", str(cut), where, names)
 
 
 def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) -> Cut | Latest:
@@ -109,7 +109,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     """Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it."""
 
     if isinstance(position, PerShard):
-        _check_known("endingPosition", position.cuts, planner.discover(position.cuts), planner.name)
+        _check_known(planner.settings.end_name, position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
         match _in_shard(state.shard_id, position, Latest()):
@@ -138,14 +138,14 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             # A closed shard is an ancestor of an open one, and counts as read when that one is named.
             return {s.shard_id: Latest() for s in listing.values() if s.is_open}
         case PerShard(cuts):
-            _check_known("startingPosition", cuts, listing, planner.name)
+            _check_known(planner.settings.start_name, cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
         case ForeignCheckpoint(cuts):
             return resume_from_checkpoint(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
-                f"Option 'startingPosition' accepts a time in the past; got {show_time(epoch_ms)}, "
+                f"'{planner.settings.start_name}' accepts a time in the past; got {show_time(epoch_ms)}, "
                 f"while the service's clock is at {show_time(planner.api.now_ms())}. [stream={planner.name}]"
             )
         case TrimHorizon() | AtTimestamp():
@@ -156,7 +156,7 @@ def _check_known(option: str, named: Collection[str], listing: Collection[str], 
     unknown = sorted(set(named) - set(listing))
     if unknown:
         raise OptionError(
-            f"Option '{option}' names shards that the stream does not have: {', '.join(unknown)}. "
+            f"'{option}' names shards that the stream does not have: {', '.join(unknown)}. "
             f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
         )
 

@@ -97,13 +97,6 @@ GENERATORS = (
 RESULTS = ROOT / ".nox" / "results"
 DIST = ROOT / "dist"
 WHEELS = ROOT / ".nox" / "wheels"
-WORKERS_PER_CORE = 2
-"""Tests with Spark wait most of the time: for batches, for processes to start, and for late responses."""
-WORKER_MB = 2500
-"""
-Memory of a test process with its Spark and all its children. Four processes with tests/spark took up to 8,200 MB together,
-shared memory counted once; some files take more than others.
-"""
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
   Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
@@ -224,13 +217,11 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that generated pages and names match the code, and run every page of the docs as a reader pastes it."""
+    """Run every page of the documentation as a reader pastes it. The session `tests` has the other tests of the docs."""
     _require_java(session)
-    _install(session, "test", "demo", "bench")
+    _install(session, "test", "demo")
     _pyspark(session, SPARK_OF_DOCS)  # the pages install it by themselves, and need not download it again
-    for generator in GENERATORS:
-        session.run("python", "-m", generator, "--check")
-    _pytest(session, *(session.posargs or ["tests/docs"]))
+    _pytest(session, *(session.posargs or ["tests/docs", "-m", "pasted"]))
 
 
 @nox.session
@@ -261,44 +252,12 @@ def dist(session: nox.Session) -> None:
     """Build the last commit's packages twice into equal files in dist/, check them, and follow the tutorial with them."""
     _require_java(session)
     _install(session, "test", "dist", spark=SPARK_OF_DOCS)
-    shutil.rmtree(DIST, ignore_errors=True)
-    # Outside of this folder: the build would find its .gitignore, and a reader's pytest its pyproject.toml.
-    with tempfile.TemporaryDirectory() as name:
-        first, second, again, reader = (Path(name, part) for part in ("first", "second", "again", "reader"))
-        committed = ("git", "log", "-1", "--format=%ct")
-        commit_s = str(session.run(*committed, external=True, silent=True, log=False)).strip()
-        _build(session, _last_commit(session, first), DIST, commit_s)
-        _build(session, _last_commit(session, second), again, commit_s, "--sdist", "--wheel")
-        session.run("python", "tests/support/check_dist.py", str(DIST), str(again), str(first), commit_s)
-        session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
-        python = str(_install_from_dist(session, reader))
+    session.run("python", "-m", "support.build_dist", str(DIST), env={"PYTHONPATH": str(ROOT / "tests")})
+    session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
+    # Outside of this folder: a reader's pytest would find its pyproject.toml.
+    with tempfile.TemporaryDirectory() as reader:
+        python = str(_install_from_dist(session, Path(reader)))
         _pytest(session, "tests/docs/test_pages.py", "-n0", "-k", "tutorial", env={"READER_PYTHON": python})
-
-
-def _last_commit(session: nox.Session, folder: Path) -> Path:
-    """Unpack the packages of the last commit, so that no change and no stray file of the working tree is published."""
-    archive = folder.with_suffix(".zip")
-    session.run("git", "archive", f"--output={archive}", "HEAD", "packages", external=True)
-    shutil.unpack_archive(archive, folder)
-    if repository := PYPROJECT["tool"]["release"]["repository"]:
-        urls = {"Source": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}
-        table = "".join(f'{name} = "{repository}{path}"\n' for name, path in urls.items())
-        for project in folder.glob("packages/*/pyproject.toml"):
-            project.write_text(f"{project.read_text()}\n[project.urls]\n{table}")
-    return folder
-
-
-def _build(session: nox.Session, sources: Path, target: Path, commit_s: str, *kinds: str) -> None:
-    """
-    Build all packages: sdists, and the wheels from these; with *kinds* both from the sources.
-
-    SOURCE_DATE_EPOCH is the time of the commit. It is the time of every file in wheels and sdists, so that the same
-    commit gives the same bytes at any time and place. The release of hatchling is written into wheels, and is pinned.
-    """
-    arguments = ("--quiet", "--no-build-isolation", "--no-create-gitignore", f"--out-dir={target}", *kinds)
-    for folder in FOLDERS.values():
-        env = {"SOURCE_DATE_EPOCH": commit_s}
-        session.run("uv", "build", *arguments, str(sources / folder), env=env, external=True)
 
 
 def _install_from_dist(session: nox.Session, folder: Path) -> Path:
@@ -405,21 +364,8 @@ def _pytest(session: nox.Session, *arguments: str, env: dict[str, str] | None = 
     """
     session.run("python", "tests/support/unpacked_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
-    side_by_side = (f"--numprocesses={_workers()}", "--no-loadscope-reorder")
+    side_by_side = ("--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder")
     session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments, env=env)
-
-
-def _workers() -> int:
-    """
-    Return the number of test processes. A quarter of the memory stays free for other programs.
-
-    TEST_WORKERS overrides it. .ci/run sets it when two runs share the machine.
-    """
-    if "TEST_WORKERS" in os.environ:
-        return int(os.environ["TEST_WORKERS"])
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
-    return max(1, min(WORKERS_PER_CORE * cores, memory_mb * 3 // 4 // WORKER_MB))
 
 
 def _pytest_spark(session: nox.Session, spark: str) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from support.declared_events import declared_events
-from support.side_by_side import FileByFile, put_long_ones_first
+from support.side_by_side import count_workers, put_long_ones_first
 
 # The duration of an example depends on the machine, not on the code under test.
 # CI runs the same cases each time, so that a failure comes from the change. Other runs try new cases.
@@ -47,8 +46,8 @@ def pytest_collection_finish() -> None:
                     import_module(module.name)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
-    return FileByFile(config, log)
+def pytest_xdist_auto_num_workers() -> int | None:
+    return count_workers()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,10 +1,7 @@
 """
 Checks the files of a release, and reports everything that is wrong with them.
 
-    python tests/support/check_dist.py DIST AGAIN SOURCES EPOCH
-
-DIST and AGAIN hold two builds of the packages in SOURCES. DIST has each wheel as its sdist builds it, and AGAIN has it as
-the sources build it. EPOCH is the time of the commit. The session `dist` runs this.
+There are two builds of the same sources: in one the sdist has built each wheel, in the other one the sources have.
 """
 
 from __future__ import annotations
@@ -106,6 +103,11 @@ def wrong_metadata(package: Package) -> Iterator[str]:
 
 
 def complaints(dist: Path, again: Path, sources: Path, epoch_s: int) -> Iterator[str]:
+    """
+    Yield what is wrong with the files in *dist*.
+
+    *again* has the second build of the packages in *sources*. *epoch_s* is the time of the commit.
+    """
     folders = sorted(path.parent for path in sources.glob("packages/*/pyproject.toml"))
     packages = [find(dist, folder) for folder in folders]
     for package in packages:
@@ -118,11 +120,12 @@ def complaints(dist: Path, again: Path, sources: Path, epoch_s: int) -> Iterator
         yield f"the versions differ: {', '.join(sorted(versions))}"
 
 
-def main(dist: str, again: str, sources: str, epoch_s: str) -> int:
-    wrong = list(complaints(Path(dist), Path(again), Path(sources), int(epoch_s)))
+def report(dist: Path, again: Path, sources: Path, epoch_s: int) -> int:
+    """Print what is wrong, and the hashes of the files. Return the exit status."""
+    wrong = list(complaints(dist, again, sources, epoch_s))
     for complaint in wrong:
         sys.stderr.write(f"{complaint}\n")
-    for path in sorted(Path(dist).iterdir()):
+    for path in sorted(dist.iterdir()):
         held = path.read_bytes()
         sys.stdout.write(f"{sha256(held).hexdigest()}  {len(held):>8,}  {path.name}\n")
     return int(bool(wrong))
@@ -139,7 +142,3 @@ def _differ(what: str, found: list[str], wanted: set[str]) -> Iterator[str]:
 
 def _same(dist: Path, again: Path, name: str) -> bool:
     return (again / name).exists() and (dist / name).read_bytes() == (again / name).read_bytes()
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

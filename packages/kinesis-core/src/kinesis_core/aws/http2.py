@@ -52,7 +52,7 @@ class _Sender:
         except _BROKEN as error:
             client.close()
             raise _failure(str(request.url), error) from error
-        log.debug("fan_out.answered", over=response.http_version, status=response.status_code)
+        log.debug("fan_out.responded", over=response.http_version, status=response.status_code)
         headers = HTTPHeaders()
         for name, value in response.headers.multi_items():
             headers.add_header(name, value)

@@ -28,12 +28,12 @@ CALLS = (
         "shard=shardId-000000000003",
     ),
     Event(
-        "fan_out.answered",
+        "fan_out.responded",
         "DEBUG",
         "driver, task",
         "SubscribeToShard responded (`fanOutTransport=HTTP/2`).",
         {"over": "the HTTP version", "status": "the HTTP status"},
-        example="fan_out.answered over=HTTP/2 status=200",
+        example="fan_out.responded over=HTTP/2 status=200",
     ),
     Event(
         "iterator.renewed",

@@ -9,7 +9,7 @@ READING = (
         "consumer.allowed",
         "DEBUG",
         "driver",
-        "The consumer may be subscribed through: the check before a query starts failed for another reason than a permission.",
+        "The credentials allow SubscribeToShard. The check asks for a shard that does not exist, and so it ends with an error.",
         {"consumer": "", "reason": "AWS's error code"},
         example="consumer.allowed consumer=arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/etl:1790000000 "
         "reason=ResourceNotFoundException",

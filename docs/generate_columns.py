@@ -87,9 +87,9 @@ With a schema, Spark calls nothing of the source at `load()`. So a wrong option 
 
 | column | type | required | meaning |
 | --- | --- | --- | --- |
-| `data` | string or binary | yes | The content of the record. |
-| `partitionKey` | string or binary | no | Rows with the same key go to the same shard. Without it, a random key. |
-| `explicitHashKey` | string | no | A decimal number that chooses the shard instead of the partition key. |
+| `data` | string or binary | yes | The content of the record. Text is written as UTF-8. A null is an error, because Kinesis has no null. |
+| `partitionKey` | string or binary | no | Rows with the same key go to the same shard; 1 to 256 characters. Without it, or if it is null, a random key spreads rows over the shards. Kinesis [may ignore it](../howto/writing.md#streams-that-distribute-their-records-themselves). |
+| `explicitHashKey` | string | no | A decimal number from 0 to 2^128-1 that chooses the shard instead of the partition key; may be null. |
 | `streamName` | string | if no option names the stream | The stream that the row goes to. |
 
 Other columns are not written. [Write from Spark](../howto/writing.md#columns) has the details.

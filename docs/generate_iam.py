@@ -36,7 +36,7 @@ can be copied. If a permission is missing, the error names the action and the re
 
 ## The check before a query starts
 
-At `load()` and `start()` the driver checks that its credentials allow the calls on the stream:
+At `load()`, and before the first batch of a query, the driver checks that its credentials allow the calls on the stream:
 
 | call | how it is checked |
 | --- | --- |
@@ -45,7 +45,7 @@ At `load()` and `start()` the driver checks that its credentials allow the calls
 | SubscribeToShard | When a query with enhanced fan-out starts, the driver asks for a subscription to a shard that does not exist. |
 
 The dry runs take up to four calls for each stream, each made once. A denied call, or a KMS key that cannot be used, fails `load()` or
-`start()`. A throttle or an outage during the dry runs does not.
+the query. A throttle or an outage during the dry runs does not.
 
 The driver's credentials must allow the calls of the tasks as well, unless `checkPermissions` is `false`. Set it to `false` if the executors
 have other credentials, such as those of their instances. Their errors then come from the first task.

@@ -52,6 +52,15 @@ def test_a_start_at_the_end_is_an_empty_batch() -> None:
     assert list(stream_of(fake).read(time, time).records()) == []
 
 
+@pytest.mark.parametrize(("start", "end", "named"), [(5, "LATEST", "start"), (TEN, {A: 5}, "end")])
+def test_a_position_of_another_type_is_refused(start: Any, end: Any, named: str) -> None:
+    """What is neither text nor a position is refused under the name of its argument."""
+    with pytest.raises(
+        OptionError, match=rf"^'{named}' accepts a position as text or as a value; got (int|dict)\.$"
+    ):
+        stream_of(scripted_stream()).read(start, end)
+
+
 def test_errors_of_planning_name_the_arguments() -> None:
     """What only the service shows to be wrong is reported under the names of the arguments, too."""
     stream = stream_of(scripted_stream())

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kinesis_core.aws import Connection, StreamApi, stream_client
 from kinesis_core.batch import Batch, Pages
@@ -25,7 +25,6 @@ from kinesis_core.model import (
     RangeGroup,
     StartingPosition,
     check_order,
-    position_in,
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
@@ -36,7 +35,7 @@ from kinesis_credentials import CredentialSpec
 if TYPE_CHECKING:
     from kinesis_core.reading.fan_out import StreamConsumer
 
-_START, _END = "start", "end"
+_NAMES = ("start", "end")
 """The arguments of `Stream.read`, as errors name them."""
 
 
@@ -132,11 +131,11 @@ class Stream:
             DataLossError: Records after *start* expired (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
-        ending = _parsed(end, ending_position(), _END)
-        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), _START)
+        ending = _parsed(end, ending_position(), _NAMES[1])
+        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), _NAMES[0])
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
-            self._check_order(started_at, ending)
+            check_order([self._given_name], started_at, ending, _NAMES)
         planner = self._planner()
         try:
             started = self._begin(planner, starting)
@@ -168,19 +167,12 @@ class Stream:
             planner.close()
 
     def _planner(self) -> Planner:
-        settings = evolve(self._plan_settings, start_name=_START, end_name=_END)
-        return Planner({self._given_name: self._api}, settings, clock=self._clock)
+        return Planner({self._given_name: self._api}, self._plan_settings, names=_NAMES, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
-        return planner.initial_offset(_parsed(start, starting_position(), _START))
-
-    def _check_order(self, start: StartingPosition, end: EndingPosition) -> None:
-        streams = [self._given_name]
-        first = position_in(self._given_name, streams, start, f"'{_START}'")
-        last = position_in(self._given_name, streams, end, f"'{_END}'")
-        check_order(first, last, self.name, (_START, _END))
+        return planner.initial_offset(_parsed(start, starting_position(), _NAMES[0]))
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)
@@ -201,8 +193,12 @@ Start = str | StartingPosition | Mapping[str, Any]
 
 
 def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:
-    if not isinstance(position, str):
+    if isinstance(position, StartingPosition):  # and so are all ending positions
         return position
+    if not isinstance(position, str):
+        raise OptionError(
+            f"'{what}' accepts a position as text or as a value; got {type(position).__name__}."
+        )
     try:
         return parser.parse(position)
     except BadValueError as error:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.model import check_order, position_in
-from spark_kinesis_source.options import ENDING_POSITION, STARTING_POSITION, SourceOptions
+from kinesis_core.model import OPTION_NAMES, check_order
+from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import open_planner
 from spark_kinesis_source.task import ReadTask
@@ -23,7 +23,9 @@ class KinesisBatchReader(DataSourceReader):
     """Plans once, when Spark plans the query. Every action on that plan reads the same records."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
-        _check_order(options)
+        # A streaming query ignores the end, so parsing does not check this.
+        streams = [ref.label for ref in options.connection.streams]
+        check_order(streams, options.batch_starting_position, options.ending_position, OPTION_NAMES)
         self._options = options.for_batch_read()
         self._task = ReadTask.of(self._options, columns)
 
@@ -39,18 +41,3 @@ class KinesisBatchReader(DataSourceReader):
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
         return self._task.read(partition)
-
-
-def _check_order(options: SourceOptions) -> None:
-    """
-    Check that the read does not start after its end. A streaming query ignores the end, so parsing does not check it.
-
-    Raises:
-        OptionError: It does, as far as the positions alone tell.
-    """
-    names = (STARTING_POSITION.name, ENDING_POSITION.name)
-    streams = [ref.label for ref in options.connection.streams]
-    for stream in streams:
-        start = position_in(stream, streams, options.batch_starting_position, f"'{names[0]}'")
-        end = position_in(stream, streams, options.ending_position, f"'{names[1]}'")
-        check_order(start, end, stream, names)

@@ -194,6 +194,26 @@ def test_a_start_at_latest_may_end_now() -> None:
     assert query.read(query.start, end) == []
 
 
+def test_a_slow_start_does_not_move_latest() -> None:
+    """LATEST is the time when reading starts. An end after it is accepted, however long the search for the tips takes."""
+    stream = scripted_stream(1)
+    query = Planned([stream], Latest())
+    end = AtTimestamp(stream.now_ms() + 1000)
+    stream.clock.sleep(30)
+    stream.put_many(A, 1, 0.1)
+    assert query.read(query.start, query.planner.end_offset(query.start, end, Latest())) == []
+
+
+def test_one_shard_after_its_end_hides_no_other() -> None:
+    """A shard whose LATEST is after its end is an empty range, and the others are read."""
+    stream = scripted_stream(2)
+    first, *_ = stream.put_many(A, 10, 0.1)
+    query = Planned([stream], Latest())
+    stream.put_many(B, 3, 0.1)
+    end = query.planner.end_offset(query.start, PerShard({A: At(first.number)}), Latest())
+    assert query.read(query.start, end) == everything(stream, B)
+
+
 def test_only_shards_at_latest_are_checked() -> None:
     """A shard that starts elsewhere may end anywhere."""
     stream = scripted_stream(2)

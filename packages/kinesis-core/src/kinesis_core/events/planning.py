@@ -50,6 +50,20 @@ PLANNING = (
         example="plan.failed reason=InternalFailure",
     ),
     Event(
+        "shard.throttled",
+        "WARNING",
+        "driver",
+        "Kinesis has refused every call of the planner on the shard for a minute or longer. Its records grow old, and the query may look "
+        "idle. Other consumers use the shard's quota: read by enhanced fan-out, or add shards.",
+        {
+            "stream": "",
+            "shard": "",
+            "for_s": "how many seconds ago the first of these calls was refused",
+            "throttles": "how many calls were refused since",
+        },
+        example="shard.throttled stream=orders shard=shardId-000000000003 for_s=60 throttles=14",
+    ),
+    Event(
         "shards.discovered",
         "INFO",
         "driver, task",

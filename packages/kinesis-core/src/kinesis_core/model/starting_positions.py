@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from attrs import frozen
 
@@ -96,26 +96,47 @@ def _chosen(stream: str, streams: Collection[str], position: PerStream, option: 
     return found
 
 
-def check_order(start: OneStreamStart, end: OneStreamStart, stream: str, names: tuple[str, str]) -> None:
-    """
-    Check that a read of *stream* does not start after its end, as far as the positions alone tell.
+PositionNames = tuple[str, str]
+"""What errors call the start and the end of a read."""
+OPTION_NAMES = ("startingPosition", "endingPosition")
+"""Those that are options of the source."""
 
-    Two times can be compared, and two records of one shard. Equal positions are an empty read. *names* are the names of the
-    two positions in errors.
+
+def check_order(
+    streams: Collection[str], start: StartingPosition, end: EndingPosition, names: PositionNames
+) -> None:
+    """
+    Check that a read of *streams* does not start after its end, as far as the positions alone tell.
+
+    Two times can be compared, and two records of one shard. If only some of the shards start after their end, they are empty
+    ranges, and the others are read.
 
     Raises:
-        OptionError: *start* is after *end*, in one shard at least.
+        OptionError: In one stream every shard that can be compared starts after its end.
     """
-    starts, ends = _by_shard(start), _by_shard(end)
+    for stream in streams:
+        first, last = (
+            _by_shard(position_in(stream, streams, position, f"'{name}'"))
+            for position, name in zip((start, end), names, strict=True)
+        )
+        pairs = [*_pairs(first, last)]
+        if pairs and all(is_past(begins, ends) for _, begins, ends in pairs):
+            shard_id, begins, ends = pairs[0]
+            where = f"stream={stream}{shard_id and f' shard={shard_id}'}"
+            raise order_error(str(begins), str(ends), where, names)
+
+
+def _pairs(
+    starts: Mapping[str, Cut | Latest], ends: Mapping[str, Cut | Latest]
+) -> Iterator[tuple[str, Cut | Latest, Cut | Latest]]:
+    """Yield shard id, start and end of each shard that has both."""
     for shard_id in sorted({*starts, *ends}):
-        first, last = starts.get(shard_id, starts.get("")), ends.get(shard_id, ends.get(""))
-        if first is not None and last is not None and is_past(first, last):
-            raise order_error(
-                str(first), str(last), f"stream={stream}{shard_id and f' shard={shard_id}'}", names
-            )
+        start, end = starts.get(shard_id, starts.get("")), ends.get(shard_id, ends.get(""))
+        if start is not None and end is not None:
+            yield shard_id, start, end
 
 
-def order_error(start: str, end: str, where: str, names: tuple[str, str]) -> OptionError:
+def order_error(start: str, end: str, where: str, names: PositionNames) -> OptionError:
     """Return the error of a read that starts after its end."""
     return OptionError(
         f"The start of the read, {start}, is after its end, {end}. "

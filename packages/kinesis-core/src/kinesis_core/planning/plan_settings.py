@@ -19,6 +19,3 @@ class PlanSettings:
     """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON or at an older time."""
     first_plan_crosses_gaps: bool = True
     """Whether the first plan follows gaps to their end, because a run may have one plan only. Other shards wait for it."""
-    start_name: str = "startingPosition"
-    end_name: str = "endingPosition"
-    """What errors call the two positions of a read."""

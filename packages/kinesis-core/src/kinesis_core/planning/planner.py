@@ -13,8 +13,10 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
+    OPTION_NAMES,
     Offset,
     OneStreamStart,
+    PositionNames,
     RangeGroup,
     ShardOffset,
     ShardRange,
@@ -49,6 +51,7 @@ class Planner:
         apis: Mapping[str, StreamApi],
         settings: PlanSettings | None = None,
         *,
+        names: PositionNames = OPTION_NAMES,
         threads: int = 8,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -56,10 +59,11 @@ class Planner:
         self._clock = clock or SystemClock()
         self._pool = ThreadPoolExecutor(threads, "kinesis-plan") if threads > 1 else None
         self._settings = settings or PlanSettings()
+        self._names = names
         run_all = partial(_run_all, self._pool) if self._pool else map
         rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
         self._streams = {
-            name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all)
+            name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all, names)
             for name, api in sorted(apis.items())
         }
         self._targets: Mapping[str, Targets] | None = None
@@ -74,7 +78,7 @@ class Planner:
             OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
             DataLossError: A record that it names has left the stream, and a loss stops the query.
         """
-        starts = self._by_stream(position, self._settings.start_name)
+        starts = self._by_stream(position, self._names[0])
         return Offset({name: begin(self._streams[name], start) for name, start in starts.items()})
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
@@ -111,9 +115,9 @@ class Planner:
             OptionError: *position* names a shard that does not exist, or is before a start at LATEST.
         """
         self._check(start)
-        ends = self._by_stream(position, self._settings.end_name)
+        ends = self._by_stream(position, self._names[1])
         if started_at is not None:
-            for name, begun in self._by_stream(started_at, self._settings.start_name).items():
+            for name, begun in self._by_stream(started_at, self._names[0]).items():
                 check_latest(self._streams[name], start.streams[name], begun, ends[name])
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})

@@ -12,6 +12,7 @@ from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import Cut, Page
+from kinesis_core.planning.throttled import Throttled
 
 
 @define
@@ -32,6 +33,10 @@ class ShardCalls:
     _is_patient: bool = field(default=False, init=False)
     _is_in_gap: bool = field(default=False, init=False)
     """Whether the last page was empty, and not at the tip."""
+    throttled: Throttled = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.throttled = Throttled(self.stream, self.shard_id)
 
     @contextmanager
     def patiently(self) -> Iterator[None]:
@@ -88,12 +93,14 @@ class ShardCalls:
                 self._log_retry("GetRecords", error, 1)
                 raise
             limiter.succeeded()
+            self.throttled.served()
             self._is_in_gap = page.is_in_gap
             return page
 
     def _back_off(self, call: str, error: ThrottledError) -> None:
         """Make the next call wait longer; raise *error* unless throttles are waited out."""
         self.limiter.throttled(self.clock.now_s(), self.rng)
+        self.throttled.refused(self.clock.now_s())
         self._log_retry(call, error, self.limiter.throttles)
         if not (self._is_patient or (self.crosses_gaps and self._is_in_gap)):
             raise error

@@ -82,21 +82,28 @@ def check_latest(
     planner: StreamPlanner, start: StreamOffset, started_at: OneStreamStart, position: OneStreamStart
 ) -> None:
     """
-    Check that no shard starts at LATEST after its end at *position*. *start* is what *started_at* meant.
+    Check that not every shard starts at LATEST after its end at *position*. *start* is what *started_at* meant.
 
     Raises:
         OptionError: *position* is a time in the past, or a record before the tip.
     """
-    names = (planner.settings.start_name, planner.settings.end_name)
-    for shard_id, began in start.shards.items():
+    ends = {shard_id: _in_shard(shard_id, position, Latest()) for shard_id in start.shards}
+    latest_ms = planner.facts.begun_ms
+
+    def late_start(shard_id: str) -> str | None:
+        """Return what LATEST meant in the shard, if that is after its end."""
+        began, cut = start.shards[shard_id].cut, ends[shard_id]
         if _in_shard(shard_id, started_at, TrimHorizon()) != Latest():
-            continue
-        cut, now_ms = _in_shard(shard_id, position, Latest()), planner.api.now_ms()
+            return None
+        if is_past(AtTimestamp(latest_ms - LATEST_MARGIN_MS), cut):
+            return show_time(latest_ms)
+        return str(began) if is_past(began, cut) else None
+
+    late = {shard_id: late_start(shard_id) for shard_id in ends}
+    if late and all(late.values()):
+        shard_id, meant = next(iter(late.items()))
         where = f"stream={planner.name} shard={shard_id}"
-        if isinstance(cut, AtTimestamp) and cut.epoch_ms < now_ms - LATEST_MARGIN_MS:
-            raise order_error(f"LATEST ({show_time(now_ms)})", str(cut), where, names)
-        if is_past(began.cut, cut):
-            raise order_error(f"LATEST ({began.cut})", str(cut), where, names)
+        raise order_error(f"LATEST ({meant})", str(ends[shard_id]), where, planner.names)
 
 
 def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) -> Cut | Latest:
@@ -109,7 +116,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     """Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it."""
 
     if isinstance(position, PerShard):
-        _check_known(planner.settings.end_name, position.cuts, planner.discover(position.cuts), planner.name)
+        _check_known(planner.names[1], position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
         match _in_shard(state.shard_id, position, Latest()):
@@ -138,14 +145,14 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             # A closed shard is an ancestor of an open one, and counts as read when that one is named.
             return {s.shard_id: Latest() for s in listing.values() if s.is_open}
         case PerShard(cuts):
-            _check_known(planner.settings.start_name, cuts, listing, planner.name)
+            _check_known(planner.names[0], cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
         case ForeignCheckpoint(cuts):
             return resume_from_checkpoint(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
-                f"'{planner.settings.start_name}' accepts a time in the past; got {show_time(epoch_ms)}, "
+                f"'{planner.names[0]}' accepts a time in the past; got {show_time(epoch_ms)}, "
                 f"while the service's clock is at {show_time(planner.api.now_ms())}. [stream={planner.name}]"
             )
         case TrimHorizon() | AtTimestamp():

@@ -11,7 +11,15 @@ from attrs import define, evolve, field
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError
-from kinesis_core.model import Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
+from kinesis_core.model import (
+    OPTION_NAMES,
+    Listing,
+    PositionNames,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
 from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
@@ -53,6 +61,8 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
+    names: PositionNames = OPTION_NAMES
+    """What errors call the start and the end of a read."""
     _states: dict[str, ShardState] = field(factory=dict, init=False)
     facts: StreamFacts = field(init=False)
     reports: LossReport = field(init=False)
@@ -149,9 +159,13 @@ class StreamPlanner:
         return min(waits_s, default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
-        """Return how far behind its tip each shard was when it was read last."""
-        lags_ms = {shard_id: state.lag_ms for shard_id, state in sorted(self._states.items())}
-        return {shard_id: lag_ms for shard_id, lag_ms in lags_ms.items() if lag_ms is not None}
+        """Return how far behind its tip each shard was when it was read last, or for how long its calls have been refused."""
+        now_s, lags_ms = self.clock.now_s(), {}
+        for shard_id, state in sorted(self._states.items()):
+            lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms(now_s)
+            if lag_ms is not None or refused_ms:
+                lags_ms[shard_id] = max(lag_ms or 0, refused_ms)
+        return lags_ms
 
     def _plan(
         self,

@@ -1,0 +1,46 @@
+"""How long Kinesis has refused every call of the planner on one shard."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_core")
+
+LONG_S = 60.0
+"""Refusals for this long are a warning, once in this time. Shorter ones are usual beside other consumers."""
+MANY = 10
+"""A query that plans rarely may see two refusals in this time, and that is no warning."""
+
+
+@define
+class Throttled:
+    """The refusals since the last page of one shard. Its records grow old meanwhile, and nothing else shows it."""
+
+    stream: str
+    shard_id: str
+    _count: int = field(default=0, init=False)
+    _since_s: float = field(default=0.0, init=False)
+    _warned_s: float = field(default=0.0, init=False)
+
+    def refused(self, now_s: float) -> None:
+        """Count a refusal at *now_s*, and log a warning if there were many for long."""
+        if not self._count:
+            self._since_s = self._warned_s = now_s
+        self._count += 1
+        if self._count >= MANY and now_s - self._warned_s >= LONG_S:
+            self._warned_s = now_s
+            for_s = round(now_s - self._since_s)
+            log.warning(
+                "shard.throttled", stream=self.stream, shard=self.shard_id, for_s=for_s, throttles=self._count
+            )
+
+    def served(self) -> None:
+        """Note that a page was read."""
+        self._count = 0
+
+    def lag_ms(self, now_s: float) -> int:
+        """Return how old unread records may be, in ms, only because of refusals; 0 while these are usual."""
+        lasts_s = now_s - self._since_s if self._count else 0.0
+        return int(lasts_s * 1000) if lasts_s >= LONG_S else 0

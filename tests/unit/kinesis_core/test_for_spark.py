@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import traceback
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
@@ -12,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from kinesis_core.errors import ServiceError
-from kinesis_core.for_spark import find_python, import_other_half, plain_errors, python_with
+from kinesis_core.for_spark import find_python, import_other_half, plain_errors, register_with
 
 
 @plain_errors()
@@ -161,23 +163,74 @@ def test_a_package_of_the_current_folder_does_not_count(
     assert find_python(other, "json", "local[*]") == other
 
 
+@pytest.mark.parametrize("safe_path", ["", "1"])
+def test_a_python_is_asked_under_any_setting(
+    safe_path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python can leave out the current folder by itself. It is asked for the package all the same."""
+    monkeypatch.setenv("PYTHONSAFEPATH", safe_path)
+    other = program(tmp_path / "other-python", f'exec {sys.executable} "$@"')
+    assert find_python(other, "json", "local[*]") == other
+    assert find_python(other, PACKAGE, "local[*]") == sys.executable
+
+
+@pytest.mark.parametrize("executable", ["", None])
+def test_a_python_without_an_executable(
+    executable: str | None, python_without: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Python inside another program cannot replace that of Spark."""
+    monkeypatch.setattr(sys, "executable", executable)
+    assert find_python(python_without, PACKAGE, "local[*]") == python_without
+
+
+class Registry:
+    """Spark's registry of data sources, in a session on *master*."""
+
+    def __init__(self, python: str, master: str, errors: Sequence[Exception | None] = ()) -> None:
+        self._sc = SimpleNamespace(pythonExec=python, master=master)
+        self._errors = iter(errors)
+        self.dataSource = self
+        self.seen: list[tuple[type, str]] = []
+
+    def register(self, source: type) -> None:
+        self.seen.append((source, self._sc.pythonExec))
+        if error := next(self._errors, None):
+            raise error
+
+
+class RefusedError(Exception):
+    """An error of Spark with a condition."""
+
+    def __init__(self, condition: str) -> None:
+        self.getCondition = lambda: condition
+
+
 def test_only_the_registration_uses_another_python(python_without: str) -> None:
     """The Python of the session is as before after a registration, also after one that failed."""
-    context = SimpleNamespace(pythonExec=python_without, master="local[*]")
-    seen = []
-
-    @python_with(SimpleNamespace(_sc=context), PACKAGE)
-    def register() -> None:
-        seen.append(context.pythonExec)
-        raise KeyError
-
-    with pytest.raises(KeyError):
-        register()
-    assert seen == [sys.executable]
-    assert context.pythonExec == python_without
+    for errors in ((), (KeyError(),)):
+        spark = Registry(python_without, "local[*]", errors)
+        with pytest.raises(KeyError) if errors else nullcontext():
+            register_with(spark, PACKAGE, int, str)
+        assert spark.seen[0] == (int, sys.executable)
+        assert spark._sc.pythonExec == python_without
 
 
-def test_spark_connect() -> None:
-    """A session of Spark Connect has no context: its server chooses its Python."""
-    with python_with(object(), PACKAGE):
-        pass
+def test_a_name_that_spark_has_found(python_with_it: str) -> None:
+    """Spark 4.0 refuses to register a name again. Another refusal is an error."""
+    spark = Registry(python_with_it, "yarn", [None, RefusedError("DATA_SOURCE_ALREADY_EXISTS")])
+    register_with(spark, PACKAGE, int, str)
+    assert [source for source, _ in spark.seen] == [int, str]
+    with pytest.raises(RefusedError):
+        register_with(Registry(python_with_it, "yarn", [RefusedError("OTHER")]), PACKAGE, int)
+
+
+def test_the_warning_names_the_users_line(python_without: str) -> None:
+    """The warning is reported where the user calls `register`, which calls this."""
+
+    def register(spark: Registry) -> None:
+        register_with(spark, PACKAGE, int)
+
+    with pytest.warns(RuntimeWarning) as caught:
+        register(Registry(python_without, "yarn"))
+    assert caught[0].filename == __file__
+    assert "register(Registry" in Path(__file__).read_text().splitlines()[caught[0].lineno - 1]

@@ -74,6 +74,24 @@ def test_the_application_sees_what_it_has_always_seen(monkeypatch: pytest.Monkey
     assert [record.getMessage() for record in seen.buffer] == ["batch.planned"]
 
 
+def test_logging_that_is_configured_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level above the one that the application chooses later hides nothing either."""
+    monkeypatch.setenv("KINESIS_LOG_LEVEL", "ERROR")
+    log = get_logger("pot.tea")
+    assert not log.is_enabled_for(logging.INFO)
+    logging.getLogger("pot").setLevel(logging.INFO)
+    assert log.is_enabled_for(logging.INFO)
+
+
+@pytest.mark.parametrize("level", ["INFO", "loud"])
+def test_no_standard_error(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program without a console can be asked for events as well."""
+    monkeypatch.setenv("KINESIS_LOG_LEVEL", level)
+    monkeypatch.setattr(sys, "__stderr__", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    get_logger(f"cup.{level}").warning("data.lost")
+
+
 @pytest.mark.parametrize("level", [None, ""])
 def test_not_asked(level: str | None) -> None:
     """Without the variable no handler is added: Python shows warnings by itself, here to the stream that collects them."""

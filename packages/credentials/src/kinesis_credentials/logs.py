@@ -64,13 +64,13 @@ def show_if_asked(name: str) -> None:
     if not asked or any(isinstance(handler, _Shown) for handler in logger.handlers):
         return
     if asked not in LEVELS:
-        (sys.__stderr__ or sys.stderr).write(
-            f"{VARIABLE} accepts {', '.join(LEVELS)}; got {asked!r}. It has no effect.\n"
-        )
+        if stream := sys.__stderr__ or sys.stderr:  # a program without a console has none
+            stream.write(f"{VARIABLE} accepts {', '.join(LEVELS)}; got {asked!r}. It has no effect.\n")
         return
     logger.addHandler(_Shown(asked))
-    # Never a higher level than before: the handlers of the application see what they have always seen.
-    logger.setLevel(min(logging.getLevelName(asked), logger.getEffectiveLevel()))
+    # Never a higher level than that of the application, now or later: its handlers see what they have always seen.
+    if logger.getEffectiveLevel() > logging.getLevelName(asked):
+        logger.setLevel(asked)
 
 
 class _Shown(logging.StreamHandler):  # type: ignore[type-arg] # it cannot be subscripted before Python 3.11

@@ -83,8 +83,8 @@ def find_python(configured: str, package: str, master: str) -> str:
     On a cluster it may not exist, so nobody but the user can choose, and a warning says so. It is no error: Spark can also
     bring the package to its workers by itself, as a file.
     """
-    if _is_this_python(configured) or _has(configured, package):
-        return configured
+    if not sys.executable or _is_this_python(configured) or _has(configured, package):
+        return configured  # a Python inside another program has no executable
     if master.split("[")[0] == "local":
         return sys.executable
     warnings.warn(
@@ -92,7 +92,7 @@ def find_python(configured: str, package: str, master: str) -> str:
         f"{sys.executable}. If Spark does not find {package}, set PYSPARK_PYTHON, before the session starts, to a Python that has "
         f"it on the driver and on the executors: export PYSPARK_PYTHON={sys.executable}",
         RuntimeWarning,
-        stacklevel=5,  # the call of register
+        stacklevel=6,  # where the user calls `register`
     )
     return configured
 
@@ -107,7 +107,10 @@ def _has(python: str, package: str) -> bool:
     """Return whether *python* finds *package*, from another folder than the current one, as in Spark's workers."""
     import subprocess  # only `register` needs it
 
-    look = f"import sys; sys.path.remove(''); from importlib.util import find_spec; sys.exit(not find_spec('{package}'))"
+    look = (
+        "import sys; sys.path[:] = filter(None, sys.path); "  # the current folder is an empty text, if it is there
+        f"from importlib.util import find_spec; sys.exit(not find_spec('{package}'))"
+    )
     try:
         ran = subprocess.run([python, "-c", look], capture_output=True, check=False, timeout=ASK_TIMEOUT_S)  # noqa: S603 - the user's own Python
     except subprocess.TimeoutExpired:
@@ -117,8 +120,21 @@ def _has(python: str, package: str) -> bool:
     return ran.returncode == 0
 
 
+def register_with(spark: Any, package: str, *sources: type) -> None:
+    """Register data sources of *package* with *spark*, except those that Spark has found by itself."""
+    with _python_with(spark, package):
+        for source in sources:
+            try:
+                spark.dataSource.register(source)
+            except Exception as error:
+                # Spark 4.0 refuses a name that it has found. Later versions accept it again.
+                condition = getattr(error, "getCondition", None)
+                if condition is None or condition() != "DATA_SOURCE_ALREADY_EXISTS":
+                    raise
+
+
 @contextmanager
-def python_with(spark: Any, package: str) -> Iterator[None]:
+def _python_with(spark: Any, package: str) -> Iterator[None]:
     """
     Let *spark* register data sources for a Python that can import *package*. A session of Spark Connect does not need it: there
     the server has a Python of its own.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyspark.sql.datasource
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
@@ -17,7 +16,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kinesis_core.errors import OptionError
-from kinesis_core.for_spark import import_other_half, plain_errors, python_with
+from kinesis_core.for_spark import import_other_half, plain_errors, register_with
 from kinesis_core.options import check_named_stream
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
@@ -93,12 +92,5 @@ class AwsKinesisSink(KinesisSink):
 
 
 def register(spark: SparkSession) -> None:
-    """Register `aws-kinesis` with *spark*, and `kinesis` where Spark does not discover it by itself."""
-    with python_with(spark, "spark_kinesis_sink"):
-        spark.dataSource.register(AwsKinesisSink)
-        try:
-            spark.dataSource.register(KinesisSink)
-        except AnalysisException as error:
-            # Spark 4.0 has discovered it, and refuses a second registration of the name.
-            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-                raise
+    """Register `aws-kinesis` with *spark*, and `kinesis` if Spark has not found it."""
+    register_with(spark, "spark_kinesis_sink", AwsKinesisSink, KinesisSink)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
@@ -15,7 +14,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kinesis_core.for_spark import import_other_half, plain_errors, python_with
+from kinesis_core.for_spark import import_other_half, plain_errors, register_with
 from kinesis_core.options import options_of_new_table, options_of_read
 from spark_kinesis_source.batch_reader import KinesisBatchReader
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
@@ -91,11 +90,4 @@ class AwsKinesisDataSource(KinesisDataSource):
 
 def register(spark: SparkSession) -> None:
     """Register `aws-kinesis` with *spark*, and `kinesis` if Spark has not found it."""
-    with python_with(spark, "spark_kinesis_source"):
-        spark.dataSource.register(AwsKinesisDataSource)
-        try:
-            spark.dataSource.register(KinesisDataSource)
-        except AnalysisException as error:
-            # Spark 4.0 has found it and refuses to register the name again.
-            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-                raise
+    register_with(spark, "spark_kinesis_source", AwsKinesisDataSource, KinesisDataSource)

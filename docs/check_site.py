@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 _LOADED = {"audio", "embed", "iframe", "img", "input", "link", "object", "script", "source", "video"}
 """Elements that a browser loads by itself, without a click."""
+_NAMED_ONLY = {"alternate", "canonical"}
+"""Links of a page's head that a browser does not load."""
 _LOADED_BY_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 
 
@@ -33,6 +35,8 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = dict(attributes)
         self.anchors |= {value for name in ("id", "name") if (value := values.get(name))}
+        if tag == "link" and values.get("rel") in _NAMED_ONLY:
+            return
         for name in ("href", "src", "data"):
             if value := values.get(name):
                 (self.loaded if tag in _LOADED else self.links).append(value)
@@ -66,6 +70,8 @@ def _wrong(url: str, path: Path, site: Path, pages: dict[Path, _Page]) -> str | 
         # Only the page for errors has links from the root: the server shows it at any address.
         base = site if parts.path.startswith("/") else path.parent
         target = Path(base, unquote(parts.path).lstrip("/")).resolve()
+        if not target.is_relative_to(site):
+            return "outside of the site"
         target = target / "index.html" if target.is_dir() else target
     if not target.is_file():
         return "no such file"

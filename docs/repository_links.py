@@ -41,18 +41,20 @@ class _Links(Treeprocessor):
 
 
 def outside(page: str, href: str) -> str | None:
-    """Return the path in the repository that *href* of *page* (relative to docs) leads to, or None within docs."""
+    """Return the path in the repository, with its anchor, that *href* of *page* (relative to docs) leads to; None within docs."""
     url = urlsplit(href)
     if url.scheme or url.netloc or not url.path or url.path.startswith("/"):
         return None
     path = normpath(PurePosixPath(_DOCS, page).parent / url.path)
-    return None if path == _DOCS or path.startswith(f"{_DOCS}/") else path
+    if path == _DOCS or path.startswith(f"{_DOCS}/"):
+        return None
+    return f"{path}#{url.fragment}" if url.fragment else path
 
 
 def redirect(link: Element, path: str, repo_url: str | None) -> None:
     """Let *link* lead to *path* at *repo_url*; without it, show the text and, on hover, the path."""
     if repo_url:
-        kind = "tree" if (ROOT / path).is_dir() else "blob"
+        kind = "tree" if (ROOT / path.partition("#")[0]).is_dir() else "blob"
         link.set("href", f"{repo_url.rstrip('/')}/{kind}/HEAD/{path}")  # HEAD is the default branch
         return
     link.tag = "span"

@@ -47,7 +47,7 @@ def test_site_uses_fonts_of_the_system() -> None:
     ("page", "href", "path"),
     [
         ("reliability.md", "../tests/contract", "tests/contract"),
-        ("howto/writing.md", "../../README.md#the-promise", "README.md"),
+        ("howto/writing.md", "../../README.md#the-promise", "README.md#the-promise"),
         ("reference/python/kinesis_core.md", "../../howto/writing.md", None),
         ("index.md", "concepts.md", None),
         ("index.md", "#start", None),
@@ -104,11 +104,14 @@ def test_built_site_is_checked(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(
         '<a href="topic/#nowhere">A</a><a href="away/">B</a><img src="none.svg"><link href="/site.css">'
         '<script src="https://cdn.example.com/x.js"></script><a href="https://example.com/">C</a>'
+        '<a href="../beside.txt">D</a><link rel="canonical" href="https://example.com/docs/">'
     )
+    (tmp_path.parent / "beside.txt").touch()
     assert problems(tmp_path) == [
         "index.html loads https://cdn.example.com/x.js",
         "index.html links to topic/#nowhere: no such anchor",
         "index.html links to away/: no such file",
+        "index.html links to ../beside.txt: outside of the site",
         "index.html links to none.svg: no such file",
         "topic/index.html links to ../#start: no such anchor",
         "site.css loads //fonts.example.com/a.css",

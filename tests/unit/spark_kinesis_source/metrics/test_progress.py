@@ -47,9 +47,21 @@ def test_offsets_as_text() -> None:
 
 
 def test_other_sources() -> None:
-    """Of a query with several sources, those of Kinesis are read."""
+    """Of a query with several sources, those of Kinesis are read. Each has its place in Spark's list."""
     found = read(RATE_SOURCE, kinesis_source("orders"), KAFKA_SOURCE, kinesis_source("teas", rows=1))
-    assert [(source.label, source.rows) for source in found.sources] == [("orders", 86), ("teas", 1)]
+    facts = [(source.index, source.label, source.rows) for source in found.sources]
+    assert facts == [(1, "orders", 86), (3, "teas", 1)]
+
+
+def test_sources_of_one_stream() -> None:
+    """Rows and rates of two sources of one stream add up, as far as Spark knows them."""
+    other = kinesis_source("orders", rows=4, inputRowsPerSecond=None, processedRowsPerSecond=None)
+    for sources in ((kinesis_source("orders"), other), (other, kinesis_source("orders"))):
+        found = read(*sources, kinesis_source("teas", rows=1)).by_label()
+        assert {label: source.rows for label, source in found.items()} == {"orders": 90, "teas": 1}
+        assert (found["orders"].input_rows_per_s, found["orders"].processed_rows_per_s) == (43, 5)
+    found = read(other, other).by_label()
+    assert found["orders"].input_rows_per_s is None
 
 
 @pytest.mark.parametrize("sources", [[], [RATE_SOURCE], [KAFKA_SOURCE], [{"endOffset": None}], [None]])

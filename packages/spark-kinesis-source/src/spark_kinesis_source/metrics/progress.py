@@ -8,7 +8,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 HOUR_S = 3600.0
 
@@ -33,6 +33,8 @@ class SourceProgress:
     rows: int = 0
     input_rows_per_s: float | None = None
     processed_rows_per_s: float | None = None
+    index: int = 0
+    """Where it is in Spark's list of all sources of the query."""
 
     @property
     def label(self) -> str:
@@ -52,6 +54,13 @@ class QueryProgress:
     """When the batch started, in seconds since 1970."""
     durations_s: Mapping[str, float] = field(factory=dict)
     """By Spark's name of the phase. `triggerExecution` is all of it."""
+
+    def by_label(self) -> dict[str, SourceProgress]:
+        """Return the sources by their labels. Rows and rates of several sources of one label are added up."""
+        found: dict[str, SourceProgress] = {}
+        for source in self.sources:
+            found[source.label] = _sum(found[source.label], source) if source.label in found else source
+        return found
 
     def by_stream(self) -> dict[str, StreamProgress]:
         """Return what the report says of each stream. Of several sources of one stream the one furthest behind counts."""
@@ -75,12 +84,17 @@ def read_progress(progress: Mapping[str, Any]) -> QueryProgress | None:
     durations = _mapping(progress.get("durationMs"))
     in_ms = {phase: _number(millis) for phase, millis in durations.items()}
     return QueryProgress(
-        query=str(progress.get("name") or progress.get("id") or ""),
+        query=query_label(progress),
         sources=sources,
         batch=None if batch is None else int(batch),
         started_s=epoch_s(progress.get("timestamp")),
         durations_s={phase: millis / 1000 for phase, millis in in_ms.items() if millis is not None},
     )
+
+
+def query_label(progress: Mapping[str, Any]) -> str:
+    """Return the name of the query, or its id if it has no name."""
+    return str(progress.get("name") or progress.get("id") or "")
 
 
 def epoch_s(timestamp: object) -> float | None:
@@ -92,14 +106,27 @@ def epoch_s(timestamp: object) -> float | None:
 
 
 def _sources(sources: object) -> Iterator[SourceProgress]:
-    for source in sources if isinstance(sources, (list, tuple)) else ():
+    for index, source in enumerate(sources if isinstance(sources, (list, tuple)) else ()):
         if isinstance(source, Mapping) and (streams := _streams(source)):
             yield SourceProgress(
                 streams,
                 int(_number(source.get("numInputRows")) or 0),
                 _number(source.get("inputRowsPerSecond")),
                 _number(source.get("processedRowsPerSecond")),
+                index,
             )
+
+
+def _sum(one: SourceProgress, other: SourceProgress) -> SourceProgress:
+    def added(first: float | None, second: float | None) -> float | None:
+        return second if first is None else first + (second or 0)
+
+    return evolve(
+        one,
+        rows=one.rows + other.rows,
+        input_rows_per_s=added(one.input_rows_per_s, other.input_rows_per_s),
+        processed_rows_per_s=added(one.processed_rows_per_s, other.processed_rows_per_s),
+    )
 
 
 def _streams(source: Mapping[str, Any]) -> dict[str, StreamProgress]:

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from spark_kinesis_source.metrics import (
@@ -206,14 +206,40 @@ def test_a_source_of_several_streams(backend: Backend) -> None:
 
 
 def test_two_sources_of_one_stream(backend: Backend) -> None:
-    """Each source counts its losses for itself. The lag of the stream is that of the source that is further behind."""
+    """
+    Each source counts its losses for itself. The lag of the stream is that of the source that is further behind. Rows and
+    rates are those of both.
+    """
     run = Run()
     behind = kinesis_source("orders", lags_ms={"a": 9000}, losses=5)
     for _ in range(3):
         report = run.progressed(behind, kinesis_source("orders", lags_ms={"a": 0}, losses=2))
         backend.metrics.onQueryProgress(report)
-    assert backend.values()["kinesis_data_losses_total copy orders"] == 7
-    assert backend.values()["kinesis_lag_seconds copy orders"] == 9
+    values = backend.values()
+    assert values["kinesis_data_losses_total copy orders"] == 7
+    assert values["kinesis_lag_seconds copy orders"] == 9
+    assert values["kinesis_rows_total copy orders"] == 3 * 2 * 86
+    assert values["kinesis_input_rows_per_second copy orders"] == 2 * 43
+    assert values["kinesis_processed_rows_per_second copy orders"] == 2 * 5
+
+
+def test_what_the_next_report_lacks(backend: Backend) -> None:
+    """A phase and a stream that the next report does not have show no old value. Totals stay."""
+    run, other = Run(), Run("other")
+    teas = kinesis_source("teas", lags_ms={"a": 0})
+    for each in (run, other):
+        backend.metrics.onQueryProgress(each.progressed(SOURCE, teas))
+    before = backend.values()
+    report = run.progressed(teas, durationMs={"addBatch": 2000, "triggerExecution": 2500})
+    backend.metrics.onQueryProgress(report)
+    gone = before.keys() - backend.values().keys()
+    assert gone == {
+        "kinesis_batch_phase_duration_seconds copy latestOffset",
+        "kinesis_lag_seconds copy orders",
+        "kinesis_retention_seconds copy orders",
+        "kinesis_input_rows_per_second copy orders",
+        "kinesis_processed_rows_per_second copy orders",
+    }
 
 
 def test_an_idle_query_after_a_restart(backend: Backend) -> None:
@@ -226,6 +252,25 @@ def test_an_idle_query_after_a_restart(backend: Backend) -> None:
     assert backend.values()["kinesis_query_running copy"] == 1
     backend.metrics.onQueryIdle(again.idle("2026-11-22T20:48:09.894Z"))
     assert backend.values()["kinesis_query_planned_timestamp_seconds copy"] == STARTED_S + 60
+
+
+def test_a_second_exporter_of_a_registry() -> None:
+    """A registry takes one exporter. The error says so, and the first goes on."""
+    prometheus = Prometheus()
+    with pytest.raises(ValueError, match="Make one exporter for each registry, and keep it"):
+        PrometheusExporter(prometheus.registry)
+    prometheus.metrics.onQueryProgress(Run().progressed(SOURCE))
+    assert prometheus.values()["kinesis_lag_seconds copy orders"] == 1.5
+
+
+def test_a_metric_of_the_program_that_is_in_the_way() -> None:
+    """An exporter that could not be made leaves nothing in the registry."""
+    registry = CollectorRegistry()
+    own = Gauge("kinesis_batch_number", "The program's own.", registry=registry)
+    with pytest.raises(ValueError, match="has some of these metrics already"):
+        PrometheusExporter(registry)
+    registry.unregister(own)
+    PrometheusExporter(registry)
 
 
 class Broken:

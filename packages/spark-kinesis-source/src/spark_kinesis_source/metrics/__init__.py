@@ -8,7 +8,8 @@ exporters. The source itself does not import this folder: tasks would pay for it
 """
 
 from spark_kinesis_source.metrics.declared import METRICS, Kind, Metric
-from spark_kinesis_source.metrics.listener import Exporter, Labels, QueryMetrics
+from spark_kinesis_source.metrics.exporter import Exporter, Labels
+from spark_kinesis_source.metrics.listener import QueryMetrics
 from spark_kinesis_source.metrics.open_telemetry import OpenTelemetryExporter
 from spark_kinesis_source.metrics.progress import QueryProgress, SourceProgress, StreamProgress, read_progress
 from spark_kinesis_source.metrics.prometheus import PrometheusExporter

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 from pyspark.sql.streaming.listener import StreamingQueryListener
@@ -28,7 +28,8 @@ from spark_kinesis_source.metrics.declared import (
     RUNNING,
     Metric,
 )
-from spark_kinesis_source.metrics.progress import QueryProgress, SourceProgress, epoch_s, read_progress
+from spark_kinesis_source.metrics.exporter import Exporter, Labels
+from spark_kinesis_source.metrics.progress import QueryProgress, epoch_s, query_label, read_progress
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (
@@ -40,31 +41,12 @@ if TYPE_CHECKING:
 
 log = get_logger("spark_kinesis_source")
 
-Labels = Mapping[str, str]
 OURS = ("kinesis_core.", "kinesis_credentials.", "spark_kinesis_source.")
 """What the text of an exception contains if one of our errors ended the query."""
 TOTAL = "triggerExecution"
 """Spark's name for the duration of the whole batch."""
-
-
-class Exporter(Protocol):
-    """Where metrics go. *labels* has a value for each label of the metric."""
-
-    def add(self, metric: Metric, labels: Labels, amount: float) -> None:
-        """Add to a counter. Adding 0 shows it."""
-        ...
-
-    def set(self, metric: Metric, labels: Labels, value: float) -> None:
-        """Set a gauge."""
-        ...
-
-    def observe(self, metric: Metric, labels: Labels, value: float) -> None:
-        """Count a value of a histogram."""
-        ...
-
-    def forget(self, query: str) -> None:
-        """End all gauges of *query*. They would show its last lag for ever."""
-        ...
+Gauge = tuple[Metric, tuple[tuple[str, str], ...]]
+"""A gauge and its labels."""
 
 
 @define
@@ -72,97 +54,155 @@ class _Run:
     """One run of a query."""
 
     query: str
-    reads_kinesis: bool = False
+    """The name of the query, or its id if it has no name."""
+    id: str
+    """The id of the query, of which Spark runs one at a time."""
+    reads_kinesis: bool | None = None
+    """None until its first report."""
+    is_over: bool = False
+    """Whether another run has begun since. Its end is yet to be reported, or never will be."""
     losses: dict[tuple[int, str], int] = field(factory=dict)
     """How many losses were counted, by source and stream. Each source counts for itself."""
+    gauges: dict[Gauge, float] = field(factory=dict)
+    """What it shows now. That ends with the run."""
 
 
 class QueryMetrics(StreamingQueryListener):
     """
     Exports the metrics of all queries of a session that read Kinesis. Other queries are ignored.
 
+    *queries* are names of queries that read Kinesis. Spark does not say what a query reads before its first batch has ended, so
+    that a first batch that hangs would go unseen without that.
+
     It never raises into Spark. If an exporter fails, that is logged.
     """
 
-    def __init__(self, *exporters: Exporter) -> None:
+    def __init__(self, *exporters: Exporter, queries: Collection[str] = ()) -> None:
+        if isinstance(queries, str):
+            raise TypeError(f"queries takes several names, such as queries=({queries!r},).")
         self._exporters = exporters
         self._runs: dict[str, _Run] = {}
-        self._readers: set[str] = set()
-        """The ids of queries that have read Kinesis. A restart does not say so before its first batch."""
+        self._readers = set(queries)
+        """The names of queries that read Kinesis. The id of a query without a name may never come again."""
         self._acts: list[Callable[[Exporter], None]] = []
         """What the exporters are told about the current event."""
         self._lock = Lock()  # sessions call their listeners in threads of their own
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         with self._safely():
-            run = _Run(event.name or str(event.id), reads_kinesis=str(event.id) in self._readers)
-            self._runs[str(event.runId)] = run
-            if run.reads_kinesis:
-                self._set(RUNNING, {"query": run.query}, 1)
+            query_id = str(event.id)
+            for run in self._runs.values():
+                run.is_over |= run.id == query_id
+            run = self._runs[str(event.runId)] = _Run(event.name or query_id, query_id)
+            self._take_time(run, event.timestamp)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         with self._safely():
             report = json.loads(event.progress.json)
+            # A listener may come after the start.
+            began = _Run(query_label(report), str(report.get("id")))
+            run = self._runs.setdefault(str(event.progress.runId), began)
             progress = read_progress(report)
             if progress is not None:
-                self._readers.add(str(report.get("id")))
-                self._take(str(event.progress.runId), progress)
+                run.reads_kinesis = True
+                if report.get("name"):
+                    self._readers.add(run.query)
+                self._take(run, progress)
+            elif run.reads_kinesis is None:
+                run.reads_kinesis = False
+                self._readers.discard(run.query)
+                self._end(run, run.gauges)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         with self._safely():
-            run, idle_s = self._runs.get(str(event.runId)), epoch_s(event.timestamp)
-            if run is not None and run.reads_kinesis and idle_s is not None:
-                self._set(PLANNED, {"query": run.query}, idle_s)
+            run = self._runs.get(str(event.runId))
+            if run is not None:
+                self._take_time(run, event.timestamp)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         with self._safely():
-            run = self._runs.pop(str(event.runId), None) or _Run(str(event.id))
-            # A query that fails before its first batch has reported nothing. Its error names our modules.
-            if not run.reads_kinesis and not any(module in (event.exception or "") for module in OURS):
+            run = self._runs.pop(str(event.runId), None) or _Run(str(event.id), str(event.id))
+            if not self._is_reader(run, event.exception or ""):
                 return
-            labels = {"query": run.query}
-            self._export(lambda exporter: exporter.forget(run.query))
-            self._set(RUNNING, labels, 0)
-            self._add(FAILURES, labels, 0 if event.exception is None else 1)
+            self._end(run, [gauge for gauge in run.gauges if gauge[0] is not RUNNING])
+            if not self._other_runs(run):
+                self._set(run, RUNNING, 0)
+            self._add(run, FAILURES, 0 if event.exception is None else 1)
 
-    def _take(self, run_id: str, progress: QueryProgress) -> None:
-        run = self._runs.setdefault(run_id, _Run(progress.query))  # a listener may come after the start
-        run.reads_kinesis = True
-        labels = {"query": run.query}
-        self._set(RUNNING, labels, 1)
-        self._add(FAILURES, labels, 0)
-        self._set(BATCH_NUMBER, labels, progress.batch)
-        self._set(PLANNED, labels, progress.started_s)
+    def _is_reader(self, run: _Run, error: str = "") -> bool:
+        """Return whether *run* reads Kinesis, as far as is known. Before its first report its name or its error tells."""
+        if run.reads_kinesis is None:
+            return run.query in self._readers or any(module in error for module in OURS)
+        return run.reads_kinesis
+
+    def _other_runs(self, run: _Run) -> list[_Run]:
+        """Return the other runs of the query that live. A start may be reported before the end of the run before."""
+        living = [other for other in self._runs.values() if other is not run and not other.is_over]
+        return [other for other in living if other.query == run.query and other.reads_kinesis is not False]
+
+    def _take_time(self, run: _Run, timestamp: str) -> None:
+        """Note that *run* has started, or that it found nothing to do."""
+        if self._is_reader(run):
+            self._set(run, RUNNING, 1)
+            self._set(run, PLANNED, epoch_s(timestamp))
+
+    def _take(self, run: _Run, progress: QueryProgress) -> None:
+        before, run.gauges = run.gauges, {}
+        self._set(run, RUNNING, 1)
+        self._add(run, FAILURES, 0)
+        self._take_batch(run, progress)
+        self._take_sources(run, progress)
+        self._end(run, [gauge for gauge in before if gauge not in run.gauges])
+
+    def _take_batch(self, run: _Run, progress: QueryProgress) -> None:
+        self._set(run, BATCH_NUMBER, progress.batch)
+        self._set(run, PLANNED, progress.started_s)
         total_s = progress.durations_s.get(TOTAL)
         if total_s is not None:
+            labels = {"query": run.query}
             self._export(lambda exporter: exporter.observe(BATCH_DURATION, labels, total_s))
             if progress.started_s is not None:
-                self._set(FINISHED, labels, progress.started_s + total_s)
+                self._set(run, FINISHED, progress.started_s + total_s)
         for phase, duration_s in progress.durations_s.items():
-            self._set(PHASE_DURATION, {**labels, "phase": phase}, duration_s)
-        for number, source in enumerate(progress.sources):
-            self._take_source(run, number, source)
+            self._set(run, PHASE_DURATION, duration_s, phase=phase)
+
+    def _take_sources(self, run: _Run, progress: QueryProgress) -> None:
+        for label, source in progress.by_label().items():
+            self._add(run, ROWS, source.rows, stream=label)
+            self._set(run, INPUT_RATE, source.input_rows_per_s, stream=label)
+            self._set(run, PROCESSED_RATE, source.processed_rows_per_s, stream=label)
         for name, stream in progress.by_stream().items():
-            self._set(LAG, {**labels, "stream": name}, stream.lag_s)
-            self._set(RETENTION, {**labels, "stream": name}, stream.retention_s)
+            self._set(run, LAG, stream.lag_s, stream=name)
+            self._set(run, RETENTION, stream.retention_s, stream=name)
+        for source in progress.sources:
+            for name, stream in source.streams.items():
+                if stream.losses is not None:
+                    # The planner counts from the start of the run.
+                    key = source.index, name
+                    counted, run.losses[key] = run.losses.get(key, 0), stream.losses
+                    self._add(run, LOSSES, max(0, stream.losses - counted), stream=name)
 
-    def _take_source(self, run: _Run, number: int, source: SourceProgress) -> None:
-        labels = {"query": run.query, "stream": source.label}
-        self._add(ROWS, labels, source.rows)
-        self._set(INPUT_RATE, labels, source.input_rows_per_s)
-        self._set(PROCESSED_RATE, labels, source.processed_rows_per_s)
-        for name, stream in source.streams.items():
-            if stream.losses is not None:
-                # The planner counts from the start of the run.
-                counted, run.losses[number, name] = run.losses.get((number, name), 0), stream.losses
-                self._add(LOSSES, {**labels, "stream": name}, max(0, stream.losses - counted))
-
-    def _set(self, metric: Metric, labels: Labels, value: float | None) -> None:
+    def _set(self, run: _Run, metric: Metric, value: float | None, **more: str) -> None:
         if value is not None:
+            labels = {"query": run.query, **more}
+            run.gauges[metric, tuple(labels.items())] = value
             self._export(lambda exporter: exporter.set(metric, labels, value))
 
-    def _add(self, metric: Metric, labels: Labels, amount: float) -> None:
+    def _add(self, run: _Run, metric: Metric, amount: float, **more: str) -> None:
+        labels = {"query": run.query, **more}
         self._export(lambda exporter: exporter.add(metric, labels, amount))
+
+    def _end(self, run: _Run, gauges: Iterable[Gauge]) -> None:
+        """End *gauges* of *run*. Those that another run of the query shows have its values again."""
+        shown = {gauge: value for other in self._other_runs(run) for gauge, value in other.gauges.items()}
+        for metric, labels in gauges:
+            self._end_gauge(metric, dict(labels), shown.get((metric, labels)))
+
+    def _end_gauge(self, metric: Metric, labels: Labels, shown: float | None) -> None:
+        if shown is None:
+            self._export(lambda exporter: exporter.unset(metric, labels))
+        else:
+            self._export(lambda exporter: exporter.set(metric, labels, shown))
 
     def _export(self, act: Callable[[Exporter], None]) -> None:
         """Do the same with every exporter, once the event is read."""

@@ -55,16 +55,14 @@ class OpenTelemetryExporter:
 
     def set(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         with self._lock:
-            self._values[metric][tuple(labels.items())] = value
+            self._values[metric][tuple(sorted(labels.items()))] = value
+
+    def unset(self, metric: Metric, labels: Mapping[str, str]) -> None:
+        with self._lock:
+            self._values[metric].pop(tuple(sorted(labels.items())), None)
 
     def observe(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         self._histograms[metric].record(value, {**labels})
-
-    def forget(self, query: str) -> None:
-        with self._lock:
-            for values in self._values.values():
-                for series in [series for series in values if dict(series)["query"] == query]:
-                    del values[series]
 
     def _watch(self, metric: Metric) -> Callable[[Any], Iterable[Any]]:
         from opentelemetry.metrics import Observation

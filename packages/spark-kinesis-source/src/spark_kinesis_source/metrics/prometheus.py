@@ -27,36 +27,43 @@ class PrometheusExporter:
                 'PrometheusExporter needs prometheus-client: pip install "spark-kinesis-source[prometheus]"',
                 name="prometheus_client",
             ) from error
-        registry = prometheus_client.REGISTRY if registry is None else registry
         self._counters: dict[Metric, Counter] = {}
         self._gauges: dict[Metric, Gauge] = {}
         self._histograms: dict[Metric, Histogram] = {}
-        self._shown: dict[str, set[tuple[Metric, tuple[str, ...]]]] = {}
-        """The gauges of each query, to end them."""
+        registry = prometheus_client.REGISTRY if registry is None else registry
+        try:
+            self._register(registry)
+        except ValueError as error:
+            for made in (*self._counters.values(), *self._gauges.values(), *self._histograms.values()):
+                registry.unregister(made)
+            raise ValueError(
+                "The registry has some of these metrics already, probably those of another PrometheusExporter. Make one "
+                "exporter for each registry, and keep it: in a notebook, run its cell once. If there must be a second "
+                "exporter, give it a registry of its own: PrometheusExporter(CollectorRegistry())."
+            ) from error
+
+    def _register(self, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter, Gauge, Histogram
+
         for metric in METRICS:
             named = (metric.prometheus_name, metric.meaning, metric.labels)
             match metric.kind:
                 case Kind.COUNTER:
-                    self._counters[metric] = prometheus_client.Counter(*named, registry=registry)
+                    self._counters[metric] = Counter(*named, registry=registry)
                 case Kind.GAUGE:
-                    self._gauges[metric] = prometheus_client.Gauge(*named, registry=registry)
+                    self._gauges[metric] = Gauge(*named, registry=registry)
                 case Kind.HISTOGRAM:
-                    self._histograms[metric] = prometheus_client.Histogram(
-                        *named, registry=registry, buckets=BUCKETS_S
-                    )
+                    self._histograms[metric] = Histogram(*named, registry=registry, buckets=BUCKETS_S)
 
     def add(self, metric: Metric, labels: Mapping[str, str], amount: float) -> None:
         self._counters[metric].labels(**labels).inc(amount)
 
     def set(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         self._gauges[metric].labels(**labels).set(value)
-        series = (metric, tuple(labels[name] for name in metric.labels))
-        self._shown.setdefault(labels["query"], set()).add(series)
+
+    def unset(self, metric: Metric, labels: Mapping[str, str]) -> None:
+        with suppress(KeyError):  # the program may have removed it
+            self._gauges[metric].remove(*(labels[name] for name in metric.labels))
 
     def observe(self, metric: Metric, labels: Mapping[str, str], value: float) -> None:
         self._histograms[metric].labels(**labels).observe(value)
-
-    def forget(self, query: str) -> None:
-        for metric, values in self._shown.pop(query, ()):
-            with suppress(KeyError):  # the program may have removed it
-                self._gauges[metric].remove(*values)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
 
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.parser import text_string_to_metric_families
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
@@ -44,7 +46,7 @@ class Scraped:
         registry = CollectorRegistry()
         self.reader = InMemoryMetricReader()
         exporters = PrometheusExporter(registry), OpenTelemetryExporter(MeterProvider([self.reader]))
-        self.listener = QueryMetrics(*exporters)
+        self.listener = QueryMetrics(*exporters, queries=("hanging",))
         self.server, self._thread = start_http_server(0, addr="127.0.0.1", registry=registry)
 
     def values(self, stream: str) -> dict[str, float]:
@@ -135,6 +137,27 @@ def test_losses_and_failures(
     values = scraped.values(stream.name)
     assert values["kinesis_query_failures_total"] == 1
     assert values.get("kinesis_data_losses_total") == (1 if HAS_ADMISSION_CONTROL else None)
+
+
+def test_a_first_batch_that_hangs(
+    stream: StreamUnderTest, make_query: MakeQuery, scraped: Scraped, tmp_path: Path
+) -> None:
+    """A query that the program names has a time when `start()` returns, while its first batch has not ended."""
+    stream.put_numbers(4)
+    frame, released = make_query(stream.options()).frame(), Event()
+
+    def hang(_frame: DataFrame, _batch: int) -> None:
+        released.wait(60)
+
+    writer = frame.writeStream.queryName("hanging").option("checkpointLocation", str(tmp_path / "hanging"))
+    query = writer.foreachBatch(hang).start()
+    try:
+        values = scraped.values(stream.name)
+        assert values.keys() == {"kinesis_query_running", "kinesis_query_planned_timestamp_seconds"}
+        assert values["kinesis_query_planned_timestamp_seconds"] == pytest.approx(time.time(), abs=60)
+    finally:
+        released.set()
+        query.stop()
 
 
 def test_other_queries(spark: SparkSession, scraped: Scraped) -> None:

@@ -101,7 +101,8 @@ PLANNED = Metric(
     Kind.GAUGE,
     "s",
     QUERY,
-    "When the last batch started, or when the query last found nothing new. The lag is as of then.",
+    "When the query or its last batch started, or when planning last found nothing to do: nothing new, or less than "
+    "minRecordsPerTrigger. The lag is as of then.",
 )
 RUNNING = Metric(
     "kinesis.query.running",

@@ -71,8 +71,8 @@ class QueryMetrics(StreamingQueryListener):
     """
     Exports the metrics of all queries of a session that read Kinesis. Other queries are ignored.
 
-    *queries* are names of queries that read Kinesis. Spark does not say what a query reads before its first batch has ended, so
-    that a first batch that hangs would go unseen without that.
+    *queries* are the names of queries that read Kinesis. Those are exported from their first start on. Spark does not say what
+    other queries read before their first batch has ended.
 
     It never raises into Spark. If an exporter fails, that is logged.
     """

@@ -62,6 +62,33 @@ def test_a_failure_ends_the_page(person: Reader, block: Block) -> None:
         person.follow([block, block])
 
 
+def output(text: str) -> Block:
+    return Block("text", "", text)
+
+
+def test_what_a_page_shows_was_printed(person: Reader) -> None:
+    """Lines that a page shows after a block were printed by it, in this order. Others may come between them."""
+    person.follow(
+        [
+            sh("echo one\necho other\necho 'two  '\n"),
+            output("one\ntwo\n"),
+            cell(
+                "print('2026-01-31 09:00:00.5', 49680470826801808999860887, 'took_s=12.5', '/tmp/work', 7)\n"
+            ),
+            output("2025-12-24 18:30:00,123 4968047082681 took_s=0.003 /home/you ...\n"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "shown", ["two\none\n", "one\none\n", "three\n", "one \n two\n", "on\n", "1 row\n", "2 rows of 0.5\n"]
+)
+def test_another_output_is_noticed(person: Reader, shown: str) -> None:
+    """A line that was not printed, or was printed elsewhere, fails the page."""
+    with pytest.raises(FailedError, match="the page shows this line, and it was not printed there: "):
+        person.follow([sh("echo three\n"), sh("echo one\necho two\necho 2 rows of 5\n"), output(shown)])
+
+
 def test_a_service_listens_on_this_machine_only(person: Reader) -> None:
     """A program that other machines can reach is refused; one on the loopback interface runs until the end."""
     serve = f"{sys.executable} -m http.server 0 --bind"

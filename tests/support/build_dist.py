@@ -65,7 +65,8 @@ def build_by_sdist(sources: Path, target: Path, commit_s: str) -> None:
 
 
 def _file_name(sources: Path) -> str:
-    return re.findall(r'^name = "(.+)"$', (sources / "pyproject.toml").read_text(), re.M)[0].replace("-", "_")
+    [name] = re.findall(r'^name = "(.+)"$', (sources / "pyproject.toml").read_text(), re.M)
+    return str(name).replace("-", "_")
 
 
 def main(dist: str) -> int:

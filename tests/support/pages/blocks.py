@@ -56,6 +56,11 @@ class Block:
         return Use.UNKNOWN
 
     @property
+    def is_output(self) -> bool:
+        """Whether it shows what the block before it prints. A block of another language, or an indented one, shows other things."""
+        return self.language == "text" and not self.title
+
+    @property
     def is_file(self) -> bool:
         return re.fullmatch(r"[\w/]+\.\w+", self.title) is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,14 @@ from .prompt import SHELL, Prompt, kill
 
 TIMEOUT_S = 600
 """Time for one block. It ends a block that hangs, and none that is slow."""
+VARYING = {
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{3}": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*",  # a time
+    r"\d{12,}": r"\d+",  # a sequence number, or a time without signs
+    r"\b\d+\.\d+\b": r"\d+\.\d+",  # a duration
+    r"/home/you": r"/\S+",
+    r"\.\.\.": ".*",
+}
+"""What is different each time, and a pattern of all that may be printed in its place."""
 LOOPBACK = ("127.", "::1", "::ffff:127.")
 
 
@@ -36,6 +45,7 @@ class Reader:
         self._terminal = Prompt(["bash", "-c", SHELL, "terminal"], self._new_terminal, folder, self._log)
         self._services: list[subprocess.Popen[bytes]] = []
         self._python: Prompt | None = None
+        self._pasted_at = 0
         self._paste(self._terminal, "true")  # saves the folder and the variables
 
     @property
@@ -52,6 +62,9 @@ class Reader:
     def follow(self, page: Iterable[Block]) -> None:
         """Do what the blocks of a page say, in their order."""
         for block in page:
+            if block.is_output:
+                self._check_output(block.text)
+                continue
             self._write(f"\n--- {block.language} {block.title}\n{block.text}--- output\n")
             match block.use:
                 case Use.FILE:
@@ -86,8 +99,17 @@ class Reader:
             self._fail(f"other machines can reach it at {addresses}")
 
     def _paste(self, program: Prompt, text: str) -> None:
+        self._pasted_at = self.output.stat().st_size
         if (why := program.paste(text, TIMEOUT_S)) is not None:
             self._fail(why)
+
+    def _check_output(self, text: str) -> None:
+        """Fail if the last block that was pasted did not write these lines, in this order. It may write others as well."""
+        printed = iter(self.output.read_bytes()[self._pasted_at :].decode(errors="replace").splitlines())
+        for line in text.splitlines():
+            expected = as_pattern(line)
+            if not any(expected.fullmatch(each.rstrip()) for each in printed):
+                self._fail(f"the page shows this line, and it was not printed there: {line}")
 
     def _start_service(self, text: str) -> None:
         """Start a program in a new terminal, and wait until it listens. Only this machine may reach it."""
@@ -129,6 +151,13 @@ class Reader:
         lines = self.output.read_text(errors="replace").splitlines()
         shown = [line for line in lines if not line.startswith("\tat ")]  # the JVM's own frames
         raise FailedError("\n".join([*shown[-100:], f"*** {why}"]))
+
+
+def as_pattern(line: str) -> re.Pattern[str]:
+    """Return a pattern for what may be printed where a page shows *line*."""
+    parts = re.split(f"({'|'.join(VARYING)})", line.rstrip())
+    found = (next((p for shape, p in VARYING.items() if re.fullmatch(shape, part)), None) for part in parts)
+    return re.compile("".join(p or re.escape(part) for part, p in zip(parts, found, strict=True)))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
-from spark_kinesis_source.options.source_options import LeaseTableOptions
+from spark_kinesis_source.options.lease_table import LeaseTableOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024

@@ -5,6 +5,7 @@ This folder has the parsers and the options that source and sink share. Each Spa
 """
 
 from kinesis_core.options.catalog import (
+    COMMON_ALTERNATIVES,
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
@@ -18,6 +19,7 @@ from kinesis_core.options.connection import ignored_region, read_connection
 from kinesis_core.options.kafka import KAFKA_HINTS
 from kinesis_core.options.option import (
     Alias,
+    Alternatives,
     BadValueError,
     Hint,
     IgnoredOption,
@@ -55,7 +57,9 @@ from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
     "Alias",
+    "Alternatives",
     "BadValueError",
+    "COMMON_ALTERNATIVES",
     "COMMON_OPTIONS",
     "COMMON_UNSUPPORTED",
     "FREEZE_WORKER_HEAP",

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from kinesis_core.aws import Connection, RetryPolicy, Transport
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
-from kinesis_core.options.credentials import CREDENTIAL_OPTIONS, CREDENTIALS, CREDENTIALS_UNSUPPORTED
-from kinesis_core.options.option import Option, awslabs, databricks, qubole
+from kinesis_core.options.credentials import (
+    CREDENTIAL_ALTERNATIVES,
+    CREDENTIAL_OPTIONS,
+    CREDENTIALS,
+    CREDENTIALS_UNSUPPORTED,
+)
+from kinesis_core.options.option import Alternatives, Option, awslabs, databricks, qubole
 from kinesis_core.options.parsers import (
     boolean,
     duration,
@@ -16,7 +21,7 @@ from kinesis_core.options.parsers import (
     stream_names,
     url,
 )
-from kinesis_core.options.proxy import PROXY_OPTIONS
+from kinesis_core.options.proxy import PROXY_ALTERNATIVES, PROXY_OPTIONS
 
 WHERE = "Where the stream is"
 RETRIES = "Retries"
@@ -194,6 +199,7 @@ COMMON_OPTIONS = (
 )
 
 COMMON_UNSUPPORTED = CREDENTIALS_UNSUPPORTED
+COMMON_ALTERNATIVES: tuple[Alternatives, ...] = (CREDENTIAL_ALTERNATIVES, PROXY_ALTERNATIVES)
 
 SPARK_OPTIONS = ("path", "paths", "checkpointlocation", "queryname", "outputmode", "serialization.format")
 """The names that Spark passes to a source or sink in addition to the user's options, in lower case."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import Option, Unsupported, awslabs, databricks, qubole
+from kinesis_core.options.option import Alternatives, Option, Unsupported, awslabs, databricks, qubole
 from kinesis_core.options.parsers import boolean, matching, optional_text, text, url
 from kinesis_core.options.table import Values
 from kinesis_credentials import (
@@ -178,6 +178,12 @@ CREDENTIALS_UNSUPPORTED = (
 )
 
 _KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)
+CREDENTIAL_ALTERNATIVES: Alternatives = (
+    _KEY_PARTS,
+    (AWS_PROFILE,),
+    (AWS_USE_INSTANCE_PROFILE,),
+    (CREDENTIAL_PROVIDER_CLASS, CREDENTIAL_PROVIDER_PARAM),
+)
 
 
 def read_credentials(values: Values) -> CredentialSpec:

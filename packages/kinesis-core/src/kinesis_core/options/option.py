@@ -112,6 +112,10 @@ class Option(Generic[T_co]):
         return self.parser.show(self.default) if self.has_default_value else self.default_text
 
 
+Alternatives = tuple[tuple[Option[Any], ...], ...]
+"""Settings that exclude each other. Each is an option that chooses the setting, and the options that belong to it."""
+
+
 @frozen
 class IgnoredOption:
     """Names from other connectors that are accepted and have no effect here."""
@@ -151,6 +155,16 @@ class Hint:
 def normalise(name: str) -> str:
     """Return the form of *name* that options are looked up by: in lower case and without the prefix."""
     return name.strip().lower().removeprefix(PREFIX)
+
+
+def find_name(name: str, declared: tuple[str, ...]) -> str | None:
+    """Return the declared name that *name* is a spelling of."""
+    key = normalise(name)
+    for candidate in declared:
+        wanted = normalise(candidate)
+        if key == wanted or (wanted.endswith("*") and key.startswith(wanted[:-1])):
+            return candidate
+    return None
 
 
 def awslabs(name: str, parser: Parser[Any] | None = None) -> Alias[Any]:

@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote, urlsplit
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import BadValueError, Option, Parser, awslabs
+from kinesis_core.options.option import Alternatives, BadValueError, Option, Parser, awslabs
 from kinesis_core.options.parsers import integer, matching, text
 from kinesis_core.options.table import Values
 
@@ -86,7 +86,11 @@ PROXY_PASSWORD = Option[str | None](
     needs=PROXY_ADDRESS,
 )
 
-PROXY_OPTIONS = (PROXY_URL, PROXY_ADDRESS, PROXY_PORT, PROXY_USERNAME, PROXY_PASSWORD)
+PROXY_ALTERNATIVES: Alternatives = (
+    (PROXY_URL,),
+    (PROXY_ADDRESS, PROXY_PORT, PROXY_USERNAME, PROXY_PASSWORD),
+)
+PROXY_OPTIONS = tuple(option for alternative in PROXY_ALTERNATIVES for option in alternative)
 
 
 def read_proxy(values: Values) -> str | None:

@@ -7,11 +7,12 @@ passes only this schema and the options of that read. So the schema carries the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import STREAM_ARN, STREAM_NAME
+from kinesis_core.options.option import Option
 from kinesis_core.options.table import OptionTable, Values
 
 METADATA_KEY = "kinesis.table"
@@ -104,9 +105,10 @@ def options_of_read(
     given: Mapping[str, object], of_table: Mapping[str, str], table: OptionTable
 ) -> dict[str, object]:
     """
-    Return the options of a read: *given*, and those of the table that *given* does not set.
+    Return the options of a read: *given*, and those of the table that *given* does not replace.
 
-    If *given* names a stream, it counts alone: a schema with the metadata of a table may have been copied from there.
+    An option replaces the same option of the table, by whichever name, and the options that exclude it. If *given* names a
+    stream, it counts alone: a schema with the metadata of a table may have been copied from there.
 
     Raises:
         OptionError: There are no options, or *given* is not valid, as in `OptionTable.read`.
@@ -119,8 +121,19 @@ def options_of_read(
     values = table.read(given)
     if _names_stream(values):
         return dict(given)
-    set_here = {name for name in of_table if (option := table.find(name)) and values.is_given(option)}
-    return {**{name: value for name, value in of_table.items() if name not in set_here}, **given}
+    replaced = set(_list_replaced(values, table))
+    kept = {name: value for name, value in of_table.items() if table.find(name) not in replaced}
+    return {**kept, **given}
+
+
+def _list_replaced(values: Values, table: OptionTable) -> Iterator[Option[Any]]:
+    """Yield the options that *values* sets, and those that they exclude."""
+    yield from (option for option in table.options if values.is_given(option))
+    for alternatives in table.alternatives:
+        for alternative in alternatives:
+            chooses, *_ = alternative
+            if values.is_given(chooses) and values[chooses] is not False:
+                yield from (other for each in alternatives if each is not alternative for other in each)
 
 
 def _names_stream(values: Values) -> bool:

@@ -10,12 +10,14 @@ from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.option import (
+    Alternatives,
     BadValueError,
     Hint,
     IgnoredOption,
     Option,
     Parser,
     Unsupported,
+    find_name,
     normalise,
 )
 
@@ -109,6 +111,8 @@ class OptionTable:
     """Names that Spark adds."""
     hints: tuple[Hint, ...] = ()
     """Names of another system that are often tried."""
+    alternatives: tuple[Alternatives, ...] = ()
+    """Options that exclude each other."""
     _spellings: dict[str, _Spelling] = field(init=False)
 
     @_spellings.default
@@ -174,15 +178,15 @@ class OptionTable:
     def _read_foreign(self, name: str, text: str) -> str:
         """Return why *name* is not needed, or "" if the log gets no line."""
         for unsupported in self.unsupported:
-            if declared := _find_name(name, unsupported.names):
+            if declared := find_name(name, unsupported.names):
                 return _read_unsupported(unsupported, declared, text)
         for ignored_options in self.ignored_options:
-            if _find_name(name, ignored_options.names):
+            if find_name(name, ignored_options.names):
                 return f"Option '{name}' has no effect here: {ignored_options.reason}."
         raise OptionError(f"Unknown option '{name}'. {self._hint(name) or self._suggest(name)}")
 
     def _hint(self, name: str) -> str:
-        found = (hint.instead.replace("`", "'") for hint in self.hints if _find_name(name, hint.names))
+        found = (hint.instead.replace("`", "'") for hint in self.hints if find_name(name, hint.names))
         return next(found, "")
 
     def _suggest(self, name: str) -> str:
@@ -212,16 +216,6 @@ def _describe_idle(given: _Given) -> str:
     needs = given.spelling.option.needs
     reason = "" if needs is None else f"it belongs to '{needs.name}', which is not given"
     return f"Option '{given.name}' has no effect here: {reason}."
-
-
-def _find_name(name: str, declared: tuple[str, ...]) -> str | None:
-    """Return the declared name that *name* is a spelling of."""
-    key = normalise(name)
-    for candidate in declared:
-        wanted = normalise(candidate)
-        if key == wanted or (wanted.endswith("*") and key.startswith(wanted[:-1])):
-            return candidate
-    return None
 
 
 def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kinesis_core.options import (
+    Alternatives,
     Option,
     Scope,
     awslabs,
@@ -143,6 +144,7 @@ PLANNING_THREADS = Option[int](
     aliases=(awslabs("kinesis.checkNewRecordThreads"), qubole("kinesis.client.maxParallelThreads")),
 )
 
+TASK_ALTERNATIVES: Alternatives = ((SHARDS_PER_TASK,), (MAX_PARTITIONS,))
 BATCH_OPTIONS = (
     MAX_RECORDS_PER_SHARD,
     MAX_BYTES_PER_SHARD,

@@ -6,6 +6,7 @@ from enum import Enum
 
 from kinesis_core.aws import FanOutTransport
 from kinesis_core.options import (
+    Alternatives,
     Option,
     Parser,
     Scope,
@@ -190,6 +191,11 @@ FAN_OUT_TRANSPORT = Option[FanOutTransport](
     scope=Scope.SOURCE,
 )
 
+CONSUMER_ALTERNATIVES: Alternatives = (
+    (CONSUMER_NAME,),
+    (CONSUMER_ARN,),
+    (REGISTERED_CONSUMER_ID, REGISTERED_CONSUMER_ID_TYPE),
+)
 FAN_OUT_OPTIONS = (
     CONSUMER_TYPE,
     CONSUMER_NAME,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import frozen
 
 from kinesis_core.aws import Connection, FanOutTransport, StreamRef, check_http2
 from kinesis_core.errors import OptionError
-from kinesis_core.options import BadValueError, Option, Values
+from kinesis_core.options import BadValueError, Values
 from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options.fan_out import (
+    CONSUMER_ALTERNATIVES,
     CONSUMER_ARN,
     CONSUMER_NAME,
     CONSUMER_NAME_PREFIX,
@@ -86,8 +86,7 @@ def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
 
 
 def _check_named_once(values: Values) -> None:
-    options: tuple[Option[Any], ...] = (CONSUMER_NAME, CONSUMER_ARN, REGISTERED_CONSUMER_ID)
-    given = [values.label(option) for option in options if values.is_given(option)]
+    given = [values.label(option) for option, *_ in CONSUMER_ALTERNATIVES if values.is_given(option)]
     if len(given) > 1:
         raise OptionError(f"{given[0]} and {given[1]} both name the consumer. Keep one of them.")
 

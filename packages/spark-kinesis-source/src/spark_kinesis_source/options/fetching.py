@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kinesis_core.options import (
+    Alternatives,
     Option,
     Scope,
     awslabs,
@@ -93,6 +94,7 @@ DEAGGREGATE = Option[bool](
     scope=Scope.SOURCE,
 )
 
+PERIOD_ALTERNATIVES: Alternatives = ((MIN_FETCH_PERIOD,), (ADD_IDLE_TIME, IDLE_TIME))
 FETCHING_OPTIONS = (
     MAX_RECORDS_PER_FETCH,
     MIN_FETCH_PERIOD,

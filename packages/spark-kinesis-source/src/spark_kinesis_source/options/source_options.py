@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -16,12 +15,12 @@ from kinesis_core.model import (
     position_in,
 )
 from kinesis_core.options import (
+    COMMON_ALTERNATIVES,
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
     KAFKA_HINTS,
     SPARK_OPTIONS,
-    Option,
     OptionTable,
     Values,
     ignored_region,
@@ -38,8 +37,13 @@ from spark_kinesis_source.options.batches import (
     PLANNING_THREADS,
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
+    TASK_ALTERNATIVES,
 )
-from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, FAN_OUT_OPTIONS, ReadMode
+from spark_kinesis_source.options.fan_out import (
+    CONSUMER_ALTERNATIVES,
+    CONSUMER_TYPE,
+    FAN_OUT_OPTIONS,
+)
 from spark_kinesis_source.options.fan_out_options import FanOutOptions, ignored_fan_out_options
 from spark_kinesis_source.options.fetching import (
     ADD_IDLE_TIME,
@@ -49,8 +53,10 @@ from spark_kinesis_source.options.fetching import (
     MAX_FETCH_RATE,
     MAX_RECORDS_PER_FETCH,
     MIN_FETCH_PERIOD,
+    PERIOD_ALTERNATIVES,
 )
 from spark_kinesis_source.options.foreign import IGNORED_BY_SOURCE
+from spark_kinesis_source.options.lease_table import LeaseTableOptions, read_lease_table
 from spark_kinesis_source.options.positions import (
     BATCH_START,
     ENDING_POSITION,
@@ -60,13 +66,7 @@ from spark_kinesis_source.options.positions import (
     STREAMING_START,
     TRIM_HORIZON_MARGIN,
 )
-from spark_kinesis_source.options.publishing import (
-    DYNAMODB_ENDPOINT_URL,
-    DYNAMODB_TABLE_NAME,
-    METADATA_COMMITTER_TYPE,
-    PUBLISHING_OPTIONS,
-    ProgressStore,
-)
+from spark_kinesis_source.options.publishing import PUBLISHING_OPTIONS
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS
@@ -79,17 +79,10 @@ SOURCE_OPTIONS = OptionTable(
     ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,
     hints=KAFKA_HINTS,
+    alternatives=(*COMMON_ALTERNATIVES, TASK_ALTERNATIVES, PERIOD_ALTERNATIVES, CONSUMER_ALTERNATIVES),
 )
 
 _LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
-
-
-@frozen
-class LeaseTableOptions:
-    """The DynamoDB table that progress is published to."""
-
-    name: str
-    endpoint_url: str | None = None
 
 
 @frozen
@@ -144,7 +137,7 @@ class SourceOptions:
         streaming_start = STREAMING_START if start is None else start
         _check_together(values, streaming_start, connection)
         min_fetch_period_s, ignored_period = _read_fetch_period(values)
-        lease_table, ignored_lease_options = _read_lease_table(values, connection)
+        lease_table, ignored_lease_options = read_lease_table(values, connection)
         return SourceOptions(
             connection=connection,
             starting_position=streaming_start,
@@ -193,10 +186,9 @@ class SourceOptions:
 
 def _check_together(values: Values, start: StartingPosition, connection: Connection) -> None:
     """Check that options do not contradict each other, and that positions match the streams."""
-    if values.is_given(SHARDS_PER_TASK) and values.is_given(MAX_PARTITIONS):
-        raise OptionError(
-            f"{values.label(SHARDS_PER_TASK)} and {values.label(MAX_PARTITIONS)} cannot be combined. Keep one of them."
-        )
+    tasks = [values.label(option) for option, *_ in TASK_ALTERNATIVES if values.is_given(option)]
+    if len(tasks) > 1:
+        raise OptionError(f"{tasks[0]} and {tasks[1]} cannot be combined. Keep one of them.")
     streams = [ref.label for ref in connection.streams]
     for option, position in ((STARTING_POSITION, start), (ENDING_POSITION, values[ENDING_POSITION])):
         for stream in streams:
@@ -221,30 +213,3 @@ def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
             f"values ({values[MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
         )
     return period_s, ()
-
-
-def _read_lease_table(
-    values: Values, connection: Connection
-) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
-    """Return the table for progress, if progress is published, and a line for the log for each option without effect."""
-    if values[METADATA_COMMITTER_TYPE] is ProgressStore.DYNAMODB:
-        name = values[DYNAMODB_TABLE_NAME] or _default_table(values, connection)
-        return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
-    given: list[Option[Any]] = [
-        option
-        for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)
-        if values.is_given(option)
-    ]
-    reason = "has no effect here: Spark's checkpoint holds all progress."
-    return None, tuple(f"{values.label(option)} {reason}" for option in given)
-
-
-def _default_table(values: Values, connection: Connection) -> str:
-    """Return the name that the awslabs connector gives to the table."""
-    if len(connection.streams) > 1:
-        raise OptionError(
-            f"{values.label(METADATA_COMMITTER_TYPE)} set to '{ProgressStore.DYNAMODB.value}' also requires "
-            f"'{DYNAMODB_TABLE_NAME.name}' for several streams."
-        )
-    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] is ReadMode.FAN_OUT else None
-    return f"kdsc_{connection.region}_{connection.streams[0].name}" + (f"_{consumer}" if consumer else "")

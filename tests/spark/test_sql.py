@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import lit
 
+from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.sinks import sink_options
 from support.streams import StreamUnderTest
 
@@ -111,11 +113,39 @@ def test_properties_instead_of_options(spark: SparkSession, table: str) -> None:
         spark.sql(f"CREATE TABLE {table} USING kinesis TBLPROPERTIES (streamName 'orders')")
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("maxRetries", r"'maxRetries' is an option, .* Write it in OPTIONS"),
+        ("awsSecretKey", "Option 'awsSecretKey' is a secret"),
+    ],
+)
+def test_options_among_the_properties(
+    spark: SparkSession, stream: StreamUnderTest, table: str, name: str, message: str
+) -> None:
+    """CREATE TABLE refuses properties that have the name of an option."""
+    with pytest.raises(Exception, match=message) as caught:
+        create(spark, f"TABLE {table}", table_options(stream), f"TBLPROPERTIES ({name} 'sesame')")
+    assert "sesame" not in str(caught.value).partition("== SQL")[0]
+    assert not spark.catalog.tableExists(table)
+
+
+def test_properties_that_spark_reserves(spark: SparkSession) -> None:
+    """No option has the name of a property that Spark reserves for itself."""
+    reserved = spark._jvm.org.apache.spark.sql.connector.catalog.CatalogV2Util.TABLE_RESERVED_PROPERTIES()
+    names = reserved.mkString(",").split(",")
+    assert {"comment", "location", "owner"} <= set(names)
+    assert [name for name in names if SOURCE_OPTIONS.find(name)] == []
+
+
 def test_table_with_columns(spark: SparkSession, stream: StreamUnderTest, table: str) -> None:
-    """Spark drops the options of a table with columns. The error says so."""
-    create(spark, f"TABLE {table} (data BINARY)", table_options(stream))
-    with pytest.raises(Exception, match="names no columns"):
+    """Spark drops the options of a table with columns, and stores them in its catalog, also secrets. The error says so."""
+    create(spark, f"TABLE {table} (data BINARY)", {**table_options(stream), "awsSecretKey": "sesame"})
+    with pytest.raises(Exception, match=r"names no columns.* stores them, unchecked"):
         spark.table(table).count()
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(table)
+    stored = spark._jsparkSession.sessionState().catalog().getTableMetadata(identifier)
+    assert "sesame" in f"{stored.properties().mkString()} {stored.storage().properties().mkString()}"
 
 
 def test_what_sql_shows(spark: SparkSession, stream: StreamUnderTest, table: str) -> None:
@@ -176,7 +206,10 @@ def test_rows_of_a_table_elsewhere(
     with pytest.raises(Exception, match="Name the stream with the write"):
         frame.write.format("kinesis").options(**by_row).mode("append").save()
     frame.write.format("kinesis").options(**sink_options(other)).mode("append").save()
-    renamed = frame.selectExpr("data", "partitionKey", f"concat('{other.name}', '') AS streamName")
+    replaced = frame.selectExpr("data", "partitionKey", f"concat('{other.name}', '') AS streamName")
+    replaced.write.format("kinesis").options(**by_row).mode("append").save()
+    renamed = frame.withColumnRenamed("streamName", "origin").withColumn("streamName", lit(other.name))
+    assert "kinesis.table" in renamed.schema["origin"].metadata
     renamed.write.format("kinesis").options(**by_row).mode("append").save()
     assert spark.table(table).count() == 2
-    assert spark.read.format("kinesis").options(**other.options()).load().count() == 4
+    assert spark.read.format("kinesis").options(**other.options()).load().count() == 6

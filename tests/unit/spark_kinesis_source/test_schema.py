@@ -8,7 +8,13 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType, T
 
 from kinesis_core.errors import OptionError
 from kinesis_core.reading.arrow import BatchBuilder
-from spark_kinesis_source.schema import all_columns, column_names, default_schema
+from spark_kinesis_source.schema import (
+    all_columns,
+    column_names,
+    default_schema,
+    table_options,
+    table_schema,
+)
 
 
 def test_arrow_and_spark_agree() -> None:
@@ -48,3 +54,14 @@ def test_refused(field: StructField, message: str) -> None:
     with pytest.raises(OptionError) as caught:
         column_names(StructType([field]))
     assert message in str(caught.value)
+
+
+def test_options_of_a_table() -> None:
+    """The schema of a table carries its options in streamName. Other columns do not count, nor does the case of the name."""
+    options = {"streamname": "orders"}
+    schema = table_schema(options)
+    assert table_options(schema) == options
+    of_column = schema["streamName"].metadata
+    assert table_options(StructType([StructField("STREAMNAME", StringType(), metadata=of_column)])) == options
+    assert table_options(StructType([StructField("origin", StringType(), metadata=of_column)])) == {}
+    assert table_options(default_schema()) == {}

@@ -61,7 +61,9 @@ class KinesisSink(DataSource):
         return stream_writer_class()(self._task(schema))
 
     def _task(self, schema: StructType) -> WriteTask:
-        check_named_stream(self.options, (field.metadata for field in schema.fields), SINK_OPTIONS)
+        check_named_stream(
+            self.options, ((field.name, field.metadata) for field in schema.fields), SINK_OPTIONS
+        )
         options = SinkOptions.parse(self.options)
         columns = find_columns(schema, routes_rows=options.stream is None)
         check_stream(options)

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 )
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import as_metadata, options_in_metadata
+from kinesis_core.options import TABLE_COLUMN, as_metadata, is_table_column, options_in_metadata
 from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, Kind, find_columns
 
 SPARK_TYPES: dict[Kind, DataType] = {
@@ -34,8 +34,7 @@ def default_schema() -> StructType:
 def table_schema(options: Mapping[str, str]) -> StructType:
     """Return the schema of a table of the catalog. It carries the options of the table."""
     schema = default_schema()
-    # Not another column: who replaces streamName, in order to write the rows elsewhere, thereby removes the options.
-    schema["streamName"].metadata = as_metadata(options)
+    schema[TABLE_COLUMN].metadata = as_metadata(options)
     return schema
 
 
@@ -46,8 +45,8 @@ def table_options(schema: StructType) -> dict[str, str]:
     Raises:
         OptionError: A later version of this package has created the table.
     """
-    found = (options_in_metadata(field.metadata) for field in schema.fields)
-    return next((options for options in found if options), {})
+    found = (options_in_metadata(field.metadata) for field in schema.fields if is_table_column(field.name))
+    return next(found, {})
 
 
 def column_names(schema: StructType) -> tuple[str, ...]:

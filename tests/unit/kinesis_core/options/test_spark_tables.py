@@ -18,9 +18,28 @@ from kinesis_core.options import (
     options_of_new_table,
     options_of_read,
 )
+from spark_kinesis_source.options import SOURCE_OPTIONS
 
 TABLE = OptionTable(COMMON_OPTIONS, let_through=SPARK_OPTIONS)
 BY_SPARK = {"provider": "kinesis", "owner": "somebody"}
+PROPERTIES_OF_SPARK = (
+    "bucketing_version",
+    "collation",
+    "comment",
+    "external",
+    "is_managed_location",
+    "last_modified_by",
+    "last_modified_time",
+    "location",
+    "owner",
+    "path",
+    "provider",
+    "spark.sql.create.version",
+    "spark.sql.sources.schema",
+    "table_type",
+    "transient_lastDdlTime",
+)
+"""Of its catalogs and of Hive's. tests/spark/test_sql.py asks Spark for those that it reserves."""
 
 
 def properties(options: Mapping[str, str], **others: str) -> dict[str, str]:
@@ -60,17 +79,41 @@ def test_table_without_options() -> None:
         options_of_new_table({**BY_SPARK, "streamname": "orders"}, TABLE)
 
 
+@pytest.mark.parametrize("written", ["option", "property"])
 @pytest.mark.parametrize(
     ("name", "declared"), [("awssecretkey", "awsSecretKey"), ("kinesis.sessiontoken", "sessionToken")]
 )
-def test_secrets_of_a_table(name: str, declared: str) -> None:
-    """A secret cannot be an option of a table. The error has its name and not its value."""
+def test_secrets_of_a_table(name: str, declared: str, written: str) -> None:
+    """A secret is neither an option nor a property of a table. The error has its name and not its value."""
+    options, secret = {"streamname": "orders"}, {name: "sesame"}
+    given = properties({**options, **secret}) if written == "option" else properties(options, **secret)
     with pytest.raises(OptionError) as caught:
-        options_of_new_table(properties({"streamname": "orders", name: "sesame"}), TABLE)
-    assert str(caught.value).startswith(f"Option '{declared}' is a secret") or "kinesis.sessionToken" in str(
-        caught.value
+        options_of_new_table(given, TABLE)
+    assert str(caught.value) == (
+        f"Option '{declared}' is a secret, and the catalog stores options and TBLPROPERTIES as readable text. Set it with "
+        f"each read, as in spark.read.option('{declared}', ...).table('t'), or use a role or a profile."
     )
-    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"),
+    [("maxretries", "maxRetries"), ("kinesis.region", "region"), ("endpoint", "endpointUrl")],
+)
+def test_option_among_the_properties(name: str, declared: str) -> None:
+    """A property with the name of an option has no effect, so it is refused."""
+    with pytest.raises(OptionError) as caught:
+        options_of_new_table(properties({"streamname": "orders"}, **{name: "3"}), TABLE)
+    assert str(caught.value) == (
+        f"'{declared}' is an option, and TBLPROPERTIES are not options. Write it in OPTIONS ({declared} '...')."
+    )
+
+
+@pytest.mark.parametrize("name", PROPERTIES_OF_SPARK)
+def test_properties_of_spark(name: str) -> None:
+    """Properties that Spark adds to tables are accepted. No option has the name of one."""
+    options = {"streamname": "orders"}
+    assert options_of_new_table(properties(options, **{name: "x"}), TABLE) == options
+    assert SOURCE_OPTIONS.find(name) is None
 
 
 def test_form_in_the_catalog() -> None:
@@ -113,14 +156,22 @@ def test_a_read_of_another_stream() -> None:
 
 def test_a_read_without_options() -> None:
     """The error says how a table loses its options."""
-    with pytest.raises(OptionError, match="If you read a table"):
+    with pytest.raises(
+        OptionError, match=r"If you read a table: .* if one of them is a secret, drop the table"
+    ):
         options_of_read({}, {}, TABLE)
 
 
 def test_a_write_to_a_table() -> None:
     """A write names its stream itself if its rows carry the options of a table."""
-    metadata = [{}, as_metadata({"streamname": "orders"})]
-    with pytest.raises(OptionError, match="Name the stream with the write"):
-        check_named_stream({}, metadata, TABLE)
-    check_named_stream({"streamName": "orders"}, metadata, TABLE)
-    check_named_stream({}, [{}], TABLE)
+    for name in ("streamName", "streamname"):
+        columns = [("data", {}), (name, as_metadata({"streamname": "orders"}))]
+        with pytest.raises(OptionError, match="Name the stream with the write"):
+            check_named_stream({}, columns, TABLE)
+        check_named_stream({"streamName": "orders"}, columns, TABLE)
+    check_named_stream({}, [("streamName", {})], TABLE)
+
+
+def test_a_renamed_column_of_a_table() -> None:
+    """A renamed column keeps the options of its table in Spark, and names no stream."""
+    check_named_stream({}, [("origin", as_metadata({"streamname": "orders"})), ("streamName", {})], TABLE)

@@ -47,8 +47,10 @@ from kinesis_core.options.parsers import (
 )
 from kinesis_core.options.positions import ending_position, starting_position
 from kinesis_core.options.spark_tables import (
+    TABLE_COLUMN,
     as_metadata,
     check_named_stream,
+    is_table_column,
     options_in_metadata,
     options_of_new_table,
     options_of_read,
@@ -74,6 +76,7 @@ __all__ = [
     "STREAM_ARN",
     "STREAM_NAME",
     "Scope",
+    "TABLE_COLUMN",
     "Unsupported",
     "Values",
     "WHERE",
@@ -90,6 +93,7 @@ __all__ = [
     "ending_position",
     "ignored_region",
     "integer",
+    "is_table_column",
     "list_of",
     "matching",
     "number",

@@ -17,6 +17,11 @@ from kinesis_core.options.table import OptionTable, Values
 
 METADATA_KEY = "kinesis.table"
 """The key of the options in the metadata of a column."""
+TABLE_COLUMN = STREAM_NAME.name
+"""
+The column whose metadata carries the options. Not another one: a write without a stream takes the stream of each row from it,
+and an expression that replaces it removes the options.
+"""
 
 _VERSION = 1
 _OPTION_PREFIX = "option."
@@ -32,7 +37,7 @@ def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dic
     properties apart.
 
     Raises:
-        OptionError: The table has no options, or one of them is a secret.
+        OptionError: The table has no options, one of them is a secret, or another property has the name of an option.
     """
     properties = {name.lower(): str(value) for name, value in given.items()}
     if not properties.keys() >= _ADDED_BY_SPARK:
@@ -46,10 +51,16 @@ def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dic
         raise OptionError(
             "CREATE TABLE ... USING kinesis needs OPTIONS (streamName '...'). TBLPROPERTIES are not options."
         )
-    for name in table.read(found).secrets:
+    among_properties = [option for name in properties if name not in found and (option := table.find(name))]
+    secrets = (*table.read(found).secrets, *(option.name for option in among_properties if option.is_secret))
+    for name in secrets:
         raise OptionError(
-            f"Option '{name}' is a secret, and the catalog stores the options of a table as readable text. Set it with each "
-            f"read, as in spark.read.option('{name}', ...).table('t'), or use a role or a profile."
+            f"Option '{name}' is a secret, and the catalog stores options and TBLPROPERTIES as readable text. Set it with "
+            f"each read, as in spark.read.option('{name}', ...).table('t'), or use a role or a profile."
+        )
+    for option in among_properties:
+        raise OptionError(
+            f"'{option.name}' is an option, and TBLPROPERTIES are not options. Write it in OPTIONS ({option.name} '...')."
         )
     return found
 
@@ -57,6 +68,11 @@ def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dic
 def as_metadata(options: Mapping[str, str]) -> dict[str, Any]:
     """Return *options* as the metadata of a column."""
     return {METADATA_KEY: {"version": _VERSION, "options": dict(options)}}
+
+
+def is_table_column(name: str) -> bool:
+    """Return whether *name* is that of the column that carries the options, in any case, as in Spark."""
+    return name.lower() == TABLE_COLUMN.lower()
 
 
 def options_in_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -83,17 +99,19 @@ def options_in_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_named_stream(
-    given: Mapping[str, object], metadata: Iterable[Mapping[str, Any]], table: OptionTable
+    given: Mapping[str, object], columns: Iterable[tuple[str, Mapping[str, Any]]], table: OptionTable
 ) -> None:
     """
-    Check that a write names its stream, if its rows come from a table or go to one: *metadata* is that of their columns.
+    Check that a write names its stream, if its rows come from a table or go to one.
 
-    The table that the metadata names may be the one that the rows are read from. So a write cannot take its options.
+    *columns* are the names and the metadata of their columns. The table that the metadata names may be the one that the rows
+    are read from. So a write cannot take its options. A renamed column keeps its metadata, so other columns do not count.
 
     Raises:
-        OptionError: *given* names no stream, and a column carries the options of a table.
+        OptionError: *given* names no stream, and the column for it carries the options of a table.
     """
-    if any(METADATA_KEY in each for each in metadata) and not _names_stream(table.read(given)):
+    is_of_table = any(METADATA_KEY in metadata for name, metadata in columns if is_table_column(name))
+    if is_of_table and not _names_stream(table.read(given)):
         raise OptionError(
             "The rows come from a table of Kinesis, or go to one. Spark does not pass the options of a table to a write. Name the "
             "stream with the write: INSERT INTO t WITH (streamName = '...') SELECT ..., or .option('streamName', ...). Or insert "
@@ -116,7 +134,8 @@ def options_of_read(
     if not given and not of_table:
         raise OptionError(
             "Option 'streamName' or 'streamARN' is required. If you read a table: Spark drops its options unless CREATE TABLE "
-            "names no columns. For columns of your own, use CREATE TEMPORARY VIEW."
+            "names no columns. The catalog still stores them, unchecked: if one of them is a secret, drop the table and replace the "
+            "secret. For columns of your own, use CREATE TEMPORARY VIEW."
         )
     values = table.read(given)
     if _names_stream(values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -52,6 +53,35 @@ def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
     given |= dict.fromkeys(data.draw(st.lists(st.sampled_from(secrets_of(table)), max_size=3)), SECRET)
     try:
         options = parse(dict(given))
+        shown = f"{options!r} {options.ignored}"
+    except OptionError as error:
+        shown = str(error)
+    assert SECRET not in shown
+
+
+def addresses_of(table: OptionTable) -> list[str]:
+    """Return the names of all options that take a URL or a host."""
+    named = [(option.name, option.parser) for option in table.options]
+    named += [
+        (alias.name, alias.parser) for option in table.options for alias in option.aliases if alias.parser
+    ]
+    return [name for name, parser in named if re.search("URL|host", parser.domain)]
+
+
+@pytest.mark.parametrize(
+    ("half", "name"), [(half, name) for half in HALVES for name in addresses_of(HALVES[half][0])]
+)
+@given(
+    st.sampled_from(
+        ["{}@", "clerk:{}@", "http://{}@", "https://clerk:{}@", "http://host/?token={}", "http://host#{}"]
+    ),
+    odd_texts,
+)
+def test_logins_in_addresses(half: str, name: str, start: str, rest: str) -> None:
+    """An address with a login or a token is accepted by proxyUrl, or refused without being shown."""
+    _, parse, _ = HALVES[half]
+    try:
+        options = parse({"streamName": "orders", "region": "eu-west-1", name: start.format(SECRET) + rest})
         shown = f"{options!r} {options.ignored}"
     except OptionError as error:
         shown = str(error)

@@ -290,6 +290,11 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
             "Option 'endpointUrl' accepts an http or https URL, such as https://kinesis.eu-west-1.amazonaws.com; "
             "got another value, which is not shown. Remove the user and the password.",
         ),
+        (
+            {"streamARN": ARN, "endpointUrl": "https://example.com/?token=s3cr3t"},
+            "Option 'endpointUrl' accepts an http or https URL, such as https://kinesis.eu-west-1.amazonaws.com; "
+            "got another value, which is not shown. Remove the part that begins with '?' or '#'.",
+        ),
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:

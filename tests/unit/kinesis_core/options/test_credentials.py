@@ -268,6 +268,15 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
             "Keep one of them.",
         ),
         (
+            {"proxyAddress": "clerk:s3cr3t@proxy"},
+            "Option 'proxyAddress' accepts the name or address of a host; got another value, which is not shown. Set a URL "
+            "with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'.",
+        ),
+        (
+            {"proxyAddress": "proxy:3128"},
+            "Option 'proxyAddress' accepts the name or address of a host; got 'proxy:3128'.",
+        ),
+        (
             {"proxyAddress": "proxy", "proxyPassword": "s3cr3t"},
             "Option 'proxyPassword' also requires 'proxyUsername'.",
         ),

@@ -122,10 +122,19 @@ def test_refuses(parser: Parser[Any], value: str) -> None:
         parser.parse(value)
 
 
-def test_password_in_url() -> None:
-    """A URL with a password is refused, and no message may show it."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:s3cr3t@example.com",
+        "https://example.com/?token=s3cr3t",
+        "https://example.com/#s3cr3t",
+        "example.com?token=s3cr3t",
+    ],
+)
+def test_secret_in_url(text: str) -> None:
+    """A URL with a password or a token is refused, and no message may show it."""
     with pytest.raises(BadValueError) as caught:
-        url().parse("https://user:s3cr3t@example.com")
+        url().parse(text)
     assert caught.value.hides_value
     assert "s3cr3t" not in caught.value.hint
 

@@ -164,8 +164,10 @@ def url(default_scheme: str = "") -> Parser[str]:
             raise BadValueError(hides_value=True) from None
         if "@" in full:
             raise BadValueError("Remove the user and the password.", hides_value=True)
+        if parts.query or parts.fragment:  # may hold a token
+            raise BadValueError("Remove the part that begins with '?' or '#'.", hides_value=True)
         is_good = parts.scheme in ("http", "https") and _is_host(parts.hostname or "") and port_is_good
-        if not is_good or parts.query or parts.fragment or re.search(r"\s", full):
+        if not is_good or re.search(r"\s", full):
             raise BadValueError()
         return full.rstrip("/")
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.option import Alternatives, BadValueError, Option, Parser, awslabs
-from kinesis_core.options.parsers import integer, matching, text
+from kinesis_core.options.parsers import integer, text
 from kinesis_core.options.table import Values
 
 PROXY = "Proxy"
@@ -30,6 +30,20 @@ def _proxy_url() -> Parser[str]:
     return Parser("the http or https URL of a proxy, such as http://proxy.example.com:3128", parse)
 
 
+def _proxy_host() -> Parser[str]:
+    """Return a parser of hosts. It hides a URL or a login, which users of `proxyUrl` may write here."""
+
+    def parse(text: str) -> str:
+        if re.fullmatch(r"[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]", text):
+            return text
+        if "@" in text or "://" in text:
+            hint = "Set a URL with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'."
+            raise BadValueError(hint, hides_value=True)
+        raise BadValueError()
+
+    return Parser("the name or address of a host", parse)
+
+
 PROXY_URL = Option[str | None](
     name="proxyUrl",
     meaning=(
@@ -48,7 +62,7 @@ PROXY_ADDRESS = Option[str | None](
         "The host of the proxy. `proxyAddress`, `proxyPort`, `proxyUsername` and `proxyPassword` together replace "
         "`proxyUrl`."
     ),
-    parser=matching(r"[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]", "the name or address of a host"),
+    parser=_proxy_host(),
     default=None,
     default_text="not set",
     group=PROXY,

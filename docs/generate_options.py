@@ -8,7 +8,7 @@ Write docs/reference/options.md from the declarations of the options.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -68,9 +68,8 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     for half, table in tables.items():
         rows = ((_code(ignored.names), ignored.reason) for ignored in table.ignored_options)
         lines += ["", IGNORED.format(half=half), *render_rows(("option", "reason"), rows)]
-    hints = dict.fromkeys(hint for table in tables.values() for hint in table.hints)
-    rows = ((_code(hint.names), hint.instead) for hint in hints)
-    lines += ["", HINTS, *render_rows(("Kafka's option", "here"), rows)]
+    header = ("Kafka's option", *(f"here in the {half}" for half in tables))
+    lines += ["", HINTS, *render_rows(header, _list_hints(tables.values()))]
     return "\n".join(lines) + "\n"
 
 
@@ -102,6 +101,18 @@ def _list_unsupported(entries: Iterable[Unsupported]) -> Iterator[tuple[str, ...
         if unsupported.accepted:
             names += f" (except {_code(unsupported.accepted)})"
         yield names, unsupported.feature, unsupported.instead
+
+
+def _list_hints(tables: Collection[OptionTable]) -> Iterator[tuple[str, ...]]:
+    """Yield the names that have the same hints, and the hint of each table for them."""
+    by_name = [
+        {name: hint.instead for hint in reversed(table.hints) for name in hint.names} for table in tables
+    ]
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name in dict.fromkeys(name for table in tables for hint in table.hints for name in hint.names):
+        names.setdefault(tuple(hints.get(name, "-") for hints in by_name), []).append(name)
+    for (first, *others), same in names.items():
+        yield _code(same), first, *("the same" if other == first else other for other in others)
 
 
 def _code(names: Iterable[str]) -> str:

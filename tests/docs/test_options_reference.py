@@ -24,3 +24,15 @@ def test_page_names_everything() -> None:
         for name in ignored_options.names
     ]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_page_lists_each_hint_once() -> None:
+    """Each name of Kafka is in one row, with the hints of both halves."""
+    page = (DOCS / "reference" / "options.md").read_text()
+    rows = page.partition("## Options of Spark's Kafka")[2].splitlines()
+    named = [name for row in rows if row.startswith("| `") for name in row.split(" | ")[0][2:].split(", ")]
+    wanted = {f"`{name}`" for table in TABLES for hint in table.hints for name in hint.names}
+    assert sorted(named) == sorted(wanted)
+    assert any(
+        row.startswith("| `startingOffsets`") and row.endswith("an option of reading. |") for row in rows
+    )

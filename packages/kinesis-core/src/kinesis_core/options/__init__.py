@@ -16,7 +16,7 @@ from kinesis_core.options.catalog import (
 )
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.connection import ignored_region, read_connection
-from kinesis_core.options.kafka import KAFKA_HINTS
+from kinesis_core.options.kafka import KAFKA_SINK_HINTS, KAFKA_SOURCE_HINTS
 from kinesis_core.options.option import (
     Alias,
     Alternatives,
@@ -67,7 +67,8 @@ __all__ = [
     "FREEZE_WORKER_HEAP",
     "Hint",
     "IgnoredOption",
-    "KAFKA_HINTS",
+    "KAFKA_SINK_HINTS",
+    "KAFKA_SOURCE_HINTS",
     "Option",
     "OptionTable",
     "Origin",

@@ -1,13 +1,18 @@
-"""Names of the options of Spark's Kafka source and sink, each with what does the same here."""
+"""
+Names of the options of Spark's Kafka source and sink, each with what does the same here.
+
+https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html lists them.
+"""
 
 from __future__ import annotations
 
 from kinesis_core.options.option import Hint
 
 _CHECKPOINT = "Leave it out: Spark's checkpoint holds the progress of a query."
-_CONVERT = "Leave it out: convert the values in the query, for example with `to_json`, into the columns `data` and `partitionKey`."
+_OF_READING = "Leave it out: it is an option of reading."
+_OF_WRITING = "Leave it out: it is an option of writing."
 
-KAFKA_HINTS = (
+_READING = (
     Hint(
         ("maxOffsetsPerTrigger",),
         "Use `maxRecordsPerShard`, which counts the records of each shard, or `maxBytesPerBatch`, which counts the bytes of all "
@@ -20,10 +25,7 @@ KAFKA_HINTS = (
         ("minPartitions",),
         "Use `shardsPerTask`. With 1, each shard has a task of its own. A task never reads a part of a shard.",
     ),
-    Hint(
-        ("topic", "subscribe"),
-        "Use `streamName` or `streamARN`. The source takes several, separated by commas. In the sink, a column `streamName` can name the stream of each row.",
-    ),
+    Hint(("subscribe",), "Use `streamName` or `streamARN`. Both take several, separated by commas."),
     Hint(
         ("subscribePattern",),
         "Use `streamName` or `streamARN` with all names, separated by commas. There are no patterns.",
@@ -42,15 +44,39 @@ KAFKA_HINTS = (
         ("endingTimestamp", "endingOffsetsByTimestamp"),
         "Use `endingPosition` with a time, such as `AT_TIMESTAMP 2026-01-31T12:00:00Z`, for batch reads.",
     ),
+    Hint(("groupIdPrefix", "kafka.group.id", "group.id"), _CHECKPOINT),
+    Hint(("fetchOffset.numRetries",), "Use `maxRetries`."),
+    Hint(("fetchOffset.retryIntervalMs",), "Use `retryInterval`."),
+)
+_WRITING = (
+    Hint(
+        ("topic",),
+        "Use `streamName` or `streamARN`, or name the stream of each row in a column `streamName`.",
+    ),
+    Hint(
+        ("key.serializer", "value.serializer", "kafka.key.serializer", "kafka.value.serializer"),
+        "Leave it out: convert the values in the query, for example with `to_json`, into the columns `data` and `partitionKey`.",
+    ),
+)
+_BOTH = (
     Hint(
         ("kafka.bootstrap.servers", "bootstrap.servers"),
         "Use `region`, or `endpointUrl` for a VPC endpoint or a local server.",
     ),
-    Hint(("groupIdPrefix", "kafka.group.id", "group.id"), _CHECKPOINT),
     Hint(("includeHeaders",), "Leave it out: records of Kinesis have no headers."),
-    Hint(("key.serializer", "value.serializer", "kafka.key.serializer", "kafka.value.serializer"), _CONVERT),
-    Hint(("fetchOffset.numRetries",), "Use `maxRetries`."),
-    Hint(("fetchOffset.retryIntervalMs",), "Use `retryInterval`."),
     Hint(("kafka.*",), "Leave it out: it is a setting of Kafka's client."),
 )
+
+
+def _names(hints: tuple[Hint, ...]) -> tuple[str, ...]:
+    return tuple(name for hint in hints for name in hint.names)
+
+
+KAFKA_SOURCE_HINTS = (
+    *_READING,
+    Hint(("topic",), "Use `streamName` or `streamARN`."),
+    Hint(_names(_WRITING[1:]), _OF_WRITING),
+    *_BOTH,
+)
 """The first one that fits counts."""
+KAFKA_SINK_HINTS = (*_WRITING, Hint(_names(_READING), _OF_READING), *_BOTH)

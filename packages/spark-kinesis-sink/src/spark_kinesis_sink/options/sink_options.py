@@ -12,7 +12,7 @@ from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
-    KAFKA_HINTS,
+    KAFKA_SINK_HINTS,
     SPARK_OPTIONS,
     STREAM_ARN,
     STREAM_NAME,
@@ -36,7 +36,7 @@ SINK_OPTIONS = OptionTable(
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SINK,
     let_through=SPARK_OPTIONS,
-    hints=KAFKA_HINTS,
+    hints=KAFKA_SINK_HINTS,
 )
 
 ROUTED_BUFFER_BYTES = 2 * 1024 * 1024

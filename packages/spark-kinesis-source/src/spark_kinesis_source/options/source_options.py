@@ -19,7 +19,7 @@ from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
-    KAFKA_HINTS,
+    KAFKA_SOURCE_HINTS,
     SPARK_OPTIONS,
     OptionTable,
     Values,
@@ -78,7 +78,7 @@ SOURCE_OPTIONS = OptionTable(
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,
-    hints=KAFKA_HINTS,
+    hints=KAFKA_SOURCE_HINTS,
     alternatives=(*COMMON_ALTERNATIVES, TASK_ALTERNATIVES, PERIOD_ALTERNATIVES, CONSUMER_ALTERNATIVES),
 )
 

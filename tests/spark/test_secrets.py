@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 from kinesis_emulator import Emulator
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 from support import key_services
 from support.callers import Callers
 from support.key_services import KeyServices
@@ -32,13 +34,31 @@ spark.driver.extraJavaOptions -Dlog4j2.configurationFile=file:{log4j}
 spark.eventLog.dir file:{events}
 spark.eventLog.enabled true
 spark.sql.maxMetadataStringLength 100000
+spark.sql.redaction.options.regex {hidden}
 spark.sql.shuffle.partitions 2
 spark.ui.enabled false
 """
-KEYS = {
+HIDDEN = "(?i)url|stsExternalId|proxyUsername"
+"""The setting of Spark that docs/howto/credentials.md gives. Spark shows these two otherwise."""
+SECRET_OPTIONS = {
+    option.name for table in (SOURCE_OPTIONS, SINK_OPTIONS) for option in table.options if option.is_secret
+}
+VAULT_KEY, VAULT_WORD, URL_WORD = "AKIAOFTHEVAULTXXXXXX", "OpenSesameNobodyMaySee", "UrlWordNobodyMaySee"
+KEYS_AND_LOGIN = {
     "awsAccessKeyId": "AKIAKEYIDTHATISSECRET",
     "awsSecretKey": "SecretKeyNobodyMaySee",
     "sessionToken": "SessionTokenNobodyMaySee",
+    "proxyAddress": "127.0.0.1",
+    "proxyUsername": "ClerkNobodyMaySee",
+    "proxyPassword": "ProxyWordNobodyMaySee",
+}
+CLASS_AND_ROLE = {
+    "credentialProviderClass": "support.vault.Vault",
+    "credentialProviderParam": f"{VAULT_KEY}:{VAULT_WORD}",
+    "stsRoleArn": "arn:aws:iam::210987654321:role/reader",
+    "stsSessionName": "tests",
+    "stsExternalId": "ExternalIdNobodyMaySee",
+    "proxyUrl": f"http://porter:{URL_WORD}@127.0.0.1",
 }
 IN_ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "AKIAOFTHEENVIRONMENT",
@@ -54,7 +74,7 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
     conf.mkdir()
     (conf / "log4j2.properties").write_text(LOG4J.format(file=left / "spark.log"))
     (conf / "spark-defaults.conf").write_text(
-        DEFAULTS.format(log4j=conf / "log4j2.properties", events=left / "events")
+        DEFAULTS.format(log4j=conf / "log4j2.properties", events=left / "events", hidden=HIDDEN)
     )
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
@@ -77,7 +97,11 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
 
 
 def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> bytes:
-    """Run the job with *options*, check that nothing it leaves contains one of *secrets*, and return its output."""
+    """
+    Run the job with *options*, and return its output.
+
+    Check that nothing it leaves contains a secret option, one of *secrets*, or the keys of the environment.
+    """
     orders = StreamUnderTest(emulator.endpoint_url, "orders", 2)
     StreamUnderTest(emulator.endpoint_url, "copies", 2)
     orders.put_numbers(50)
@@ -89,44 +113,57 @@ def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str],
     files = {str(file.relative_to(left)): file.read_bytes() for file in left.rglob("*") if file.is_file()}
     assert {name.split("/")[0] for name in files} == {"spark.log", "events", "looked", "copied"}
     everything = {"what the job printed": ran.stdout, **files}
+    searched = {name: value for name, value in options.items() if name in SECRET_OPTIONS}
+    searched |= {**secrets, **IN_ENVIRONMENT}
     found = {
         (source, name)
         for source, content in everything.items()
-        for name, secret in {**secrets, **IN_ENVIRONMENT}.items()
+        for name, secret in searched.items()
         if secret.encode() in content
     }
     assert not found
     return ran.stdout
 
 
+def _authorization(login: str) -> str:
+    return base64.b64encode(login.encode()).decode()
+
+
+def test_every_secret_option_is_set() -> None:
+    """The two jobs together set every option that is declared as a secret."""
+    assert {*KEYS_AND_LOGIN, *CLASS_AND_ROLE} >= SECRET_OPTIONS
+
+
 def test_keys(emulator: Emulator, tmp_path: Path) -> None:
-    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show none of the given keys."""
-    assert b"****CRET" in _check(emulator, KEYS, KEYS, tmp_path)  # options were shown
+    """Logs of driver and workers, event log, plans, progress, checkpoints, errors and reprs show no key and no proxy's login."""
+    user, password = KEYS_AND_LOGIN["proxyUsername"], KEYS_AND_LOGIN["proxyPassword"]
+    secrets = {"proxy's authorization": _authorization(f"{user}:{password}")}
+    with RecordingProxy() as proxy:
+        options = {**KEYS_AND_LOGIN, "proxyPort": str(proxy.port)}
+        assert b"****CRET" in _check(emulator, options, secrets, tmp_path)  # options were shown
+        sent = {(asked.target, asked.authorization) for asked in proxy.asked}
+    assert sent == {(f"{emulator.endpoint_url}/", f"Basic {_authorization(f'{user}:{password}')}")}
 
 
 def test_everything_else(emulator: Emulator, tmp_path: Path) -> None:
-    """Logs, plans, progress, checkpoints, errors and reprs show no class's parameter, no role's session and no proxy's password."""
+    """The same show no class's parameter, no role's external id or session, and no password in a proxy's URL."""
     secrets = {
-        "key id": "AKIAOFTHEVAULTXXXXXX",
-        "parameter": "OpenSesameNobodyMaySee",
+        "key id": VAULT_KEY,
+        "parameter": VAULT_WORD,
         "secret of the class": "SecretOfTheVault",
-        "proxy password": "ProxyWordNobodyMaySee",
-        "proxy's authorization": base64.b64encode(b"clerk:ProxyWordNobodyMaySee").decode(),
+        "proxy's password": URL_WORD,
+        "proxy's authorization": _authorization(f"porter:{URL_WORD}"),
         "session's key id": "ASIAKEYIDOFASESSIONX",
         "session's secret": key_services.SECRET,
         "session's token": key_services.TOKEN,
     }
-    with KeyServices(name_key=lambda _: secrets["session's key id"]) as sts, RecordingProxy() as proxy:
-        login = f"clerk:{secrets['proxy password']}"
-        options = {
-            "credentialProviderClass": "support.vault.Vault",
-            "credentialProviderParam": f"{secrets['key id']}:{secrets['parameter']}",
-            "stsRoleArn": "arn:aws:iam::210987654321:role/reader",
-            "stsSessionName": "tests",
-            "stsExternalId": "no-secret-to-aws-and-shown-in-plans-by-spark",
-            "stsEndpointUrl": sts.url,
-            "proxyUrl": f"http://{login}@127.0.0.1:{proxy.port}",
-        }
+    external_id = CLASS_AND_ROLE["stsExternalId"]
+    with (
+        KeyServices(name_key=lambda _: secrets["session's key id"], external_id=external_id) as sts,
+        RecordingProxy() as proxy,
+    ):
+        url = f"{CLASS_AND_ROLE['proxyUrl']}:{proxy.port}"
+        options = {**CLASS_AND_ROLE, "stsEndpointUrl": sts.url, "proxyUrl": url}
         assert b"support.vault.Vault" in _check(emulator, options, secrets, tmp_path)  # options were shown
         passed = {asked.target for asked in proxy.asked}
     assert passed == {f"{sts.url}/", f"{emulator.endpoint_url}/"}

@@ -1,4 +1,4 @@
-"""Reads, writes, fails and explains a query with every secret option set, and prints all output of Spark and of ours."""
+"""Reads, writes, fails and explains a query with the secret options that a test sets, and prints all output of Spark and of ours."""
 
 import logging
 import os

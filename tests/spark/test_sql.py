@@ -132,7 +132,8 @@ def test_options_among_the_properties(
 
 def test_properties_that_spark_reserves(spark: SparkSession) -> None:
     """No option has the name of a property that Spark reserves for itself."""
-    reserved = spark._jvm.org.apache.spark.sql.connector.catalog.CatalogV2Util.TABLE_RESERVED_PROPERTIES()
+    jvm: Any = spark._jvm
+    reserved = jvm.org.apache.spark.sql.connector.catalog.CatalogV2Util.TABLE_RESERVED_PROPERTIES()
     names = reserved.mkString(",").split(",")
     assert {"comment", "location", "owner"} <= set(names)
     assert [name for name in names if SOURCE_OPTIONS.find(name)] == []
@@ -143,7 +144,8 @@ def test_table_with_columns(spark: SparkSession, stream: StreamUnderTest, table:
     create(spark, f"TABLE {table} (data BINARY)", {**table_options(stream), "awsSecretKey": "sesame"})
     with pytest.raises(Exception, match=r"names no columns.* stores them, unchecked"):
         spark.table(table).count()
-    identifier = spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(table)
+    jvm: Any = spark._jvm
+    identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table)
     stored = spark._jsparkSession.sessionState().catalog().getTableMetadata(identifier)
     assert "sesame" in f"{stored.properties().mkString()} {stored.storage().properties().mkString()}"
 

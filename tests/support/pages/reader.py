@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 import psutil  # type: ignore[import-untyped]
 
@@ -104,12 +105,14 @@ class Reader:
             self._fail(why)
 
     def _check_output(self, text: str) -> None:
-        """Fail if the last block that was pasted did not write these lines, in this order. It may write others as well."""
-        printed = iter(self.output.read_bytes()[self._pasted_at :].decode(errors="replace").splitlines())
+        """Fail if the last block that was pasted did not write these lines. It may write others, and in another order."""
+        printed = self.output.read_bytes()[self._pasted_at :].decode(errors="replace").splitlines()
         for line in text.splitlines():
             expected = as_pattern(line)
-            if not any(expected.fullmatch(each.rstrip()) for each in printed):
+            found = next((each for each in printed if expected.fullmatch(each.rstrip())), None)
+            if found is None:
                 self._fail(f"the page shows this line, and it was not printed there: {line}")
+            printed.remove(found)
 
     def _start_service(self, text: str) -> None:
         """Start a program in a new terminal, and wait until it listens. Only this machine may reach it."""
@@ -147,7 +150,7 @@ class Reader:
         self._log.write(text.encode())
         self._log.flush()
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: str) -> NoReturn:
         lines = self.output.read_text(errors="replace").splitlines()
         shown = [line for line in lines if not line.startswith("\tat ")]  # the JVM's own frames
         raise FailedError("\n".join([*shown[-100:], f"*** {why}"]))

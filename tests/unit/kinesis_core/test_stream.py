@@ -39,7 +39,10 @@ def stream_of(fake: ScriptedStream) -> Stream:
 def test_a_start_after_the_end_is_refused_before_any_call(start: Any, end: Any) -> None:
     """A read whose start is after its end is refused by the positions alone, under the names of the arguments."""
     fake = scripted_stream()
-    with pytest.raises(OptionError, match=r"is after its end.*Exchange 'start' and 'end'.*\[stream=orders\]"):
+    with pytest.raises(
+        OptionError,
+        match=r"is after its end.*Exchange both, or correct one: 'start', 'end'\. \[stream=orders\]",
+    ):
         stream_of(fake).read(start, end)
     assert fake.log == []
 
@@ -77,7 +80,7 @@ def test_latest_after_the_end_is_refused() -> None:
     fake.put_many(A, 3, 10.0)
     with pytest.raises(
         OptionError,
-        match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-.* Exchange 'start' and 'end'",
+        match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-.* correct one: 'start', 'end'",
     ):
         stream_of(fake).read("LATEST", AtTimestamp(fake.now_ms() - 20_000))
     assert list(stream_of(fake).read(Latest(), Latest()).records()) == []

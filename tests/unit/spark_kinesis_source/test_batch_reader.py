@@ -25,18 +25,16 @@ def source(**options: Any) -> KinesisDataSource:
         {"startingPosition": TEN, "endingPosition": NINE},
         {
             "streamName": "orders,returns",
-            "startingPosition": json.dumps({"orders": "LATEST", "returns": TEN}),
+            "startingPosition": json.dumps({"orders": TEN, "returns": TEN}),
             "endingPosition": NINE,
-        },
-        {
-            "startingPosition": json.dumps({SHARD: {"AFTER": "8"}}),
-            "endingPosition": json.dumps({SHARD: {"AT": "7"}}),
         },
     ],
 )
 def test_a_start_after_the_end_is_refused_before_any_call(options: dict[str, Any]) -> None:
     """A batch read whose start is after its end is refused by the positions alone."""
-    message = "is after its end.*Exchange 'startingPosition' and 'endingPosition', or correct one of them"
+    message = (
+        "is after its end.*Exchange both, or correct one: Option 'startingPosition', Option 'endingPosition'"
+    )
     with pytest.raises(OptionError, match=message):
         source(**options).reader(default_schema())
 

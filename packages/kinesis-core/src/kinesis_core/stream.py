@@ -24,7 +24,7 @@ from kinesis_core.model import (
     Offset,
     RangeGroup,
     StartingPosition,
-    check_order,
+    check_times,
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
@@ -35,7 +35,7 @@ from kinesis_credentials import CredentialSpec
 if TYPE_CHECKING:
     from kinesis_core.reading.fan_out import StreamConsumer
 
-_NAMES = ("start", "end")
+_NAMES = ("'start'", "'end'")
 """The arguments of `Stream.read`, as errors name them."""
 
 
@@ -135,7 +135,7 @@ class Stream:
         starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), _NAMES[0])
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
-            check_order([self._given_name], started_at, ending, _NAMES)
+            check_times([self._given_name], started_at, ending, _NAMES)
         planner = self._planner()
         try:
             started = self._begin(planner, starting)
@@ -196,12 +196,10 @@ def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:
     if isinstance(position, StartingPosition):  # and so are all ending positions
         return position
     if not isinstance(position, str):
-        raise OptionError(
-            f"'{what}' accepts a position as text or as a value; got {type(position).__name__}."
-        )
+        raise OptionError(f"{what} accepts a position as text or as a value; got {type(position).__name__}.")
     try:
         return parser.parse(position)
     except BadValueError as error:
         raise OptionError(
-            f"'{what}' accepts {parser.domain}; got '{position}'. {error.hint}".rstrip()
+            f"{what} accepts {parser.domain}; got '{position}'. {error.hint}".rstrip()
         ) from error

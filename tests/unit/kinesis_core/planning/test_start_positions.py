@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from kinesis_core.errors import InvalidRequestError, OptionError
@@ -13,12 +15,15 @@ from kinesis_core.model import (
     Latest,
     Offset,
     PerShard,
+    PerStream,
+    ShardEnd,
     ShardOffset,
+    StartingPosition,
     TrimHorizon,
 )
 from kinesis_core.planning.start_positions import LATEST_MARGIN_MS
 from support.planned import Planned, everything
-from support.scripted_stream import scripted_stream
+from support.scripted_stream import ScriptedStream, scripted_stream
 
 A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
 
@@ -202,6 +207,53 @@ def test_a_slow_start_does_not_move_latest() -> None:
     stream.clock.sleep(30)
     stream.put_many(A, 1, 0.1)
     assert query.read(query.start, query.planner.end_offset(query.start, end, Latest())) == []
+
+
+def check(
+    streams: list[ScriptedStream], start: StartingPosition, end: EndingPosition, *, accepted: bool
+) -> None:
+    """Check that a batch read is accepted, or refused because it starts after its end."""
+    query = Planned([*streams], start)
+    with nullcontext() if accepted else pytest.raises(OptionError, match="is after its end"):
+        query.planner.end_offset(query.start, end, start)
+
+
+def test_shards_that_all_start_after_their_end_are_refused() -> None:
+    """A read is refused if no shard can have a record in it, whether times, records or whole shards are compared."""
+    stream = scripted_stream(2)
+    (a, *_), (b, *_) = stream.put_many(A, 3, 0.1), stream.put_many(B, 3, 0.1)
+    first, now = PerShard({A: At(a.number), B: At(b.number)}), AtTimestamp(stream.now_ms())
+    early = AtTimestamp(stream.now_ms() - 100_000)
+    check([stream], PerShard({A: After(a.number), B: After(b.number)}), first, accepted=False)
+    check([stream], PerShard({A: now, B: now}), early, accepted=False)
+    check([stream], now, PerShard({A: early, B: early}), accepted=False)
+    check([stream], first, first, accepted=True)
+    check([stream], PerShard({A: ShardEnd(), B: ShardEnd()}), first, accepted=True)
+
+
+def test_a_shard_that_is_not_named_is_read() -> None:
+    """A read is accepted if a shard, named or not, or another stream, can have records in it."""
+    stream = scripted_stream(2)
+    other = scripted_stream(1, "teas", stream.clock)
+    (a, *_), (b, *_) = stream.put_many(A, 3, 0.1), stream.put_many(B, 3, 0.1)
+    now, early = AtTimestamp(stream.now_ms()), AtTimestamp(stream.now_ms() - 100_000)
+    late = After(a.number)
+    check([stream], PerShard({A: late}), PerShard({A: At(a.number)}), accepted=True)
+    check([stream], PerShard({A: late, B: TrimHorizon()}), PerShard({A: At(a.number)}), accepted=True)
+    check([stream], PerShard({A: late, B: After(b.number)}), PerShard({A: At(a.number)}), accepted=True)
+    check([stream, other], PerStream({"orders": now, "teas": early}), early, accepted=True)
+    check([stream, other], PerStream({"orders": now, "teas": now}), early, accepted=False)
+
+
+def test_latest_after_a_split_is_refused_before_it() -> None:
+    """Shards that count as read are left out: after a split LATEST is as late as before."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 3, 0.1)
+    left, right = stream.split(A)
+    stream.clock.sleep(100)
+    early = AtTimestamp(stream.now_ms() - 60_000)
+    check([stream], PerShard({left: Latest(), right: Latest()}), early, accepted=False)
+    check([stream], Latest(), early, accepted=False)
 
 
 def test_one_shard_after_its_end_hides_no_other() -> None:

@@ -74,3 +74,28 @@ def test_other_shards_continue() -> None:
     assert {shard_id for shard_id, _ in read} == {B}
     assert query.planner.lag_ms()["orders"][A] >= 1000 * LONG_S
     assert query.planner.lag_ms()["orders"][B] == 0
+
+
+def test_one_refusal_is_no_lag(caplog: pytest.LogCaptureFixture) -> None:
+    """A shard that was refused once, and is not read again, has no lag that grows."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 5, 0.1)
+    query = Planned([stream])
+    query.planner.fix_targets()
+    query.batch()
+    stream.fail("GetRecords", A, [throttle()])
+    for _ in range(20):
+        query.batch()
+        stream.clock.sleep(LONG_S)
+        assert query.planner.lag_ms()["orders"].get(A, 0) == 0
+    assert warnings(caplog) == []
+
+
+def test_a_shard_that_is_gone_has_no_lag() -> None:
+    """Refusals of a shard that has left the stream count no longer."""
+    throttled = Throttled("orders", A)
+    for count in range(10):
+        throttled.refused(count * LONG_S)
+    assert throttled.lag_ms == 9 * 1000 * LONG_S
+    throttled.clear()
+    assert throttled.lag_ms == 0

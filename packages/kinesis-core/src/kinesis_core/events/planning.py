@@ -53,8 +53,8 @@ PLANNING = (
         "shard.throttled",
         "WARNING",
         "driver",
-        "Kinesis has refused every call of the planner on the shard for a minute or longer. Its records grow old, and the query may look "
-        "idle. Other consumers use the shard's quota: read by enhanced fan-out, or add shards.",
+        "Kinesis has refused three or more calls of the planner on the shard, and none was accepted for a minute or longer. Its records "
+        "grow old, and the query may look idle. Other consumers use the shard's quota: let them poll less often, or by enhanced fan-out.",
         {
             "stream": "",
             "shard": "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import frozen
 
@@ -98,49 +98,33 @@ def _chosen(stream: str, streams: Collection[str], position: PerStream, option: 
 
 PositionNames = tuple[str, str]
 """What errors call the start and the end of a read."""
-OPTION_NAMES = ("startingPosition", "endingPosition")
-"""Those that are options of the source."""
+OPTION_NAMES = ("Option 'startingPosition'", "Option 'endingPosition'")
 
 
-def check_order(
+def check_times(
     streams: Collection[str], start: StartingPosition, end: EndingPosition, names: PositionNames
 ) -> None:
     """
-    Check that a read of *streams* does not start after its end, as far as the positions alone tell.
+    Check before any call that a read of *streams* does not start at a later time than it ends.
 
-    Two times can be compared, and two records of one shard. If only some of the shards start after their end, they are empty
-    ranges, and the others are read.
+    `Planner.end_offset` checks everything else: shards can have positions of their own, and their ids are not known yet.
 
     Raises:
-        OptionError: In one stream every shard that can be compared starts after its end.
+        OptionError: In every stream all shards start after their end.
     """
     for stream in streams:
-        first, last = (
-            _by_shard(position_in(stream, streams, position, f"'{name}'"))
-            for position, name in zip((start, end), names, strict=True)
-        )
-        pairs = [*_pairs(first, last)]
-        if pairs and all(is_past(begins, ends) for _, begins, ends in pairs):
-            shard_id, begins, ends = pairs[0]
-            where = f"stream={stream}{shard_id and f' shard={shard_id}'}"
-            raise order_error(str(begins), str(ends), where, names)
-
-
-def _pairs(
-    starts: Mapping[str, Cut | Latest], ends: Mapping[str, Cut | Latest]
-) -> Iterator[tuple[str, Cut | Latest, Cut | Latest]]:
-    """Yield shard id, start and end of each shard that has both."""
-    for shard_id in sorted({*starts, *ends}):
-        start, end = starts.get(shard_id, starts.get("")), ends.get(shard_id, ends.get(""))
-        if start is not None and end is not None:
-            yield shard_id, start, end
+        first = position_in(stream, streams, start, names[0])
+        last = position_in(stream, streams, end, names[1])
+        if not (isinstance(first, AtTimestamp) and isinstance(last, AtTimestamp) and is_past(first, last)):
+            return
+    raise order_error(str(first), str(last), f"stream={stream}", names)
 
 
 def order_error(start: str, end: str, where: str, names: PositionNames) -> OptionError:
     """Return the error of a read that starts after its end."""
     return OptionError(
         f"The start of the read, {start}, is after its end, {end}. "
-        f"Exchange '{names[0]}' and '{names[1]}', or correct one of them. [{where}]"
+        f"Exchange both, or correct one: {names[0]}, {names[1]}. [{where}]"
     )
 
 
@@ -155,11 +139,6 @@ def is_past(start: Cut | Latest, end: Cut | Latest) -> bool:
             return (start.number, isinstance(start, After)) > (end.number, isinstance(end, After))
         case _:
             return False
-
-
-def _by_shard(position: OneStreamStart) -> Mapping[str, Cut | Latest]:
-    """Return the cuts by shard id; by "" where one applies to every shard."""
-    return position.cuts if isinstance(position, (PerShard, ForeignCheckpoint)) else {"": position}
 
 
 def begins_inside_aggregates(position: StartingPosition) -> bool:

@@ -44,7 +44,7 @@ def resume_from_checkpoint(
     unknown = [s for s in listing if s not in cuts and s not in passed and s not in following]
     if unknown:
         raise OptionError(
-            f"'{planner.names[0]}' is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or "
+            f"{planner.names[0]} is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or "
             f'children of them. Add {{"{unknown[0]}": "SHARD_END"}} after it if the shard was read to its end, else '
             f'{{"{unknown[0]}": "TRIM_HORIZON"}}. [stream={planner.name}]'
         )
@@ -86,7 +86,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
-            f"'{planner.names[0]}' names a record that {shard_id} cannot have: {error} "
+            f"{planner.names[0]} names a record that {shard_id} cannot have: {error} "
             f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
         ) from error
     except StreamNotFoundError:

@@ -30,7 +30,7 @@ from kinesis_core.planning.backlogs import warn_of_backlog
 from kinesis_core.planning.batch_end import Limits
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
-from kinesis_core.planning.start_positions import begin, check_latest, end
+from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
@@ -112,13 +112,12 @@ class Planner:
         *started_at* is the position that *start* came from, if any.
 
         Raises:
-            OptionError: *position* names a shard that does not exist, or is before a start at LATEST.
+            OptionError: *position* names a shard that does not exist, or all shards start after their end.
         """
         self._check(start)
         ends = self._by_stream(position, self._names[1])
         if started_at is not None:
-            for name, begun in self._by_stream(started_at, self._names[0]).items():
-                check_latest(self._streams[name], start.streams[name], begun, ends[name])
+            self._check_order(start, self._by_stream(started_at, self._names[0]), ends)
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
         self.planning_s = self._clock.now_s() - started_s
@@ -157,9 +156,19 @@ class Planner:
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _by_stream(self, position: StartingPosition, option: str) -> dict[str, OneStreamStart]:
-        label = f"'{option}'"
+    def _by_stream(self, position: StartingPosition, label: str) -> dict[str, OneStreamStart]:
         return {name: position_in(name, self._streams, position, label) for name in self._streams}
+
+    def _check_order(
+        self, start: Offset, begins: Mapping[str, OneStreamStart], ends: Mapping[str, OneStreamStart]
+    ) -> None:
+        """Check that not all shards start after their end. One that does alone has no records, and the others are read."""
+        errors = [
+            late_error(planner, start.streams[name], begins[name], ends[name])
+            for name, planner in self._streams.items()
+        ]
+        if (error := errors[0]) is not None and all(errors):
+            raise error
 
     def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:
         planner, started = self._streams[name], start.streams[name]

@@ -93,7 +93,7 @@ class ShardCalls:
                 self._log_retry("GetRecords", error, 1)
                 raise
             limiter.succeeded()
-            self.throttled.served()
+            self.throttled.clear()
             self._is_in_gap = page.is_in_gap
             return page
 

@@ -78,32 +78,36 @@ def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Late
     return AtTimestamp(max(safe_ms, cut.epoch_ms) if isinstance(cut, AtTimestamp) else safe_ms)
 
 
-def check_latest(
+def late_error(
     planner: StreamPlanner, start: StreamOffset, started_at: OneStreamStart, position: OneStreamStart
-) -> None:
+) -> OptionError | None:
     """
-    Check that not every shard starts at LATEST after its end at *position*. *start* is what *started_at* meant.
+    Return the error of a read whose shards all start after their end at *position*, or None.
 
-    Raises:
-        OptionError: *position* is a time in the past, or a record before the tip.
+    *start* is what *started_at* meant. LATEST was the time when reading started, and the last record then.
     """
-    ends = {shard_id: _in_shard(shard_id, position, Latest()) for shard_id in start.shards}
-    latest_ms = planner.facts.begun_ms
+    started_ms = planner.facts.started_ms
 
     def late_start(shard_id: str) -> str | None:
-        """Return what LATEST meant in the shard, if that is after its end."""
-        began, cut = start.shards[shard_id].cut, ends[shard_id]
-        if _in_shard(shard_id, started_at, TrimHorizon()) != Latest():
-            return None
-        if is_past(AtTimestamp(latest_ms - LATEST_MARGIN_MS), cut):
-            return show_time(latest_ms)
-        return str(began) if is_past(began, cut) else None
+        """Return where the shard starts if that is after its end."""
+        given, began, end = _in_shard(shard_id, started_at, TrimHorizon()), begins[shard_id], ends[shard_id]
+        if not isinstance(given, Latest):
+            return str(given) if is_past(given, end) else None
+        if isinstance(end, AtTimestamp):
+            return (
+                f"LATEST ({show_time(started_ms)})" if end.epoch_ms < started_ms - LATEST_MARGIN_MS else None
+            )
+        return f"LATEST ({began})" if is_past(began, end) else None
 
-    late = {shard_id: late_start(shard_id) for shard_id in ends}
-    if late and all(late.values()):
-        shard_id, meant = next(iter(late.items()))
-        where = f"stream={planner.name} shard={shard_id}"
-        raise order_error(f"LATEST ({meant})", str(ends[shard_id]), where, planner.names)
+    begins = {shard_id: shard.cut for shard_id, shard in start.shards.items() if shard.cut != ShardEnd()}
+    ends = {shard_id: _in_shard(shard_id, position, Latest()) for shard_id in begins}
+    late = {shard_id: late_start(shard_id) for shard_id in begins}
+    if not late or not all(late.values()):
+        return None
+    shard_id, text = next(iter(late.items()))
+    return order_error(
+        str(text), str(ends[shard_id]), f"stream={planner.name} shard={shard_id}", planner.names
+    )
 
 
 def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) -> Cut | Latest:
@@ -152,18 +156,18 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             return resume_from_checkpoint(planner, cuts)
         case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
             raise OptionError(
-                f"'{planner.names[0]}' accepts a time in the past; got {show_time(epoch_ms)}, "
+                f"{planner.names[0]} accepts a time in the past; got {show_time(epoch_ms)}, "
                 f"while the service's clock is at {show_time(planner.api.now_ms())}. [stream={planner.name}]"
             )
         case TrimHorizon() | AtTimestamp():
             return dict.fromkeys(listing, position)
 
 
-def _check_known(option: str, named: Collection[str], listing: Collection[str], stream: str) -> None:
+def _check_known(label: str, named: Collection[str], listing: Collection[str], stream: str) -> None:
     unknown = sorted(set(named) - set(listing))
     if unknown:
         raise OptionError(
-            f"'{option}' names shards that the stream does not have: {', '.join(unknown)}. "
+            f"{label} names shards that the stream does not have: {', '.join(unknown)}. "
             f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
         )
 

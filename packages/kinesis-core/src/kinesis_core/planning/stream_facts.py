@@ -26,7 +26,7 @@ class StreamFacts:
     """Creation time of the stream that is read; None while it is not known."""
     _summary: StreamSummary | None = field(default=None, init=False)
     _described_s: float = field(default=0.0, init=False)
-    begun_ms: int = field(default=0, init=False)
+    started_ms: int = field(default=0, init=False)
     """The service's time when reading started."""
     _is_of_this_plan: bool = field(default=False, init=False)
     """Whether the stream was described since the current plan started."""
@@ -36,7 +36,7 @@ class StreamFacts:
         """Return the creation time of the stream; reading starts now."""
         self._created_ms = None
         self._created_ms = self._describe().created_ms
-        self.begun_ms = self.api.now_ms()
+        self.started_ms = self.api.now_ms()
         return self._created_ms
 
     def begin_plan(self, created_ms: int) -> None:

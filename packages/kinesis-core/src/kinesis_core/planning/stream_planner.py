@@ -159,10 +159,10 @@ class StreamPlanner:
         return min(waits_s, default=self.settings.min_fetch_period_s)
 
     def lag_ms(self) -> dict[str, int]:
-        """Return how far behind its tip each shard was when it was read last, or for how long its calls have been refused."""
-        now_s, lags_ms = self.clock.now_s(), {}
+        """Return how far behind its tip each shard was when it was read last, or how long its calls were refused since."""
+        lags_ms = {}
         for shard_id, state in sorted(self._states.items()):
-            lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms(now_s)
+            lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
             if lag_ms is not None or refused_ms:
                 lags_ms[shard_id] = max(lag_ms or 0, refused_ms)
         return lags_ms
@@ -209,6 +209,7 @@ class StreamPlanner:
             self.facts.see_same_stream()  # raises if the stream itself is gone
             self.loss.report_gone(state, started, self.listing.get(shard_id))
             state.progress = Unknown()
+            state.calls.throttled.clear()
             return ShardOffset(ShardEnd())
         state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))
         now, limiter = self.clock.now_s(), state.calls.limiter

@@ -81,12 +81,23 @@ def test_what_a_page_shows_was_printed(person: Reader) -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", ["one\none\n", "three\n", "one \n two\n", "on\n", "1 row\n", "2 rows of 0.5\n"]
+    "shown", ["one\none\n", "three\n", "one \n two\n", "on\n", "1 row\n", "2 rows of 0.5\n", "sold 1.0\n"]
 )
 def test_another_output_is_noticed(person: Reader, shown: str) -> None:
     """A line that was not printed, or less often than shown, or elsewhere, fails the page."""
     with pytest.raises(FailedError, match="the page shows this line, and it was not printed there: "):
-        person.follow([sh("echo three\n"), sh("echo one\necho two\necho 2 rows of 5\n"), output(shown)])
+        person.follow(
+            [sh("echo three\n"), sh("echo one\necho two\necho 2 rows of 5\necho sold 0.0\n"), output(shown)]
+        )
+
+
+def test_what_a_service_prints(person: Reader) -> None:
+    """A service prints what its page shows, perhaps after it listens. What the page itself says does not count."""
+    program = "import http.server as h, time\ns = h.HTTPServer(('127.0.0.1', 0), None)\ntime.sleep(0.2)\n"
+    serve = f"{sys.executable} -uc \"{program}print('ready')\ntime.sleep(99)\" # steady\n"
+    person.follow([sh(serve, "another terminal"), output("ready\n")])
+    with pytest.raises(FailedError, match="it was not printed there: steady"):
+        person.follow([sh("true # steady\n"), output("steady\n")])
 
 
 def test_a_service_listens_on_this_machine_only(person: Reader) -> None:

@@ -57,7 +57,7 @@ class Block:
 
     @property
     def is_output(self) -> bool:
-        """Whether it shows what the block before it prints. A block of another language, or an indented one, shows other things."""
+        """Whether it shows what the block before it prints. A block of another language, or without a fence, shows other things."""
         return self.language == "text" and not self.title
 
     @property

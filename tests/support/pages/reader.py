@@ -22,11 +22,13 @@ TIMEOUT_S = 600
 VARYING = {
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{3}": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*",  # a time
     r"\d{12,}": r"\d+",  # a sequence number, or a time without signs
-    r"\b\d+\.\d+\b": r"\d+\.\d+",  # a duration
+    r"_s=\d+\.\d+": r"_s=\d+\.\d+",  # a duration
     r"/home/you": r"/\S+",
     r"\.\.\.": ".*",
 }
 """What is different each time, and a pattern of all that may be printed in its place."""
+PRINT_S = 10
+"""Time for a service to print what its page shows."""
 LOOPBACK = ("127.", "::1", "::ffff:127.")
 
 
@@ -46,7 +48,7 @@ class Reader:
         self._terminal = Prompt(["bash", "-c", SHELL, "terminal"], self._new_terminal, folder, self._log)
         self._services: list[subprocess.Popen[bytes]] = []
         self._python: Prompt | None = None
-        self._pasted_at = 0
+        self._output_at = 0
         self._paste(self._terminal, "true")  # saves the folder and the variables
 
     @property
@@ -62,11 +64,14 @@ class Reader:
 
     def follow(self, page: Iterable[Block]) -> None:
         """Do what the blocks of a page say, in their order."""
+        wait_s = 0
         for block in page:
             if block.is_output:
-                self._check_output(block.text)
+                self._check_output(block.text, wait_s)
                 continue
+            wait_s = PRINT_S if block.use is Use.SERVICE else 0
             self._write(f"\n--- {block.language} {block.title}\n{block.text}--- output\n")
+            self._output_at = self.output.stat().st_size
             match block.use:
                 case Use.FILE:
                     path = self.folder / block.title
@@ -100,19 +105,27 @@ class Reader:
             self._fail(f"other machines can reach it at {addresses}")
 
     def _paste(self, program: Prompt, text: str) -> None:
-        self._pasted_at = self.output.stat().st_size
         if (why := program.paste(text, TIMEOUT_S)) is not None:
             self._fail(why)
 
-    def _check_output(self, text: str) -> None:
-        """Fail if the last block that was pasted did not write these lines. It may write others, and in another order."""
-        printed = self.output.read_bytes()[self._pasted_at :].decode(errors="replace").splitlines()
+    def _check_output(self, text: str, wait_s: float) -> None:
+        """Fail if the block before does not print these lines within *wait_s*. It may print others, and in another order."""
+        deadline = time.monotonic() + wait_s
+        while (missing := self._missing(text)) is not None:
+            if time.monotonic() > deadline:
+                self._fail(f"the page shows this line, and it was not printed there: {missing}")
+            time.sleep(0.05)  # a service may print after it listens
+
+    def _missing(self, text: str) -> str | None:
+        """Return the first line of *text* that the last block has not printed."""
+        printed = self.output.read_bytes()[self._output_at :].decode(errors="replace").splitlines()
         for line in text.splitlines():
             expected = as_pattern(line)
             found = next((each for each in printed if expected.fullmatch(each.rstrip())), None)
             if found is None:
-                self._fail(f"the page shows this line, and it was not printed there: {line}")
+                return line
             printed.remove(found)
+        return None
 
     def _start_service(self, text: str) -> None:
         """Start a program in a new terminal, and wait until it listens. Only this machine may reach it."""

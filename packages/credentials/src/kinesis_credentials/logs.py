@@ -68,7 +68,7 @@ def show_if_asked(name: str) -> None:
             stream.write(f"{VARIABLE} accepts {', '.join(LEVELS)}; got {asked!r}. It has no effect.\n")
         return
     logger.addHandler(_Shown(asked))
-    # Never a higher level than that of the application, now or later: its handlers see what they have always seen.
+    # Never a higher level than the application has set: its handlers see what they have always seen.
     if logger.getEffectiveLevel() > logging.getLevelName(asked):
         logger.setLevel(asked)
 

@@ -267,14 +267,18 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
             "Option 'proxyUrl' and Option 'kinesis.sink.proxyAddress' ('proxyAddress' here) name different proxies. "
             "Keep one of them.",
         ),
-        (
-            {"proxyAddress": "clerk:s3cr3t@proxy"},
-            "Option 'proxyAddress' accepts the name or address of a host; got another value, which is not shown. Set a URL "
-            "with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'.",
-        ),
-        (
-            {"proxyAddress": "proxy:3128"},
-            "Option 'proxyAddress' accepts the name or address of a host; got 'proxy:3128'.",
+        *(
+            (
+                {"proxyAddress": address},
+                f"Option 'proxyAddress' accepts the name or address of a host; got {shown}. Set a URL "
+                "with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'.",
+            )
+            for address, shown in (
+                ("proxy:3128", "'proxy:3128'"),
+                ("clerk:s3cr3t@proxy", "another value, which is not shown"),
+                ("clerk:s3cr3t", "another value, which is not shown"),
+                ("proxy/?token=s3cr3t", "another value, which is not shown"),
+            )
         ),
         (
             {"proxyAddress": "proxy", "proxyPassword": "s3cr3t"},

@@ -31,15 +31,15 @@ def _proxy_url() -> Parser[str]:
 
 
 def _proxy_host() -> Parser[str]:
-    """Return a parser of hosts. It hides a URL or a login, which users of `proxyUrl` may write here."""
+    """Return a parser of hosts. It shows a wrong value only if that is a host with its port: others may hold a login."""
 
     def parse(text: str) -> str:
         if re.fullmatch(r"[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]", text):
             return text
-        if "@" in text or "://" in text:
-            hint = "Set a URL with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'."
-            raise BadValueError(hint, hides_value=True)
-        raise BadValueError()
+        hint = (
+            "Set a URL with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'."
+        )
+        raise BadValueError(hint, hides_value=re.fullmatch(r"[a-zA-Z0-9._-]+:\d{1,5}", text) is None)
 
     return Parser("the name or address of a host", parse)
 

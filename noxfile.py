@@ -221,7 +221,7 @@ def docs(session: nox.Session) -> None:
     _require_java(session)
     _install(session, "test", "demo")
     _pyspark(session, SPARK_OF_DOCS)  # the pages install it by themselves, and need not download it again
-    _pytest(session, *(session.posargs or ["tests/docs", "-m", "pasted"]))
+    _pytest(session, *(session.posargs or ["tests/docs/test_pages.py", "-m", "pasted"]))
 
 
 @nox.session

@@ -96,6 +96,18 @@ def dynamodb() -> Iterator[DynamoDb]:
         yield server
 
 
+def kcl_lease(key: str, checkpoint: str, sub_sequence_number: int = 0, **more: Any) -> dict[str, Any]:
+    """Return the item of a lease as a KCL writes it. *more* are attributes in DynamoDB's JSON."""
+    return {
+        "leaseKey": {"S": key},
+        "leaseCounter": {"N": "7"},
+        "ownerSwitchesSinceCheckpoint": {"N": "0"},
+        "checkpoint": {"S": checkpoint},
+        "checkpointSubSequenceNumber": {"N": str(sub_sequence_number)},
+        **more,
+    }
+
+
 @frozen
 class KclLease:
     """A lease as the KCL reads it from an item."""

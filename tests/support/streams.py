@@ -106,6 +106,15 @@ class StreamUnderTest:
         found = [s for s in shards if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
         return sorted(found, key=lambda s: int(s["HashKeyRange"]["StartingHashKey"]))
 
+    def hash_ranges(self) -> dict[str, tuple[int, int]]:
+        """Return the first and last hash key of each shard, closed ones included."""
+        shards = self.client.list_shards(StreamName=self.name)["Shards"]
+        ranges = {shard["ShardId"]: shard["HashKeyRange"] for shard in shards}
+        return {
+            shard_id: (int(each["StartingHashKey"]), int(each["EndingHashKey"]))
+            for shard_id, each in ranges.items()
+        }
+
     def split(self, index: int = 0) -> None:
         """Split the open shard at *index* in the middle of its hash keys."""
         shard = self.open_shards()[index]

@@ -8,6 +8,8 @@ import pytest
 
 from kinesis_core import (
     AtTimestamp,
+    DataLossError,
+    KclApplication,
     Latest,
     OptionError,
     PerShard,
@@ -17,6 +19,7 @@ from kinesis_core import (
     Stream,
     TrimHorizon,
 )
+from support.aggregates import aggregate
 from support.scripted_stream import ScriptedStream, scripted_stream
 
 A = "shardId-000000000000"
@@ -98,3 +101,59 @@ def test_a_saved_offset_after_the_end_is_an_empty_batch() -> None:
     later = stream.read("TRIM_HORIZON", "LATEST")
     assert list(stream.read(later.offset, end).records()) == []
     assert list(stream.read(later.offset, PerShard({A: end})).records()) == []
+
+
+class Billing:
+    """The lease table of an application that has read some of one shard."""
+
+    name = "billing"
+
+    def __init__(self, checkpoint: str, sub_sequence_number: int) -> None:
+        self.item = {
+            "leaseKey": {"S": A},
+            "leaseCounter": {"N": "1"},
+            "checkpoint": {"S": checkpoint},
+            "checkpointSubSequenceNumber": {"N": str(sub_sequence_number)},
+        }
+
+    def scan(self) -> list[dict[str, Any]]:
+        return [self.item]
+
+
+def aggregates(fake: ScriptedStream) -> str:
+    """Put two aggregates of three user records each. Return the sequence number of the first."""
+    first, _ = [
+        fake.put(A, aggregate([("k", None, f"{n}/{i}".encode()) for i in range(3)])) for n in range(2)
+    ]
+    return first.sequence_number
+
+
+def test_after_a_kcl_application() -> None:
+    """A read, and a stream that is followed, begin after the user record at which a KCL application stopped."""
+    fake = scripted_stream(1)
+    table = Billing(aggregates(fake), 1)
+    stream = stream_of(fake)
+    stream._open_table = lambda given: {"billing": table}[given.table]
+    expected = [b"0/2", b"1/0", b"1/1", b"1/2"]
+    start = '{"kclApplication": "billing"}'
+    assert [record.data for record in stream.read(start).records()] == expected
+    assert [record.data for record in next(stream.follow(KclApplication("billing"))).records()] == expected
+
+
+def test_an_application_that_says_nothing() -> None:
+    """What the table does not say is reported under the name of the argument."""
+    stream = stream_of(scripted_stream(1))
+    stream._open_table = lambda _: Billing("LATEST", 0)
+    with pytest.raises(OptionError, match=r"^'start': table billing has the word LATEST for"):
+        stream.read('{"kclApplication": "billing"}')
+
+
+def test_an_expired_checkpoint() -> None:
+    """A record that was processed last and has expired may be followed by others that have: that is a loss."""
+    fake = scripted_stream(1)
+    table = Billing(aggregates(fake), 2)
+    fake.trim(A, 1)
+    stream = stream_of(fake)
+    stream._open_table = lambda _: table
+    with pytest.raises(DataLossError, match="is not in the shard, and the oldest record left is"):
+        stream.read('{"kclApplication": "billing"}')

@@ -50,7 +50,7 @@ class TableLayoutError(OptionError):
     """
     The DynamoDB table exists, but its key is not the key of a lease table.
 
-    Name another table in `dynamodbTableName`.
+    Name another table: `dynamodbTableName` in Spark, `application` in a consumer group.
 
     Attributes:
         keys: The names of the table's key attributes.
@@ -175,7 +175,7 @@ class TableNotFoundError(ServiceError):
     """
     The DynamoDB table does not exist.
 
-    Check `dynamodbTableName`, the region and the account.
+    Check the name of the table (`dynamodbTableName` in Spark), the region and the account.
     """
 
 

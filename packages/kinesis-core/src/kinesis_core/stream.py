@@ -18,6 +18,7 @@ from kinesis_core.aws import Connection, StreamApi, stream_client
 from kinesis_core.batch import Batch, Pages
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
+from kinesis_core.leases import OpenTable, application_tables, resume_from_applications
 from kinesis_core.model import (
     EndingPosition,
     ListedShard,
@@ -51,6 +52,7 @@ class Stream:
     _read_settings: ReadSettings
     _clock: Clock = field(factory=SystemClock)
     _consumer: StreamConsumer | None = None
+    _open_table: OpenTable | None = None
 
     def __repr__(self) -> str:
         consumer = self._consumer
@@ -70,6 +72,7 @@ class Stream:
         consumer: str | None = None,
         keep_consumer: bool = False,
         fan_out: FanOutSettings | None = None,
+        dynamodb_endpoint_url: str | None = None,
     ) -> Stream:
         """
         Return the stream, after one call that verifies that it exists.
@@ -78,6 +81,8 @@ class Stream:
 
         With a *consumer*, batches are read by enhanced fan-out. A consumer given by name is registered if it does not
         exist, and removed by `close` unless *keep_consumer* is set. A consumer given by ARN must exist; it is kept.
+
+        DynamoDB is called only for a `KclApplication`, by default at botocore's endpoint.
 
         Raises:
             CredentialsError: No credentials or no region are found.
@@ -93,6 +98,7 @@ class Stream:
         summary = api.describe()
         where = connection.region_of(ref)
         stream = cls(ref.name, where, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
+        stream._open_table = application_tables(connection, dynamodb_endpoint_url)
         if consumer is not None:
             from kinesis_core.reading.fan_out import StreamConsumer
 
@@ -122,7 +128,7 @@ class Stream:
         Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
 
         A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z",
-        JSON), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch. The
+        JSON such as '{"kclApplication": "billing"}'), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch. The
         batch has no records where that offset is after *end*.
 
         Raises:
@@ -136,6 +142,8 @@ class Stream:
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
             check_times([self._given_name], started_at, ending, _NAMES)
+        if started_at is not None:
+            starting = started_at = self._resume(started_at)
         planner = self._planner()
         try:
             started = self._begin(planner, starting)
@@ -172,7 +180,12 @@ class Stream:
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
-        return planner.initial_offset(_parsed(start, starting_position(), _NAMES[0]))
+        return planner.initial_offset(self._resume(_parsed(start, starting_position(), _NAMES[0])))
+
+    def _resume(self, position: StartingPosition) -> StartingPosition:
+        if self._open_table is None:
+            return position
+        return resume_from_applications(position, {self._given_name: self._api}, self._open_table, _NAMES[0])
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)

@@ -22,9 +22,19 @@ from kinesis_core.errors import (
 from kinesis_core.leases import LeasePublisher
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.publisher import PAUSE_S
-from kinesis_core.leases.table import CREATION_S
-from kinesis_core.model import After, At, Cut, Offset, ShardEnd, ShardOffset, StreamOffset
-from support.fake_stream import FakeClock, FakeStream
+from kinesis_core.leases.table_client import CREATION_S
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Offset,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
+from support.fake_stream import FakeClock, FakeStream, Mood
 
 CREATED_MS = 1_780_000_000_000
 DENIED = AccessDeniedError("Allow the IAM action dynamodb:UpdateItem.", "AccessDeniedException")
@@ -43,6 +53,8 @@ class FakeTable:
     prepared: list[float] = field(factory=list)
     """The time that each preparation was allowed to wait."""
     owned: set[str] = field(factory=set)
+    """Leases of another consumer."""
+    present: set[str] = field(factory=set)
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def prepare(self, patience_s: float) -> None:
@@ -50,14 +62,20 @@ class FakeTable:
         if self.unprepared is not None:
             raise self.unprepared
 
-    def write(self, lease: Lease) -> bool:
+    def write(self, lease: Lease, *, may_create: bool = True) -> bool:
         with self._lock:
             if self.error is not None:
                 raise self.error
-            if lease.key in self.owned:
+            if lease.key in self.owned or not (may_create or lease.key in self.present):
                 return False
+            self.present.add(lease.key)
             self.written.append(lease)
         return True
+
+    def has(self, key: str) -> bool:
+        if self.error is not None:
+            raise self.error
+        return key in self.owned | self.present
 
     def take(self) -> dict[str, str]:
         """Return the checkpoints written since the last call, by key."""
@@ -108,17 +126,61 @@ def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
     assert table.take() == {}
 
 
-def test_never_beyond_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
-    """
-    A batch that ends before a record is published by the first record that it holds, and not at all if it holds no
-    record.
-    """
+def test_exactly_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
+    """A batch that ends before a record is published as the point before its first user record."""
     publisher.publish(offset(s0=At(30)))
-    assert table.take() == {"shardId-000000000000": "1"}
-    publisher.publish(
-        Offset({"orders": StreamOffset(CREATED_MS, {"shardId-000000000000": ShardOffset(At(30))})})
-    )
+    [lease] = table.written
+    assert lease.checkpoint == LeaseCheckpoint("30", -1)
+
+
+def test_shards_without_a_record(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:
+    """
+    A shard of which nothing was read is published with a checkpoint that every KCL understands. That needs a search, so it is made
+    when the shard is unread for the second time.
+    """
+    old = stream.put("shardId-000000000001", b"old")
+    stream.clock.sleep(60)
+    unread = AtTimestamp(stream.now_ms())
+    publisher.publish(offset(s0=unread, s1=unread))
     assert table.take() == {}
+    publisher.publish(offset(s0=unread, s1=unread))
+    assert table.take() == {
+        "shardId-000000000000": "TRIM_HORIZON",
+        "shardId-000000000001": old.sequence_number,
+    }
+    read = stream.calls["GetRecords"]
+    publisher.publish(offset(s0=unread, s1=unread))
+    assert table.take() == {}
+    assert stream.calls["GetRecords"] == read
+
+
+def test_children_wait_for_their_parents(
+    publisher: LeasePublisher, table: FakeTable, stream: FakeStream
+) -> None:
+    """A child has no lease before its parent has one: a KCL would read it, and never the parent."""
+    stream.split("shardId-000000000000")
+    unread = AtTimestamp(stream.now_ms())
+    publisher.publish(offset(s0=unread, s1=After(10), s2=TrimHorizon()))
+    assert table.take() == {"shardId-000000000001": "10"}
+    publisher.publish(offset(s0=unread, s1=After(10), s2=TrimHorizon()))
+    assert table.take() == dict.fromkeys(("shardId-000000000000", "shardId-000000000002"), "TRIM_HORIZON")
+
+
+def test_a_search_that_fails(
+    publisher: LeasePublisher, table: FakeTable, stream: FakeStream, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A search that fails delays the lease of its shard only. It is made again at the next publication."""
+    stream.put("shardId-000000000001", b"new")
+    stream.mood = Mood(throttles=100)
+    unread = AtTimestamp(stream.now_ms())
+    for number in ("10", "11"):
+        publisher.publish(offset(s0=After(int(number)), s1=unread))
+        assert table.take() == {"shardId-000000000000": number}
+    [record] = caplog.records
+    assert record.getMessage().startswith("lease.delayed lease=shardId-000000000001 code=Provisioned")
+    stream.mood = Mood()
+    publisher.publish(offset(s0=After(11), s1=unread))
+    assert table.take() == {"shardId-000000000001": "TRIM_HORIZON"}
 
 
 def test_resharding(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:
@@ -212,6 +274,23 @@ def test_preparing(publisher: LeasePublisher, table: FakeTable) -> None:
     publisher.prepare()
     publisher.publish(offset(s0=After(10)))
     assert table.prepared == [CREATION_S]
+
+
+def test_preparing_without_permission(publisher: LeasePublisher, table: FakeTable) -> None:
+    """A table that may not be written to is an error when the query starts, also if there is nothing to write yet."""
+    table.error = DENIED
+    with pytest.raises(AccessDeniedError, match="dynamodb:UpdateItem"):
+        publisher.prepare()
+
+
+def test_denied_after_nothing_was_written(
+    publisher: LeasePublisher, table: FakeTable, stream: FakeStream
+) -> None:
+    """A publication without leases is no success yet."""
+    publisher.publish(offset(s0=AtTimestamp(stream.now_ms())))
+    table.error = DENIED
+    with pytest.raises(AccessDeniedError):
+        publisher.publish(offset(s0=After(10)))
 
 
 def test_unprepared_at_first(publisher: LeasePublisher, table: FakeTable, clock: FakeClock) -> None:

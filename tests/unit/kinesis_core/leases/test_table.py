@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from botocore.exceptions import ClientError
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.errors import (
     AccessDeniedError,
+    InvalidRequestError,
     ServiceError,
     TableLayoutError,
     TableNotFoundError,
@@ -25,6 +27,7 @@ from kinesis_core.errors import (
 )
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
+from kinesis_core.leases.table_facts import OWNER_INDEX, OwnerIndex
 from support.fake_stream import FakeClock
 
 LEASE = Lease("shardId-000000000000", LeaseCheckpoint("4966", 7), parents=("shardId-000000000009",))
@@ -50,6 +53,7 @@ class FakeDynamoDb:
     tables: list[Any]
     calls: list[tuple[str, dict[str, Any]]] = field(factory=list)
     refusals: dict[str, list[ClientError]] = field(factory=dict)
+    pages: list[dict[str, Any]] = field(factory=list)
 
     def describe_table(self, **request: Any) -> dict[str, Any]:
         self._note("describe_table", request)
@@ -61,8 +65,16 @@ class FakeDynamoDb:
     def create_table(self, **request: Any) -> None:
         self._note("create_table", request)
 
-    def update_item(self, **request: Any) -> None:
+    def update_table(self, **request: Any) -> None:
+        self._note("update_table", request)
+
+    def update_item(self, **request: Any) -> dict[str, Any]:
         self._note("update_item", request)
+        return {}
+
+    def scan(self, **request: Any) -> dict[str, Any]:
+        self._note("scan", dict(request))
+        return self.pages.pop(0)
 
     def names(self) -> list[str]:
         return [name for name, _ in self.calls]
@@ -73,12 +85,24 @@ class FakeDynamoDb:
             raise self.refusals[name].pop(0)
 
 
-def table(status: str = "ACTIVE", key: str = "leaseKey", kind: str = "S") -> dict[str, Any]:
+def table(
+    status: str = "ACTIVE", key: str = "leaseKey", kind: str = "S", index: str = "", **more: Any
+) -> dict[str, Any]:
+    """Return the description of a table, with an index of the status *index* if there is one."""
+    indexes = [{"IndexName": OWNER_INDEX, "IndexStatus": index}] if index else []
     return {
         "TableStatus": status,
         "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
         "AttributeDefinitions": [{"AttributeName": key, "AttributeType": kind}],
+        "GlobalSecondaryIndexes": [{"IndexName": "another", "IndexStatus": "CREATING"}, *indexes],
+        **more,
     }
+
+
+def readable(request: dict[str, Any], expression: str) -> str:
+    """Return an expression of *request* with names and values instead of placeholders."""
+    placeholders = {**request["ExpressionAttributeNames"], **request["ExpressionAttributeValues"]}
+    return re.sub(r"[#:]\w+", lambda found: str(placeholders[found[0]]), request[expression])
 
 
 @pytest.fixture
@@ -126,6 +150,120 @@ def test_a_table_that_never_becomes_active(make_table: Any, patience_s: float) -
     assert len(client.calls) == 1 + patience_s
 
 
+INDEX = {
+    "IndexName": "LeaseOwnerToLeaseKeyIndex",
+    "KeySchema": [
+        {"AttributeName": "leaseOwner", "KeyType": "HASH"},
+        {"AttributeName": "leaseKey", "KeyType": "RANGE"},
+    ],
+    "Projection": {"ProjectionType": "KEYS_ONLY"},
+}
+"""As the KCL makes it."""
+ATTRIBUTES = [
+    {"AttributeName": "leaseKey", "AttributeType": "S"},
+    {"AttributeName": "leaseOwner", "AttributeType": "S"},
+]
+
+
+@pytest.mark.parametrize("index", [OwnerIndex.OF_NEW_TABLES, OwnerIndex.OF_ALL_TABLES])
+def test_a_missing_table_is_created_with_its_index(make_table: Any, index: OwnerIndex) -> None:
+    """A missing table is created with the KCL's index in one call, and both are waited for."""
+    leases, client = make_table(None, None, table("CREATING"), table(index="CREATING"), table(index="ACTIVE"))
+    leases.prepare(index=index)
+    assert client.names() == ["describe_table", "create_table", *["describe_table"] * 4]
+    assert client.calls[1][1] == {
+        "TableName": "leases",
+        "KeySchema": [{"AttributeName": "leaseKey", "KeyType": "HASH"}],
+        "AttributeDefinitions": ATTRIBUTES,
+        "GlobalSecondaryIndexes": [INDEX],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+
+
+CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7}
+
+
+@pytest.mark.parametrize(
+    ("facts", "capacity"),
+    [
+        ({"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}, {}),
+        (
+            {"ProvisionedThroughput": {**CAPACITY, "NumberOfDecreasesToday": 0}},
+            {"ProvisionedThroughput": CAPACITY},
+        ),
+    ],
+)
+def test_an_index_is_added(make_table: Any, facts: dict[str, Any], capacity: dict[str, Any]) -> None:
+    """A table without the index gets it when asked for, billed as the table is, and it is waited for."""
+    tables = table(**facts), table("UPDATING", index="CREATING"), table(index="ACTIVE")
+    leases, client = make_table(*tables)
+    leases.prepare(index=OwnerIndex.OF_ALL_TABLES)
+    assert client.names() == ["describe_table", "update_table", "describe_table", "describe_table"]
+    assert client.calls[1][1] == {
+        "TableName": "leases",
+        "AttributeDefinitions": ATTRIBUTES,
+        "GlobalSecondaryIndexUpdates": [{"Create": {**INDEX, **capacity}}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("index", "found"),
+    [
+        (OwnerIndex.NONE, table(index="CREATING")),
+        (OwnerIndex.OF_NEW_TABLES, table()),
+        (OwnerIndex.OF_ALL_TABLES, table(index="ACTIVE")),
+        (OwnerIndex.OF_ALL_TABLES, table("UPDATING", index="UPDATING")),
+    ],
+)
+def test_an_index_that_is_not_asked_for(make_table: Any, index: OwnerIndex, found: dict[str, Any]) -> None:
+    """A table without the index is used as it is, and so is one whose index can be queried."""
+    leases, client = make_table(found)
+    leases.prepare(index=index)
+    assert client.names() == ["describe_table"]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("ResourceInUseException", 400), ("LimitExceededException", 400), ("InternalServerError", 500)],
+)
+def test_another_process_changes_the_table(make_table: Any, code: str, status: int) -> None:
+    """While the table cannot be changed, the index is asked for again."""
+    leases, client = make_table(
+        table(), table("UPDATING"), table(index="ACTIVE"), update_table=[refusal(code, status)]
+    )
+    leases.prepare(index=OwnerIndex.OF_ALL_TABLES)
+    assert client.names().count("update_table") == 2
+
+
+def test_another_process_adds_the_index(make_table: Any) -> None:
+    """It is no error if another process has added the index between two calls. Another refusal is one."""
+    refused = refusal("ValidationException")
+    leases, _ = make_table(table(), table(index="CREATING"), table(index="ACTIVE"), update_table=[refused])
+    leases.prepare(index=OwnerIndex.OF_ALL_TABLES)
+    leases, _ = make_table(table(), update_table=[refused])
+    with pytest.raises(InvalidRequestError, match="UpdateTable failed"):
+        leases.prepare(index=OwnerIndex.OF_ALL_TABLES)
+
+
+def test_an_index_that_never_becomes_active(make_table: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A wait has a line in the log every 30 s. When it takes too long, there is an error that is worth a retry."""
+    caplog.set_level("INFO", "kinesis_core")
+    leases, _ = make_table(table(index="CREATING"))
+    with pytest.raises(
+        UnavailableError, match="still creating index LeaseOwnerToLeaseKeyIndex of table leases"
+    ):
+        leases.prepare(60.0, OwnerIndex.OF_NEW_TABLES)
+    waits = [record.getMessage().rpartition("=")[2] for record in caplog.records]
+    assert waits == ["0", "30"]
+
+
+def test_a_table_that_is_being_deleted(make_table: Any) -> None:
+    """A table that is being deleted is waited for, and created again."""
+    leases, client = make_table(table("DELETING"), None, table())
+    leases.prepare()
+    assert client.names() == ["describe_table", "describe_table", "create_table", "describe_table"]
+
+
 @pytest.mark.parametrize("other", [table(key="metadataKey"), table(kind="N")])
 def test_a_table_of_another_kind(make_table: Any, other: dict[str, Any]) -> None:
     """A table with another key is an error that says what the key must be."""
@@ -165,13 +303,60 @@ def test_writing(make_table: Any) -> None:
     assert leases.write(LEASE)
     [(_, request)] = client.calls
     assert request["Key"] == {"leaseKey": {"S": "shardId-000000000000"}}
-    assert request["ConditionExpression"] == "attribute_not_exists(leaseOwner)"
-    assert request["UpdateExpression"] == (
-        "SET #checkpoint = :checkpoint, #checkpointSubSequenceNumber = :checkpointSubSequenceNumber, "
-        "#ownerSwitchesSinceCheckpoint = :ownerSwitchesSinceCheckpoint, #parentShardId = :parentShardId "
-        "ADD leaseCounter :one"
+    assert readable(request, "ConditionExpression") == "attribute_not_exists(leaseOwner)"
+    assert readable(request, "UpdateExpression") == (
+        "SET checkpoint = {'S': '4966'}, checkpointSubSequenceNumber = {'N': '7'}, ownerSwitchesSinceCheckpoint = {'N': '0'}, "
+        "parentShardId = {'SS': ['shardId-000000000009']} ADD leaseCounter {'N': '1'}"
     )
-    assert request["ExpressionAttributeValues"][":one"] == {"N": "1"}
+
+
+def test_writing_only_what_is_there(make_table: Any) -> None:
+    """On request, a lease that is absent is not created."""
+    leases, client = make_table(table())
+    assert leases.write(LEASE, may_create=False)
+    [(_, request)] = client.calls
+    names, values = request["ExpressionAttributeNames"], request["ExpressionAttributeValues"]
+    assert request["ConditionExpression"] == "attribute_not_exists(#n5) AND #n6 = :v5"
+    assert (names["#n5"], names["#n6"], values[":v5"]) == ("leaseOwner", "leaseKey", {"S": LEASE.key})
+
+
+def test_looking_for_a_lease(make_table: Any) -> None:
+    """Whether a lease is there is found out by an update that changes nothing, under the permission to write."""
+    leases, client = make_table(table(), update_item=[refusal("ConditionalCheckFailedException")])
+    assert not leases.has(LEASE.key)
+    assert leases.has(LEASE.key)
+    assert client.calls[1] == (
+        "update_item",
+        {
+            "TableName": "leases",
+            "Key": {"leaseKey": {"S": LEASE.key}},
+            "ConditionExpression": "#n0 = :v0",
+            "ExpressionAttributeNames": {"#n0": "leaseKey"},
+            "ExpressionAttributeValues": {":v0": {"S": LEASE.key}},
+        },
+    )
+
+
+def test_reading_all_items(make_table: Any) -> None:
+    """A table is read page by page, as it is at that moment. A throttled page is read again."""
+    leases, client = make_table(table(), scan=[refusal("ThrottlingException")])
+    client.pages = [
+        {"Items": [{"leaseKey": {"S": "a"}}], "LastEvaluatedKey": {"leaseKey": {"S": "a"}}},
+        {"Items": []},
+    ]
+    assert leases.scan() == [{"leaseKey": {"S": "a"}}]
+    assert [request for _, request in client.calls] == [
+        {"TableName": "leases", "ConsistentRead": True},
+        {"TableName": "leases", "ConsistentRead": True},
+        {"TableName": "leases", "ConsistentRead": True, "ExclusiveStartKey": {"leaseKey": {"S": "a"}}},
+    ]
+
+
+def test_reading_is_denied(make_table: Any) -> None:
+    """A missing permission to read names the IAM action and the table."""
+    leases, _ = make_table(table(), scan=[refusal("AccessDeniedException")])
+    with pytest.raises(AccessDeniedError, match=r"dynamodb:Scan on the table.*\[table=leases\]"):
+        leases.scan()
 
 
 def test_a_lease_of_another_consumer(make_table: Any) -> None:
@@ -183,11 +368,16 @@ def test_a_lease_of_another_consumer(make_table: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "status", "kind", "advice"),
     [
-        ("ResourceNotFoundException", 400, TableNotFoundError, "Check dynamodbTableName"),
+        (
+            "ResourceNotFoundException",
+            400,
+            TableNotFoundError,
+            r"Check the name of the table \(dynamodbTableName\)",
+        ),
         ("ProvisionedThroughputExceededException", 400, ThrottledError, "write capacity"),
         ("RequestLimitExceeded", 400, ThrottledError, "write capacity"),
         ("AccessDeniedException", 400, AccessDeniedError, "dynamodb:UpdateItem on the table"),
-        ("InternalServerError", 500, UnavailableError, "Check dynamodbEndpointUrl"),
+        ("InternalServerError", 500, UnavailableError, "and dynamodbEndpointUrl"),
     ],
 )
 def test_refusals(make_table: Any, code: str, status: int, kind: type[ServiceError], advice: str) -> None:

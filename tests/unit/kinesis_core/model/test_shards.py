@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.model import Shard, ancestors, by_id, first_hole, waits_for, without_children
+from kinesis_core.model import Shard, ancestors, by_id, first_gap, first_hole, waits_for, without_children
 from kinesis_core.model.shards import HASH_KEYS, parents_first
 
 
@@ -73,4 +73,5 @@ def test_parents_first_across_a_missing_generation() -> None:
 )
 def test_the_first_hole_is_found(spans: list[tuple[int, int]], hole: tuple[int, int] | None) -> None:
     """Overlapping shards leave no hole. A hole may be before, between and after shards, and one key wide."""
+    assert first_gap(spans) == hole
     assert first_hole(Shard(f"s{i}", None, None, *span, 0, None) for i, span in enumerate(spans)) == hole

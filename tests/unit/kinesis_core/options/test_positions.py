@@ -229,7 +229,8 @@ def test_any_text(text: str) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([SHARD, "at_timestamp", "format", "metadata"]), st.text() | st.none() | st.integers()
+        st.sampled_from([SHARD, "at_timestamp", "format", "metadata", "kclApplication", "region"]),
+        st.text() | st.none() | st.integers(),
     )
 )
 def test_any_object(document: dict[str, Any]) -> None:

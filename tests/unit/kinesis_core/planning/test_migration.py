@@ -19,6 +19,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import PlanSettings
+from support.aggregates import aggregate
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
 
@@ -48,13 +49,22 @@ def test_every_position() -> None:
     """Whatever its kind, a position of the checkpoint is where its shard begins."""
     stream = scripted_stream(5)
     stream.put_many(A, 3)
-    stream.put_many(B, 3)
+    stream.put_many(B, 3, data=aggregate([("k", None, b"tea")] * 3))
     stream.split(E)
     after, inside = After(number(stream, A, 0)), At(number(stream, B, 1), skip=2)
     then = AtTimestamp(stream.now_ms())
     cuts: Cuts = {A: after, B: inside, C: TrimHorizon(), D: then, E: ShardEnd()}
     started = cuts_of(Planned([stream], ForeignCheckpoint(cuts)).start)
     assert {s: started[s] for s in cuts} == cuts
+
+
+@pytest.mark.parametrize(("size", "skip"), [(0, 1), (0, 9), (3, 3), (3, 2**31 - 1)])
+def test_no_user_record_left(size: int, skip: int) -> None:
+    """A start after all user records of a record, or after more than it has, is the start after that record."""
+    stream = scripted_stream(1)
+    first, *_ = stream.put_many(A, 3, data=aggregate([("k", None, b"tea")] * size) if size else b"x")
+    query = Planned([stream], ForeignCheckpoint({A: At(first.number, skip)}))
+    assert cuts_of(query.start) == {A: After(first.number)}
 
 
 def test_arrival_times() -> None:

@@ -7,11 +7,13 @@ signing and AWS's errors.
 
 from kinesis_core.aws.boto_dry_runs import dry_run_client
 from kinesis_core.aws.calls import read_text
+from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.aws.dry_runs import check_reading, check_writing
-from kinesis_core.aws.permissions import CALLS, KEY, KEY_USES, Call, Location, Purpose, Resource
+from kinesis_core.aws.permission_types import KEY, Call, Location, Purpose, Resource
+from kinesis_core.aws.permissions import CALLS, KEY_USES
 from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.aws.retry import (
     RetryBudget,
@@ -36,6 +38,7 @@ from kinesis_core.aws.transport import FanOutTransport, Transport
 
 __all__ = [
     "ADVICE_BY_CODE",
+    "BotoStreamApi",
     "CALLS",
     "CALL_ERRORS",
     "Call",

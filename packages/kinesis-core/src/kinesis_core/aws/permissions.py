@@ -6,91 +6,20 @@ The IAM reference page with its policies, and the advice in errors about a missi
 
 from __future__ import annotations
 
-from enum import Enum
-
-from attrs import frozen
-
-
-class Location(Enum):
-    """Where a call is made from."""
-
-    DRIVER = "driver"
-    EXECUTORS = "executors"
-
-
-class Purpose(Enum):
-    """What a set of permissions is for. Each has one policy."""
-
-    SOURCE = "source"
-    FAN_OUT = "enhanced fan-out"
-    """In addition to those of the source, which plans by polling."""
-    SINK = "sink"
-    LEASE_TABLE = "lease publishing"
-    """In addition to those of the source."""
-    ROLE = "assumed role"
-
-
-@frozen
-class Resource:
-    """What a policy allows an action on."""
-
-    name: str
-    """The name in errors."""
-    arn: str
-    """With words in capitals where a policy needs names."""
-
-
-STREAM = Resource("the stream", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM")
-CONSUMER = Resource("the consumer", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM/consumer/CONSUMER:*")
-"""The part after the colon is the time of registration, which is not known in advance."""
-TABLE = Resource("the table", "arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE")
-ROLE = Resource("the role", "arn:aws:iam::ACCOUNT:role/ROLE")
-KEY = Resource("the stream's KMS key", "arn:aws:kms:REGION:ACCOUNT:key/KEY")
-
-
-@frozen
-class Use:
-    """One purpose of a call: from where it is made, and when."""
-
-    purpose: Purpose
-    locations: tuple[Location, ...]
-    when: str
-
-
-@frozen
-class Call:
-    """One operation of AWS's API, and what it needs."""
-
-    service: str
-    """The name of the service in botocore and IAM."""
-    operation: str
-    resources: tuple[Resource, ...]
-    """Everything that it needs permission on. Errors name the first one."""
-    uses: tuple[Use, ...]
-    quota: str
-    """AWS's limit, with its unit and what it applies to."""
-
-    @property
-    def iam_action(self) -> str:
-        return f"{self.service}:{self.operation}"
-
-
-@frozen
-class KeyUse:
-    """One use of the KMS key of an encrypted stream. Kinesis uses the key in the caller's name, so the caller needs the permission."""
-
-    operation: str
-    purpose: Purpose
-    locations: tuple[Location, ...]
-    calls: tuple[str, ...]
-    """The operations of Kinesis that use the key."""
-
-    @property
-    def iam_action(self) -> str:
-        return f"kms:{self.operation}"
-
-
-_DRIVER, _EXECUTORS, _BOTH = (Location.DRIVER,), (Location.EXECUTORS,), (Location.DRIVER, Location.EXECUTORS)
+from kinesis_core.aws.dynamodb_calls import DYNAMODB_CALLS
+from kinesis_core.aws.permission_types import (
+    BOTH,
+    CONSUMER,
+    DRIVER,
+    EXECUTORS,
+    KEY,
+    ROLE,
+    STREAM,
+    Call,
+    KeyUse,
+    Purpose,
+    Use,
+)
 
 CALLS = (
     Call(
@@ -100,12 +29,12 @@ CALLS = (
         (
             Use(
                 Purpose.SOURCE,
-                _DRIVER,
+                DRIVER,
                 "when a query is loaded, when it starts, and every ten minutes while it runs, once for each stream",
             ),
             Use(
                 Purpose.SINK,
-                _BOTH,
+                BOTH,
                 "when a query starts, once for each stream that a worker writes to, and when records arrive in unexpected "
                 "shards",
             ),
@@ -117,8 +46,8 @@ CALLS = (
         "ListShards",
         (STREAM,),
         (
-            Use(Purpose.SOURCE, _DRIVER, "at the start, every `shardDiscoveryInterval`, when a shard ends"),
-            Use(Purpose.SINK, _BOTH, "at the start; in workers and tasks that aggregate; after a reshard"),
+            Use(Purpose.SOURCE, DRIVER, "at the start, every `shardDiscoveryInterval`, when a shard ends"),
+            Use(Purpose.SINK, BOTH, "at the start; in workers and tasks that aggregate; after a reshard"),
         ),
         "1,000 calls a second, per stream",
     ),
@@ -126,7 +55,7 @@ CALLS = (
         "kinesis",
         "GetShardIterator",
         (STREAM,),
-        (Use(Purpose.SOURCE, _BOTH, "at the start of a query and of a range; to find where a batch ends"),),
+        (Use(Purpose.SOURCE, BOTH, "at the start of a query and of a range; to find where a batch ends"),),
         "5 calls a second, per shard",
     ),
     Call(
@@ -136,7 +65,7 @@ CALLS = (
         (
             Use(
                 Purpose.SOURCE,
-                _BOTH,
+                BOTH,
                 "a dry run at the start; on the driver to find where a batch ends; in a task to read a range",
             ),
         ),
@@ -146,14 +75,14 @@ CALLS = (
         "kinesis",
         "RegisterStreamConsumer",
         (STREAM, CONSUMER),
-        (Use(Purpose.FAN_OUT, _DRIVER, "when a query starts and its consumer is not registered"),),
+        (Use(Purpose.FAN_OUT, DRIVER, "when a query starts and its consumer is not registered"),),
         "5 calls a second, per account, and 20 consumers, per stream",
     ),
     Call(
         "kinesis",
         "DescribeStreamConsumer",
         (CONSUMER, STREAM),
-        (Use(Purpose.FAN_OUT, _DRIVER, "at the start, and every second until the consumer is ACTIVE"),),
+        (Use(Purpose.FAN_OUT, DRIVER, "at the start, and every second until the consumer is ACTIVE"),),
         "20 calls a second, per stream",
     ),
     Call(
@@ -163,7 +92,7 @@ CALLS = (
         (
             Use(
                 Purpose.FAN_OUT,
-                _BOTH,
+                BOTH,
                 "once when a query starts, to check that it is allowed; in a task at the start of a range, and again after "
                 "5 minutes",
             ),
@@ -177,7 +106,7 @@ CALLS = (
         (
             Use(
                 Purpose.FAN_OUT,
-                _DRIVER,
+                DRIVER,
                 "at the stop, unless `keepConsumer`, `consumerARN` or `registeredConsumerId` is set",
             ),
         ),
@@ -187,43 +116,23 @@ CALLS = (
         "kinesis",
         "PutRecords",
         (STREAM,),
-        (Use(Purpose.SINK, _BOTH, "a dry run at the start; in a task, for up to 500 records and 10 MiB"),),
+        (Use(Purpose.SINK, BOTH, "a dry run at the start; in a task, for up to 500 records and 10 MiB"),),
         "1,000 records and 1 MiB a second, per shard",
     ),
-    Call(
-        "dynamodb",
-        "DescribeTable",
-        (TABLE,),
-        (Use(Purpose.LEASE_TABLE, _DRIVER, "when a query starts"),),
-        "2,500 calls a second to DynamoDB's control plane, per account",
-    ),
-    Call(
-        "dynamodb",
-        "CreateTable",
-        (TABLE,),
-        (Use(Purpose.LEASE_TABLE, _DRIVER, "when a query starts and the table does not exist"),),
-        "2,500 calls a second to DynamoDB's control plane, per account",
-    ),
-    Call(
-        "dynamodb",
-        "UpdateItem",
-        (TABLE,),
-        (Use(Purpose.LEASE_TABLE, _DRIVER, "after a micro-batch, for each shard whose offset changed"),),
-        "1,000 write units a second, per partition of the table; a lease takes one",
-    ),
+    *DYNAMODB_CALLS,
     Call(
         "sts",
         "AssumeRole",
         (ROLE,),
-        (Use(Purpose.ROLE, _BOTH, "once in each process, and again before the credentials expire"),),
+        (Use(Purpose.ROLE, BOTH, "once in each process, and again before the credentials expire"),),
         "600 calls a second, per account and region",
     ),
 )
 
 KEY_USES = (
-    KeyUse("Decrypt", Purpose.SOURCE, _BOTH, ("GetRecords",)),
-    KeyUse("Decrypt", Purpose.FAN_OUT, _EXECUTORS, ("SubscribeToShard",)),
-    KeyUse("GenerateDataKey", Purpose.SINK, _EXECUTORS, ("PutRecords",)),
+    KeyUse("Decrypt", Purpose.SOURCE, BOTH, ("GetRecords",)),
+    KeyUse("Decrypt", Purpose.FAN_OUT, EXECUTORS, ("SubscribeToShard",)),
+    KeyUse("GenerateDataKey", Purpose.SINK, EXECUTORS, ("PutRecords",)),
 )
 
 _BY_ACTION = {call.iam_action: call for call in CALLS}

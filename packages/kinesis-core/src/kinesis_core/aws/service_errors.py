@@ -85,10 +85,10 @@ ADVICE_BY_CODE: Mapping[str, str] = {
 }
 """What to do about a code, where the advice of its class is not enough. The reference page of errors lists it."""
 _ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
-    TableNotFoundError: "Check dynamodbTableName, region and account.",
+    TableNotFoundError: "Check the name of the table (dynamodbTableName), region and account.",
     AccessDeniedError: _ADVICE[AccessDeniedError],
-    ThrottledError: "Raise the table's write capacity, or make it on-demand.",
-    UnavailableError: "Check dynamodbEndpointUrl, region, network and proxy.",
+    ThrottledError: "Raise the table's read or write capacity, or make it on-demand.",
+    UnavailableError: "Check region, network and proxy (and dynamodbEndpointUrl).",
 }
 
 

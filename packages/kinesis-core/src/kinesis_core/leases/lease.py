@@ -1,10 +1,8 @@
 """
-Leases: shard offsets in the format of the Kinesis Client Library (KCL), one item per shard in its table.
+Leases: one item per shard in the table of an application of the Kinesis Client Library (KCL).
 
-The KCL's checkpoint is the sequence number of the last record that was read, and the sub-sequence number within an
-aggregate. So `AFTER n` is published exactly. `AT n` names only a record that was not read. A batch that ends there
-knows the first record that it holds, and that one is published: it was read. A consumer that continues from there may
-read a part of the batch again, and misses nothing.
+A lease says which worker reads a shard, and how far it has read. The checkpoint is the sequence number of the last record that was
+processed, and the sub-sequence number within an aggregate.
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/kcl-dynamoDB.html, and the KCL's DynamoDBLeaseSerializer,
 DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
@@ -12,44 +10,66 @@ DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import total_ordering
 
 from attrs import frozen
-
-from kinesis_core.model import (
-    After,
-    At,
-    AtTimestamp,
-    Children,
-    Listing,
-    Shard,
-    ShardEnd,
-    ShardOffset,
-    StreamOffset,
-    TrimHorizon,
-    ancestors,
-    index_children,
-)
 
 LEASE_KEY = "leaseKey"
 LEASE_OWNER = "leaseOwner"
 ALL_USER_RECORDS = 2**31 - 1
 """A sub-sequence number after every user record of an aggregate. It fits into the integers of every language."""
+NO_USER_RECORD = -1
+"""
+A sub-sequence number before every user record of a record. A KCL begins at the record of a checkpoint, and drops the user records up
+to the sub-sequence number: with this one it drops none.
+"""
+TRIM_HORIZON = "TRIM_HORIZON"
+LATEST = "LATEST"
+AT_TIMESTAMP = "AT_TIMESTAMP"
+SHARD_END = "SHARD_END"
+_ORDER = {AT_TIMESTAMP: -3, TRIM_HORIZON: -2, LATEST: -1}
 
 
-@frozen
+@total_ordering
+@frozen(order=False)
 class LeaseCheckpoint:
-    """The last record read from a shard, as the KCL stores it."""
+    """The last record read from a shard, as the KCL stores it. Checkpoints are ordered as in the KCL."""
 
     number: str
-    """A sequence number, or one of the KCL's words TRIM_HORIZON, AT_TIMESTAMP and SHARD_END."""
+    """A sequence number, or one of the KCL's words TRIM_HORIZON, LATEST, AT_TIMESTAMP and SHARD_END."""
     sub_sequence_number: int = 0
+    """The index of the last user record read from that record, from 0. It is 0 in records that are no aggregates."""
+
+    def __str__(self) -> str:
+        if self.is_number and self.sub_sequence_number:
+            return f"{self.number}/{self.sub_sequence_number}"
+        return self.number
+
+    def __lt__(self, other: LeaseCheckpoint) -> bool:
+        return self._rank() < other._rank()
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the checkpoint names a record."""
+        return self.number.isdigit()
+
+    @property
+    def is_shard_end(self) -> bool:
+        return self.number == SHARD_END
+
+    def _rank(self) -> tuple[float, int]:
+        if self.is_number:
+            return int(self.number), self.sub_sequence_number
+        return _ORDER.get(self.number, float("inf")), 0
+
+
+FINISHED = LeaseCheckpoint(SHARD_END)
+OLDEST = LeaseCheckpoint(TRIM_HORIZON)
 
 
 @frozen
 class Lease:
-    """One item of a lease table."""
+    """One lease, as it was read from the table or is to be written to it."""
 
     shard_id: str
     checkpoint: LeaseCheckpoint
@@ -59,88 +79,43 @@ class Lease:
     children: tuple[str, ...] = ()
     """Set once the shard is finished, as in the KCL."""
     hash_range: tuple[int, int] | None = None
+    owner: str | None = None
+    """The worker that reads the shard. During a graceful hand-over, the one that reads it next."""
+    checkpoint_owner: str | None = None
+    """During a graceful hand-over, the worker that still reads the shard."""
+    counter: int = 0
+    """Grows with every write of the owner, so that other workers see that it is alive."""
+    pending: LeaseCheckpoint | None = None
+    """The end of the batch that was handed out and is not committed."""
+    owner_switches: int = 0
+    """How often the owner changed since the last checkpoint."""
+    throughput_kbps: float | None = None
+    pending_batch: str | None = None
+    """Which batch the pending checkpoint ends. An attribute of this project, which a KCL ignores and keeps."""
+    empty_until: str | None = None
+    """Until when the shard was seen without a record after some checkpoint. An attribute of this project, too."""
+    starting_ms: int | None = None
+    """
+    Where reading starts exactly if the checkpoint is LATEST or AT_TIMESTAMP, in milliseconds since the epoch. An attribute of this
+    project, too: the KCL takes the time that it is configured with, or of its first call.
+    """
 
     @property
     def key(self) -> str:
         return self.shard_id if self.stream_id is None else f"{self.stream_id}:{self.shard_id}"
 
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes of the item in DynamoDB's JSON, without key, counter and owner."""
-        values: dict[str, Any] = {
-            "checkpoint": {"S": self.checkpoint.number},
-            "checkpointSubSequenceNumber": {"N": str(self.checkpoint.sub_sequence_number)},
-            "ownerSwitchesSinceCheckpoint": {"N": "0"},
-        }
-        if self.parents:
-            values["parentShardId"] = {"SS": list(self.parents)}
-        if self.children:
-            values["childShardIds"] = {"SS": list(self.children)}
-        if self.hash_range is not None:
-            values["startingHashKey"], values["endingHashKey"] = ({"S": str(key)} for key in self.hash_range)
-        if self.stream_id is not None:
-            values["streamName"] = {
-                "S": self.stream_id
-            }  # the KCL's name for the attribute that identifies the stream
-            values["shardId"] = {"S": self.shard_id}
-        return values
+    @property
+    def actual_owner(self) -> str | None:
+        """The worker that reads the shard now."""
+        return self.checkpoint_owner or self.owner
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the shard was read to its end."""
+        return self.checkpoint.is_shard_end
 
 
 def identify_stream(arn: str, created_ms: int) -> str:
     """Return the KCL's name of a stream in a table with several: `account:name:created`, in seconds."""
     account, name = arn.split(":", 5)[4], arn.rpartition("/")[2]
     return f"{account}:{name}:{created_ms // 1000}"
-
-
-def checkpoint_of(shard_offset: ShardOffset) -> LeaseCheckpoint | None:
-    """Return the checkpoint for *shard_offset*, or None if it names no record that was read."""
-    match shard_offset.cut:
-        case After(number):
-            return LeaseCheckpoint(str(number), ALL_USER_RECORDS)
-        case At():
-            return (
-                None
-                if shard_offset.first is None
-                else LeaseCheckpoint(str(shard_offset.first), ALL_USER_RECORDS)
-            )
-        case ShardEnd():
-            return LeaseCheckpoint("SHARD_END")
-        case TrimHorizon():
-            return LeaseCheckpoint("TRIM_HORIZON")
-        case AtTimestamp():
-            return LeaseCheckpoint("AT_TIMESTAMP")
-
-
-def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = None) -> Iterator[Lease]:
-    """
-    Yield the leases of the shard offsets of one stream, in the order of shard ids.
-
-    Children of finished shards have a lease before they are read, so that a KCL that takes over finds every open
-    shard. Listed ancestors that the offset no longer names have a lease as finished.
-    """
-    children = index_children(listing)
-    passed = ancestors(stream.shards, listing)
-    for shard_id in sorted({*stream.shards, *passed, *_next_generation(stream, children)}):
-        shard_offset = stream.shards.get(
-            shard_id, ShardOffset(ShardEnd() if shard_id in passed else TrimHorizon())
-        )
-        checkpoint = checkpoint_of(shard_offset)
-        if checkpoint is None:
-            continue
-        shard = listing.get(shard_id)
-        yield Lease(
-            shard_id=shard_id,
-            checkpoint=checkpoint,
-            stream_id=stream_id,
-            parents=shard.parents if shard else (),
-            children=_ids(children.get(shard_id, ())) if shard_offset.cut == ShardEnd() else (),
-            hash_range=(shard.hash_start, shard.hash_end) if shard else None,
-        )
-
-
-def _next_generation(stream: StreamOffset, children: Children) -> Iterator[str]:
-    for shard_id in stream.finished():
-        yield from _ids(children.get(shard_id, ()))
-
-
-def _ids(shards: Iterable[Shard]) -> tuple[str, ...]:
-    return tuple(shard.shard_id for shard in shards)

@@ -11,14 +11,20 @@ from attrs import define, field
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import ServiceError, TableLayoutError
-from kinesis_core.leases.lease import Lease, identify_stream, leases_of
-from kinesis_core.leases.table import CREATION_S, LeaseTable
+from kinesis_core.leases.lease import Lease, identify_stream
+from kinesis_core.leases.ownership import LeaseWriter
+from kinesis_core.leases.published import leases_of
+from kinesis_core.leases.table import LeaseTable
+from kinesis_core.leases.table_client import CREATION_S
+from kinesis_core.leases.unread import UnreadShards
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Listing, Offset, StreamOffset, by_id, without_children
 
-THREADS = 8
+THREADS, SEARCH_THREADS = 8, 4
 PAUSE_S = 60.0
 """How long a table is not written to after a failure: each attempt lets a query wait for a response."""
+NO_LEASE = "no-lease"
+"""The key of no lease."""
 _KEY_OF_AWSLABS = {"metadataKey", "metadataSortKey"}
 """
 The key of the table in which the awslabs connector keeps what Spark's checkpoint holds here. A job that names that
@@ -30,7 +36,7 @@ log = get_logger("kinesis_core")
 
 class LeasePublisher:
     """
-    Writes the leases that changed since the last publication. Not thread-safe. It uses up to 8 threads itself.
+    Writes the leases that changed since the last publication. Not thread-safe. It uses up to 12 threads itself.
 
     The offsets hold the progress, so a late lease loses nothing, and a failed publication stops no query. It is
     logged, the table is left alone for a minute, and a later publication writes everything. Only a table that may not
@@ -39,19 +45,22 @@ class LeasePublisher:
 
     def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi], clock: Clock | None = None) -> None:
         self._table = table
-        several = len(apis) > 1
-        self._streams = {name: _PublishedStream(api, several) for name, api in apis.items()}
         self._clock = clock or SystemClock()
+        self._pool = ThreadPoolExecutor(THREADS, "kinesis-publish")
+        self._searchers = ThreadPoolExecutor(SEARCH_THREADS, "kinesis-search")
+        self._writer = LeaseWriter(table, self._pool)
+        self._streams = {
+            name: _PublishedStream(api, len(apis) > 1, UnreadShards(api, self._searchers, self._clock))
+            for name, api in apis.items()
+        }
         self._written: dict[str, Lease] = {}
-        self._foreign: set[str] = set()
         self._is_prepared = False
         self._has_published = False
         self._resumes_s = float("-inf")
-        self._pool = ThreadPoolExecutor(THREADS, "kinesis-publish")
 
     def prepare(self) -> None:
         """
-        Check that the table exists, or create it, and wait until it is active.
+        Check that the table exists and may be written to, or create it, and wait until it is active.
 
         Raises:
             TableLayoutError: The table has another key, and is not the one of the awslabs connector.
@@ -71,10 +80,17 @@ class LeasePublisher:
             return
         with self._tolerating_failures():
             self._prepare_once(0)
-            changed = [lease for lease in self._leases(offset) if self._written.get(lease.key) != lease]
-            for lease, is_written in zip(changed, self._pool.map(self._table.write, changed), strict=True):
-                self._remember(lease, is_written)
+            for name, stream in offset.streams.items():
+                self._publish_stream(self._streams[name], stream)
+
+    def _publish_stream(self, published: _PublishedStream, stream: StreamOffset) -> None:
+        leases = published.leases(stream)
+        changed = [lease for lease in leases if self._written.get(lease.key) != lease]
+        for lease, refusal in self._writer.write(changed, published.listing):
+            self._written[lease.key] = lease
             self._has_published = True
+            if refusal is not None:
+                log.warning("lease.taken", table=self._table.name, lease=lease.key, reason=refusal.value)
 
     @contextmanager
     def _tolerating_failures(self) -> Iterator[None]:
@@ -100,22 +116,16 @@ class LeasePublisher:
     def _prepare_once(self, patience_s: float) -> None:
         if not self._is_prepared:
             self._table.prepare(patience_s)
+            self._table.has(
+                NO_LEASE
+            )  # the first publication may have nothing to write, and its permission is checked at the start
             self._is_prepared = True
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _leases(self, offset: Offset) -> Iterator[Lease]:
-        for name, stream in offset.streams.items():
-            yield from self._streams[name].leases(stream)
-
-    def _remember(self, lease: Lease, is_written: bool) -> None:
-        self._written[lease.key] = lease
-        if not is_written and lease.key not in self._foreign:
-            self._foreign.add(lease.key)
-            log.warning(
-                "lease.taken", table=self._table.name, lease=lease.key, reason="another consumer owns it now"
-            )
+        for stream in self._streams.values():
+            stream.unread.close()
+        for pool in (self._pool, self._searchers):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @define
@@ -124,20 +134,21 @@ class _PublishedStream:
 
     api: StreamApi
     has_siblings: bool
-    _listing: Listing = field(factory=dict, init=False)
+    unread: UnreadShards
+    listing: Listing = field(factory=dict, init=False)
     _gone: set[str] = field(factory=set, init=False)
     """Shards that the offset names and Kinesis no longer lists."""
     _arn: str | None = field(default=None, init=False)
 
-    def leases(self, stream: StreamOffset) -> Iterator[Lease]:
+    def leases(self, stream: StreamOffset) -> list[Lease]:
         if self._is_stale(stream):
-            self._listing = by_id(self.api.list_shards())
-            self._gone = set(stream.shards) - set(self._listing)
-        return leases_of(stream, self._listing, self._identify(stream))
+            self.listing = by_id(self.api.list_shards())
+            self._gone = set(stream.shards) - set(self.listing)
+        return self.unread.settle(leases_of(stream, self.listing, self._identify(stream)))
 
     def _is_stale(self, stream: StreamOffset) -> bool:
-        unknown = set(stream.shards) - set(self._listing) - self._gone
-        return bool(unknown or without_children(stream.finished(), self._listing))
+        unknown = set(stream.shards) - set(self.listing) - self._gone
+        return bool(unknown or without_children(stream.finished(), self.listing))
 
     def _identify(self, stream: StreamOffset) -> str | None:
         if not self.has_siblings:

@@ -73,11 +73,18 @@ def with_children(shards: Iterable[Shard]) -> list[ListedShard]:
 
 def first_hole(shards: Iterable[Shard], first: int = 0, last: int = HASH_KEYS - 1) -> tuple[int, int] | None:
     """Return the first range of hash keys within *first* to *last* (all inclusive) that no shard covers, else None."""
+    return first_gap(((shard.hash_start, shard.hash_end) for shard in shards), first, last)
+
+
+def first_gap(
+    ranges: Iterable[tuple[int, int]], first: int = 0, last: int = HASH_KEYS - 1
+) -> tuple[int, int] | None:
+    """Return the first range of hash keys within *first* to *last* (all inclusive) that no range covers, else None."""
     covered = first
-    for shard in sorted(shards, key=lambda s: s.hash_start):
-        if shard.hash_start > covered:
-            return covered, min(shard.hash_start - 1, last)
-        covered = max(covered, shard.hash_end + 1)
+    for start, end in sorted(ranges):
+        if start > covered:
+            return covered, min(start - 1, last)
+        covered = max(covered, end + 1)
         if covered > last:
             return None
     return covered, last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
@@ -46,20 +46,38 @@ class ForeignCheckpoint:
 
 
 @frozen
+class KclApplication:
+    """
+    The point that an application of the Kinesis Client Library (KCL) has reached, as its lease table says.
+
+    The table is read once, when reading starts. It becomes a `ForeignCheckpoint` for each stream.
+    """
+
+    table: str
+    """The name of the lease table: the name of the application, unless the application sets another one."""
+    region: str | None = None
+    """The region of the table. None: the region of the connection."""
+    cuts: Mapping[str, Cut | Latest] = field(factory=dict)
+    """Positions by shard id that the user gives. They take precedence over the table."""
+
+
+@frozen
 class PerStream:
     """A position per stream, by the stream's name or ARN."""
 
-    positions: Mapping[str, Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint]
+    positions: Mapping[
+        str, Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint | KclApplication
+    ]
 
 
 OneStreamStart = Latest | TrimHorizon | AtTimestamp | PerShard | ForeignCheckpoint
-StartingPosition = OneStreamStart | PerStream
+StartingPosition = OneStreamStart | KclApplication | PerStream
 EndingPosition = Latest | AtTimestamp | PerShard | PerStream
 
 
 def position_in(
     stream: str, streams: Collection[str], position: StartingPosition, option: str
-) -> OneStreamStart:
+) -> OneStreamStart | KclApplication:
     """
     Return the part of *position* that applies to *stream*, one of the *streams* that the query reads.
 
@@ -75,12 +93,17 @@ def position_in(
         raise OptionError(
             f"{option} is the checkpoint of stream '{found.stream}'; the query reads '{stream}'."
         )
-    if isinstance(found, (PerShard, ForeignCheckpoint)) and found is position and len(streams) > 1:
+    if found is position and len(streams) > 1 and _names_shards(found):
         raise OptionError(
             f"{option} accepts positions by shard for one stream only; got {len(streams)} streams, whose shards have the "
             f'same ids. Give them by stream: {{"{stream}": {{...}}, ...}}.'
         )
     return found  # type: ignore[return-value] # a PerStream holds no other PerStream
+
+
+def _names_shards(position: StartingPosition) -> bool:
+    is_map = isinstance(position, (PerShard, ForeignCheckpoint))
+    return is_map or (isinstance(position, KclApplication) and bool(position.cuts))
 
 
 def _chosen(stream: str, streams: Collection[str], position: PerStream, option: str) -> StartingPosition:
@@ -150,6 +173,12 @@ def begins_inside_aggregates(position: StartingPosition) -> bool:
             return any(begins_inside_aggregates(each) for each in positions.values())
         case _:
             return False
+
+
+def names_applications(position: StartingPosition) -> bool:
+    """Return whether *position* is that of a KCL application in any stream."""
+    parts = position.positions.values() if isinstance(position, PerStream) else [position]
+    return any(isinstance(part, KclApplication) for part in parts)
 
 
 def _name(stream: str) -> str:

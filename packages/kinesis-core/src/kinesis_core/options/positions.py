@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attrs import evolve
+
 from kinesis_core.model import (
     After,
     At,
@@ -14,6 +16,7 @@ from kinesis_core.model import (
     Cut,
     EndingPosition,
     ForeignCheckpoint,
+    KclApplication,
     Latest,
     PerShard,
     PerStream,
@@ -21,6 +24,7 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
+from kinesis_core.options.applications import is_application, read_application
 from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_java_time, parse_time
@@ -28,6 +32,7 @@ from kinesis_core.options.times import parse_java_time, parse_time
 __all__ = [
     "ForeignCheckpoint",
     "EndingPosition",
+    "KclApplication",
     "Latest",
     "PerShard",
     "PerStream",
@@ -83,7 +88,7 @@ def _parse(text: str, words: Words) -> Any:
 
 def _refuse_checkpoint(position: Any) -> Any:
     parts = position.positions.values() if isinstance(position, PerStream) else [position]
-    if any(isinstance(part, ForeignCheckpoint) for part in parts):
+    if any(isinstance(part, (ForeignCheckpoint, KclApplication)) for part in parts):
         raise BadValueError("A checkpoint is a starting position, not an ending position.")
     return position
 
@@ -143,6 +148,10 @@ def _position(documents: list[Document], words: Words, in_stream: bool = False) 
     if pasted:
         by_hand = {s: cut for each in others for s, cut in _parse_map(each, words).cuts.items()}
         return read_checkpoint(pasted, by_hand)
+    if len(others) > 1 and is_application(others[0]):
+        application = _parse_object(others[0], words, in_stream)
+        by_hand = {s: cut for each in others[1:] for s, cut in _parse_map(each, words).cuts.items()}
+        return evolve(application, cuts={**application.cuts, **by_hand})
     if len(others) > 1:
         raise BadValueError("Several JSON objects are accepted only for the files of a checkpoint.")
     return _parse_object(others[0], words, in_stream)
@@ -151,6 +160,8 @@ def _position(documents: list[Document], words: Words, in_stream: bool = False) 
 def _parse_object(document: Document, words: Words, in_stream: bool) -> Any:
     if not document:
         raise BadValueError("The JSON object must have at least one shard.")
+    if is_application(document):
+        return read_application(document, lambda shards: _parse_map(shards, words).cuts)
     if "at_timestamp" in {key.lower() for key in document}:
         return _parse_databricks_time(document)
     if any(_SHARD_ID.fullmatch(key) for key in document) or not all(map(_STREAM.fullmatch, document)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from kinesis_core.aggregation import unpack
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
 from kinesis_core.model import (
     After,
@@ -82,7 +83,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     try:
         named = _first(state, At(cut.number))
         if named and named.number == cut.number:
-            return ShardOffset(cut, named.arrived_ms)
+            return ShardOffset(_settled(cut, named), named.arrived_ms)
         oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
@@ -96,6 +97,14 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
     planner.reports.report(shard_id, ShardOffset(cut), what)
     return ShardOffset(TrimHorizon())
+
+
+def _settled(cut: At | After, record: Record) -> At | After:
+    """Return *cut*, or the cut after its *record* if all user records of it are skipped: a plain record is one."""
+    if not (isinstance(cut, At) and cut.skip):
+        return cut
+    aggregate = unpack(record.data)
+    return After(cut.number) if cut.skip >= (1 if aggregate is None else len(aggregate.data)) else cut
 
 
 def _first(state: ShardState, cut: Cut) -> Record | None:

@@ -14,6 +14,7 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
     OPTION_NAMES,
+    KclApplication,
     Offset,
     OneStreamStart,
     PositionNames,
@@ -157,7 +158,8 @@ class Planner:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _by_stream(self, position: StartingPosition, label: str) -> dict[str, OneStreamStart]:
-        return {name: position_in(name, self._streams, position, label) for name in self._streams}
+        found = {name: position_in(name, self._streams, position, label) for name in self._streams}
+        return {name: _resumed(each) for name, each in found.items()}
 
     def _check_order(
         self, start: Offset, begins: Mapping[str, OneStreamStart], ends: Mapping[str, OneStreamStart]
@@ -192,6 +194,12 @@ class Planner:
                 f"The checkpoint is of the streams {sorted(offset.streams)}, and the query reads {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
             )
+
+
+def _resumed(position: OneStreamStart | KclApplication) -> OneStreamStart:
+    if isinstance(position, KclApplication):
+        raise TypeError("resume_from_applications replaces KCL applications before anything is planned")
+    return position
 
 
 def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:

@@ -160,12 +160,16 @@ class StreamPlanner:
 
     def lag_ms(self) -> dict[str, int]:
         """Return how far behind its tip each shard was when it was read last, or how long its calls were refused since."""
-        lags_ms = {}
-        for shard_id, state in sorted(self._states.items()):
-            lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
-            if lag_ms is not None or refused_ms:
-                lags_ms[shard_id] = max(lag_ms or 0, refused_ms)
-        return lags_ms
+        lags_ms = {shard_id: self.shard_lag_ms(shard_id) for shard_id in sorted(self._states)}
+        return {shard_id: lag_ms for shard_id, lag_ms in lags_ms.items() if lag_ms is not None}
+
+    def shard_lag_ms(self, shard_id: str) -> int | None:
+        """Return the same of one shard; None where no lag is to be reported."""
+        if shard_id not in self._states:
+            return None
+        state = self._states[shard_id]
+        lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
+        return max(lag_ms or 0, refused_ms) if refused_ms else lag_ms
 
     def _plan(
         self,
@@ -198,8 +202,8 @@ class StreamPlanner:
             frontier.move_on(ended if includes_children else empty)
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
-    def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
-        state, started = self.state(shard_id), starts[shard_id]
+    def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
+        """Return what *plan* returns; None for a shard that Kinesis no longer knows. That is reported where it is a loss."""
         try:
             end = plan(state, started)
         except InvalidRequestError:
@@ -207,11 +211,18 @@ class StreamPlanner:
             raise
         except StreamNotFoundError:
             self.facts.see_same_stream()  # raises if the stream itself is gone
-            self.loss.report_gone(state, started, self.listing.get(shard_id))
+            self.loss.report_gone(state, started, self.listing.get(state.shard_id))
             state.progress = Unknown()
             state.calls.throttled.clear()
-            return ShardOffset(ShardEnd())
+            return None
         state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))
+        return end
+
+    def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
+        state, started = self.state(shard_id), starts[shard_id]
+        end = self.plan_shard(state, started, plan)
+        if end is None:
+            return ShardOffset(ShardEnd())
         now, limiter = self.clock.now_s(), state.calls.limiter
         if end.cut in (started.cut, TrimHorizon()):
             limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)

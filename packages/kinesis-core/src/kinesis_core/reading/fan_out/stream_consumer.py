@@ -33,7 +33,7 @@ class StreamConsumer:
     settings: FanOutSettings
     deregister_on_stop: bool
     _consumers: ConsumerApi
-    _subscriptions: SubscribeApi
+    subscriptions: SubscribeApi
 
     @staticmethod
     def open(
@@ -73,7 +73,7 @@ class StreamConsumer:
         self, groups: Sequence[RangeGroup], polling: PollingRangeReader, clock: Clock
     ) -> Iterator[tuple[ShardRange, Page]]:
         """Yield the pages of all *groups* as `read_concurrently` does. *polling* reads what subscriptions cannot."""
-        ranges = FanOutRangeReader(lambda _: self._subscriptions, polling, self.settings, polling.rng)
+        ranges = FanOutRangeReader(lambda _: self.subscriptions, polling, self.settings, polling.rng)
         yield from read_concurrently(groups, ranges, polling.settings.threads, clock)
         ranges.log_polled()
 

@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.leases.lease import (
-    ALL_USER_RECORDS,
-    Lease,
-    LeaseCheckpoint,
-    checkpoint_of,
-    identify_stream,
-    leases_of,
-)
+from kinesis_core.leases.attributes import item_to_dynamodb
+from kinesis_core.leases.items import checkpoint_attributes, shard_attributes
+from kinesis_core.leases.lease import ALL_USER_RECORDS, Lease, LeaseCheckpoint, identify_stream
+from kinesis_core.leases.published import checkpoint_of, leases_of
 from kinesis_core.model import (
     After,
     At,
@@ -39,20 +35,19 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "leases"
 
 
 @pytest.mark.parametrize(
-    ("cut", "first", "checkpoint"),
+    ("cut", "checkpoint"),
     [
-        (After(NUMBER), None, LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
-        (After(NUMBER), NUMBER - 9, LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
-        (At(NUMBER), NUMBER - 9, LeaseCheckpoint(str(NUMBER - 9), ALL_USER_RECORDS)),
-        (At(NUMBER), None, None),
-        (TrimHorizon(), None, LeaseCheckpoint("TRIM_HORIZON")),
-        (AtTimestamp(1), None, LeaseCheckpoint("AT_TIMESTAMP")),
-        (ShardEnd(), None, LeaseCheckpoint("SHARD_END")),
+        (After(NUMBER), LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
+        (At(NUMBER), LeaseCheckpoint(str(NUMBER), -1)),
+        (At(NUMBER, skip=3), LeaseCheckpoint(str(NUMBER), 2)),
+        (TrimHorizon(), LeaseCheckpoint("TRIM_HORIZON")),
+        (AtTimestamp(1), LeaseCheckpoint("AT_TIMESTAMP")),
+        (ShardEnd(), LeaseCheckpoint("SHARD_END")),
     ],
 )
-def test_checkpoints(cut: Cut, first: int | None, checkpoint: LeaseCheckpoint | None) -> None:
-    """A checkpoint names the last record that was certainly read."""
-    assert checkpoint_of(ShardOffset(cut, first=first)) == checkpoint
+def test_checkpoints(cut: Cut, checkpoint: LeaseCheckpoint) -> None:
+    """A checkpoint names the last user record that was read, also inside an aggregate, and before the first one of a record."""
+    assert checkpoint_of(cut) == checkpoint
 
 
 def test_lineage() -> None:
@@ -86,16 +81,22 @@ def test_ancestors_that_the_offset_no_longer_names() -> None:
     assert leases[0].children == (LEFT.shard_id, RIGHT.shard_id)
 
 
-def test_unread_shards() -> None:
-    """A shard without a known read record has no lease: any lease would lose or repeat records."""
-    assert list(leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(At(NUMBER))}), by_id([MERGED]))) == []
+def test_shards_that_begin_at_a_time() -> None:
+    """A lease whose shard begins at a time holds that time, until the publisher has found the record before it."""
+    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(AtTimestamp(7))}), by_id([MERGED]))
+    assert (lease.checkpoint.number, lease.starting_ms) == ("AT_TIMESTAMP", 7)
+
+
+def written(lease: Lease) -> dict[str, Any]:
+    """Return the attributes that a publication of *lease* sets, in DynamoDB's JSON."""
+    return item_to_dynamodb({**checkpoint_attributes(lease.checkpoint), **shard_attributes(lease)})
 
 
 def test_attributes_of_one_stream() -> None:
     """The item has the KCL's names and types: sequence numbers and hash keys as text, parents as a set."""
     [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER))}), by_id([MERGED]))
     assert lease.key == MERGED.shard_id
-    assert lease.attributes() == {
+    assert written(lease) == {
         "checkpoint": {"S": str(NUMBER)},
         "checkpointSubSequenceNumber": {"N": "2147483647"},
         "ownerSwitchesSinceCheckpoint": {"N": "0"},
@@ -114,9 +115,9 @@ def test_attributes_of_several_streams() -> None:
     assert stream_id == "123456789012:orders:1780000000"
     [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: ShardOffset(After(7))}), LISTING, stream_id)
     assert lease.key == "123456789012:orders:1780000000:shardId-000000000000"
-    assert lease.attributes()["streamName"] == {"S": stream_id}
-    assert lease.attributes()["shardId"] == {"S": PARENT.shard_id}
-    assert "parentShardId" not in lease.attributes()
+    assert written(lease)["streamName"] == {"S": stream_id}
+    assert written(lease)["shardId"] == {"S": PARENT.shard_id}
+    assert "parentShardId" not in written(lease)
 
 
 def items(stream_id: str | None) -> list[dict[str, Any]]:
@@ -129,11 +130,11 @@ def items(stream_id: str | None) -> list[dict[str, Any]]:
             LEFT.shard_id: ShardOffset(After(NUMBER + 7)),
             RIGHT.shard_id: ShardOffset(At(NUMBER + 9), first=NUMBER + 8),
             MERGED.shard_id: ShardOffset(TrimHorizon()),
-            last.shard_id: ShardOffset(AtTimestamp(1_790_000_000_000)),
+            last.shard_id: ShardOffset(At(NUMBER + 9, skip=3)),
         },
     )
     leases = leases_of(stream, by_id([*LISTING.values(), last]), stream_id)
-    return [{"leaseKey": {"S": lease.key}, **lease.attributes()} for lease in leases]
+    return [{"leaseKey": {"S": lease.key}, **written(lease)} for lease in leases]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""
+The point that a KCL application has reached, as its lease table says: where another reader continues.
+
+A checkpoint names the last user record that was processed, by its record and its index within it. Reading continues after that one,
+inside an aggregate too. TRIM_HORIZON and SHARD_END say where reading continues as well. LATEST and AT_TIMESTAMP do not: a KCL keeps
+no time in the table. The user has to give the positions of such shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from kinesis_core.aws import Connection, StreamApi
+from kinesis_core.errors import OptionError, TableNotFoundError
+from kinesis_core.leases.attributes import Item, item_from_dynamodb
+from kinesis_core.leases.items import LeaseItemError, is_lease, read_lease
+from kinesis_core.leases.lease import ALL_USER_RECORDS, LEASE_KEY, TRIM_HORIZON, Lease, identify_stream
+from kinesis_core.leases.table import open_table
+from kinesis_core.leases.workers import warn_of_workers
+from kinesis_core.logs import get_logger
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    ForeignCheckpoint,
+    KclApplication,
+    PerStream,
+    ShardEnd,
+    StartingPosition,
+    TrimHorizon,
+    position_in,
+)
+
+_SHOWN = 20
+"""At most so many shards and streams are named in an error."""
+
+log = get_logger("kinesis_core")
+
+
+class ScannedTable(Protocol):
+    """The part of a lease table's client that is needed here."""
+
+    name: str
+
+    def scan(self) -> list[dict[str, Any]]: ...
+
+
+OpenTable = Callable[[KclApplication], ScannedTable]
+
+
+def application_tables(connection: Connection, endpoint_url: str | None = None) -> OpenTable:
+    """Return a function that opens the lease table of an application, with the credentials of *connection*."""
+    return lambda given: open_table(connection, given.table, endpoint_url, region=given.region)
+
+
+def resume_from_applications(
+    position: StartingPosition, apis: Mapping[str, StreamApi], open_application: OpenTable, label: str
+) -> StartingPosition:
+    """
+    Return *position* with what the lease tables say in the place of KCL applications. Each table is read once.
+
+    Args:
+        apis: The streams that are read, by the name or ARN that the user gave.
+        label: The name of the option in errors.
+
+    Raises:
+        OptionError: A table does not exist, is no lease table, has no lease of a stream, or does not say where a shard continues.
+        ServiceError: DynamoDB refuses, or cannot be reached.
+    """
+    found = {stream: position_in(stream, apis, position, label) for stream in apis}
+    given = {stream: each for stream, each in found.items() if isinstance(each, KclApplication)}
+    if not given:
+        return position
+    tables: dict[tuple[str, str | None], _Table] = {}
+    resumed: dict[str, Any] = dict(found)
+    for stream, application in given.items():
+        key = application.table, application.region
+        if key not in tables:
+            tables[key] = _Table.read(open_application(application), label)
+            warn_of_workers(application.table, tables[key].leases, tables[key].others, apis[stream].now_ms())
+        readers = [s for s, each in given.items() if (each.table, each.region) == key]
+        leases = tables[key].leases_of(stream, apis[stream], readers)
+        resumed[stream] = ForeignCheckpoint(_cuts(application, leases, f"{label}: table {application.table}"))
+        log.info("table.read", table=application.table, stream=stream, leases=len(leases))
+    return PerStream(resumed)
+
+
+@frozen
+class _Table:
+    """What a lease table holds."""
+
+    name: str
+    label: str
+    """What errors begin with."""
+    leases: Sequence[Lease]
+    others: Sequence[Item]
+    """Items that coordinate the workers."""
+
+    @staticmethod
+    def read(table: ScannedTable, option: str) -> _Table:
+        label = f"{option}: table {table.name}"
+        try:
+            items = table.scan()
+        except TableNotFoundError as error:
+            raise OptionError(
+                f"{label} does not exist. A KCL application has a lease table of its own name, unless it sets another one. Check the "
+                f"name, the region and the account. {error}"
+            ) from error
+        try:
+            read = [item_from_dynamodb(item) for item in items]
+            keyed = [item for item in read if LEASE_KEY in item]
+            leases = [read_lease(item) for item in keyed if is_lease(item)]
+        except (LeaseItemError, ValueError, TypeError) as error:
+            raise OptionError(f"{label} is damaged: {error}.") from error
+        if len(keyed) < len(items):
+            names = ", ".join(sorted(next(item for item in read if LEASE_KEY not in item)))
+            raise OptionError(
+                f"{label} is not a lease table of the KCL: it has an item without {LEASE_KEY} ({names})."
+            )
+        if not leases:
+            raise OptionError(
+                f"{label} has no leases: the application has read nothing, or it is another table. Give another starting position, "
+                "such as TRIM_HORIZON."
+            )
+        return _Table(table.name, label, leases, [item for item in keyed if not is_lease(item)])
+
+    def leases_of(self, stream: str, api: StreamApi, readers: Sequence[str]) -> list[Lease]:
+        """Return the leases of one stream. *readers* are the streams that shall continue from this table."""
+        by_stream: dict[str | None, list[Lease]] = {}
+        for lease in self.leases:
+            by_stream.setdefault(lease.stream_id, []).append(lease)
+        of_one = by_stream.pop(None, [])
+        if by_stream:
+            leases = self._find(stream, api, by_stream)
+            if leases:
+                return leases
+        if not of_one:
+            shown = ", ".join(sorted(map(str, by_stream))[:_SHOWN])
+            raise OptionError(
+                f"{self.label} has no lease of this stream. It has leases of {shown}. [stream={stream}]"
+            )
+        if len(readers) > 1:
+            raise OptionError(
+                f"{self.label} has the leases of one stream, without its name, and the query reads {len(readers)} streams from it. "
+                f'Give the position by stream: {{"{stream}": {{"kclApplication": "{self.name}"}}, ...}}.'
+            )
+        return of_one
+
+    def _find(self, stream: str, api: StreamApi, by_stream: Mapping[str | None, list[Lease]]) -> list[Lease]:
+        summary = api.describe()
+        wanted = identify_stream(summary.arn, summary.created_ms)
+        if wanted in by_stream:
+            return by_stream[wanted]
+        named = wanted.rpartition(":")[0]
+        others = [str(each) for each in by_stream if str(each).rpartition(":")[0] == named]
+        if others:
+            raise OptionError(
+                f"{self.label} has leases of {', '.join(sorted(others))}, and the stream of now is {wanted}: it was deleted and created "
+                f"again since. Its shards and records are others. Give another starting position. [stream={stream}]"
+            )
+        return []
+
+
+def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> dict[str, Any]:
+    """Return where each shard continues. What the user gives takes precedence."""
+    cuts: dict[str, Any] = {}
+    unknown: list[Lease] = []
+    for lease in leases:
+        cut = _cut(lease)
+        if cut is None and lease.shard_id not in application.cuts:
+            unknown.append(lease)
+        cuts[lease.shard_id] = cut
+    if unknown:
+        raise _unknown_error(application, sorted(unknown, key=lambda lease: lease.shard_id), label)
+    return {**cuts, **application.cuts}
+
+
+def _cut(lease: Lease) -> Cut | None:
+    """Return the point after the last user record that was processed; None if the lease does not say it."""
+    checkpoint = lease.checkpoint
+    if checkpoint.is_number:
+        number, read = int(checkpoint.number), checkpoint.sub_sequence_number + 1
+        return After(number) if read > ALL_USER_RECORDS else At(number, max(0, read))
+    if checkpoint.is_shard_end:
+        return ShardEnd()
+    if checkpoint.number == TRIM_HORIZON:
+        return TrimHorizon()
+    return None if lease.starting_ms is None else AtTimestamp(lease.starting_ms)
+
+
+def _unknown_error(application: KclApplication, leases: Sequence[Lease], label: str) -> OptionError:
+    words = "/".join(sorted({lease.checkpoint.number for lease in leases}))
+    shards = [lease.shard_id for lease in leases]
+    shown = ", ".join(shards[:_SHOWN]) + (f" and {len(shards) - _SHOWN} more" if len(shards) > _SHOWN else "")
+    return OptionError(
+        f"{label} has the word {words} for {shown}: the application has no checkpoint in these shards, and the table does not hold the "
+        "time at which it began there. Add a position for each of them, for example "
+        f'{{"kclApplication": "{application.table}", "{shards[0]}": "AT_TIMESTAMP 2026-01-31T09:00:00Z"}} with the time at which '
+        "the application began (for AT_TIMESTAMP, the time in its configuration). TRIM_HORIZON reads all records of the shard, LATEST "
+        "skips those that are in it now."
+    )

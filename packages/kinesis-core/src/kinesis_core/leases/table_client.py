@@ -1,0 +1,187 @@
+"""The client of one table in DynamoDB: its creation, with the index of the KCL, and calls with this package's errors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attrs import define, field
+
+from kinesis_core.aws import (
+    CALL_ERRORS,
+    MALFORMED,
+    RetryBudget,
+    RetryPolicy,
+    Throttles,
+    call_with_retries,
+    malformed,
+    translate,
+)
+from kinesis_core.clock import Clock
+from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
+from kinesis_core.leases.lease import LEASE_KEY
+from kinesis_core.leases.table_facts import (
+    OWNER_INDEX,
+    OwnerIndex,
+    TableFacts,
+    index_request,
+    key_request,
+    new_index_request,
+    read_table,
+)
+from kinesis_core.logs import get_logger
+
+CREATION_S = 60.0
+"""DynamoDB creates a table in about ten seconds."""
+_POLL_S = 1.0
+_LOG_S = 30.0
+"""How often a long wait has a line in the log."""
+
+log = get_logger("kinesis_core")
+T = TypeVar("T")
+
+
+@define
+class TableClient:
+    """One table, with a botocore client. Thread-safe."""
+
+    name: str
+    client: Any
+    policy: RetryPolicy
+    clock: Clock
+    rng: random.Random
+    key_name: str = LEASE_KEY
+    named_by: str = "Option 'dynamodbTableName'"
+    """What names the table, for errors."""
+    _budget: RetryBudget = field(factory=RetryBudget, init=False)
+
+    def prepare(self, patience_s: float = CREATION_S, index: OwnerIndex = OwnerIndex.NONE) -> None:
+        """
+        Check that the table has its key. Create it, billed by request, and *index*, if they are missing. Wait until they are active.
+
+        Other processes may do the same at the same time.
+
+        Raises:
+            TableLayoutError: The table has another key.
+            ServiceError: DynamoDB refuses, or they do not become active within *patience_s*.
+        """
+        start_s = logged_s = self.clock.now_s()
+        is_new = False
+        while True:
+            table = self._describe()
+            if table is None and not is_new:
+                self._create(index)
+                is_new = True
+            missing = self._advance(table, index)
+            if not missing:
+                return
+            now_s = self.clock.now_s()
+            if now_s - start_s >= patience_s:
+                raise UnavailableError(
+                    f"DynamoDB is still {missing}. It is used as soon as it is active. [table={self.name}]",
+                    code="CREATING",
+                )
+            if now_s == start_s or now_s - logged_s >= _LOG_S:
+                logged_s = now_s
+                log.info("table.awaited", table=self.name, reason=missing, waited_s=round(now_s - start_s))
+            self.clock.sleep(_POLL_S)
+
+    def call(self, operation: str, call: Callable[[], T], where: str = "") -> T:
+        """
+        Return the result of *call*, one attempt at *operation*. *where* names the item for errors.
+
+        Raises:
+            ServiceError: DynamoDB refuses, or its response is malformed.
+        """
+        target = f"table={self.name} {where}".rstrip()
+        try:
+            return call()
+        except CALL_ERRORS as error:
+            raise translate(operation, target, error, "DynamoDB") from error
+        except MALFORMED as error:
+            raise malformed(operation, target, error, "DynamoDB") from error
+
+    def call_if_met(self, operation: str, call: Callable[[], T], where: str = "") -> T | None:
+        """Return the result of *call*, a write with a condition; None if the condition is not met. Raises as `call` does."""
+        try:
+            return self.call(operation, call, where)
+        except ServiceError as error:
+            if error.code != "ConditionalCheckFailedException":
+                raise
+            return None
+
+    def _advance(self, table: TableFacts | None, index: OwnerIndex) -> str:
+        """Do what can be done for *table* and *index* now. Returns what DynamoDB is doing yet, or "" if all is there."""
+        if table is None:  # all its servers will know a new table in a moment
+            return f"creating table {self.name}"
+        self._check_key(table)
+        if table.status in {"CREATING", "DELETING"}:
+            return f"{table.status.lower()} table {self.name}"
+        if index is OwnerIndex.NONE or table.has_active_index:
+            return ""
+        if OWNER_INDEX not in table.indexes:
+            if index is OwnerIndex.OF_NEW_TABLES:
+                return ""
+            self._add_index(table)
+        return f"creating index {OWNER_INDEX} of table {self.name}"
+
+    def _describe(self) -> TableFacts | None:
+        try:
+            return self._call_with_retries(
+                "DescribeTable",
+                lambda: read_table(self.client.describe_table(TableName=self.name)["Table"], self.key_name),
+            )
+        except TableNotFoundError:
+            return None
+
+    def _create(self, index: OwnerIndex) -> None:
+        request = key_request(self.key_name) if index is OwnerIndex.NONE else new_index_request(self.key_name)
+        try:
+            self._call_with_retries(
+                "CreateTable",
+                lambda: self.client.create_table(
+                    TableName=self.name, BillingMode="PAY_PER_REQUEST", **request
+                ),
+            )
+        except ServiceError as error:
+            if error.code != "ResourceInUseException":  # another process has created it
+                raise
+        else:
+            log.info("table.created", table=self.name)
+
+    def _add_index(self, table: TableFacts) -> None:
+        """Ask for the index. A later attempt follows where the table is busy, or another process has asked for it."""
+        try:
+            self.call(
+                "UpdateTable",
+                lambda: self.client.update_table(TableName=self.name, **index_request(self.key_name, table)),
+            )
+        except ServiceError as error:
+            if error.retryable or error.code == "ResourceInUseException":
+                return
+            found = self._describe()
+            if found is None or OWNER_INDEX not in found.indexes:
+                raise
+        else:
+            log.info("index.created", table=self.name, index=OWNER_INDEX)
+
+    def _check_key(self, table: TableFacts) -> None:
+        if not table.has_key:
+            raise TableLayoutError(
+                f"{self.named_by} names a table with the key {', '.join(table.keys)}; the key of a lease table is "
+                f"{self.key_name}, a string. Name another table: a missing one is created. [table={self.name}]",
+                table.keys,
+            )
+
+    def _call_with_retries(self, operation: str, call: Callable[[], T]) -> T:
+        return call_with_retries(
+            operation,
+            lambda: self.call(operation, call),
+            self.policy,
+            self.clock,
+            self.rng,
+            self._budget,
+            throttles=Throttles.COUNTED,  # a query waits meanwhile, and needs no leases
+            table=self.name,
+        )

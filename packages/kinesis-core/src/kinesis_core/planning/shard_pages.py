@@ -1,0 +1,192 @@
+"""
+Pages of single shards, for consumers that keep the position of each shard by themselves.
+
+A planner of batches fixes ends without reading what is before them. Here the records themselves are wanted, so each call of
+GetRecords brings a page of them. Whether records were lost is judged in the same way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_core.aggregation import unpack
+from kinesis_core.aws import StreamApi
+from kinesis_core.clock import Clock
+from kinesis_core.errors import IteratorExpiredError
+from kinesis_core.model import After, At, Page, Record, ShardOffset, StreamSummary
+from kinesis_core.planning.batch_end import PASSING
+from kinesis_core.planning.loss import HOUR_MS
+from kinesis_core.planning.plan_settings import PlanSettings
+from kinesis_core.planning.probe import GAP_CALLS, Found, find_first
+from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.stream_planner import StreamPlanner
+
+
+@frozen
+class ShardPage:
+    """The next records of one shard. There may be none, although more will come."""
+
+    page: Page
+    start: ShardOffset
+    """Where the records begin. Without records, it is later than the one asked for, if the shard was seen empty until then."""
+    end: ShardOffset
+    """Where the next page continues."""
+    is_tip: bool
+    """Whether nothing followed when the page was read, in an open shard or a closed one."""
+    is_last: bool
+    """Whether the shard is closed, and nothing follows."""
+    size_bytes: int = field(init=False, eq=False)
+    """The data of the records. Consumers ask for it often, and a sum over all records takes a while."""
+
+    @size_bytes.default
+    def _sum_data(self) -> int:
+        return sum(len(record.data) for record in self.page.records)
+
+
+@define
+class ShardPages:
+    """Reads one stream. Threads may share it, as long as each shard is read by one at a time."""
+
+    _planner: StreamPlanner
+    max_fetch_rate_bytes: float
+    _created_ms: int = field(default=0, init=False)
+
+    @staticmethod
+    def of(
+        name: str,
+        api: StreamApi,
+        settings: PlanSettings,
+        clock: Clock,
+        rng: random.Random,
+        max_fetch_rate_bytes: float = float("inf"),
+    ) -> ShardPages:
+        """
+        Return the pages of the stream behind *api*. *name* is the stream's in errors and logs. Makes no call.
+
+        *max_fetch_rate_bytes*: how many bytes a second are read of one shard.
+        """
+        settings = evolve(settings, first_plan_crosses_gaps=False)
+        return ShardPages(StreamPlanner(name, api, settings, clock, rng), max_fetch_rate_bytes)
+
+    def begin(self) -> StreamSummary:
+        """Return the stream's facts. From now on, a stream that was deleted and created again is an error."""
+        self._created_ms = self._planner.facts.begin()
+        return self._planner.facts.summary()
+
+    def now_ms(self) -> int:
+        """Return the service's clock in milliseconds since the epoch: a lower bound."""
+        return self._planner.api.now_ms()
+
+    def resume(
+        self, shard_id: str, number: int, user_records: int, empty_until_ms: int | None
+    ) -> ShardOffset:
+        """
+        Return the offset after the first *user_records* of record *number*, which was read at least in part.
+
+        *empty_until_ms*: nothing after that record arrived before this time, if that is known. Where it is not known and the
+        record has expired, only the age of the oldest record left shows whether records may be lost.
+
+        Raises:
+            DataLossError: Records after *number* may be lost (unless `fail_on_data_loss` is off).
+            InvalidRequestError: The number is not one of this shard.
+        """
+        state = self._planner.state(shard_id)
+        named = _first_record(state, At(number))
+        if named is not None and named.number == number:
+            aggregate = unpack(named.data)
+            count = 1 if aggregate is None else len(aggregate.data)
+            cut = At(number, user_records) if user_records < count else After(number)
+            return ShardOffset(cut, named.arrived_ms)
+        if user_records == 0 and named is not None:
+            self.report_lost(shard_id, ShardOffset(At(number)), f"record {number} expired before it was read")
+        elif empty_until_ms is None:
+            self._doubt(state, number, named)
+        return ShardOffset(After(number), empty_until_ms)
+
+    def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
+        """
+        Return the next page after *start*, with at most *max_records* (1..10,000) records. Waits until the shard may be read.
+
+        Raises:
+            DataLossError: Records after *start* are lost, or may be (unless `fail_on_data_loss` is off).
+            ServiceError: A call to Kinesis failed for good.
+        """
+        planner = self._planner
+        planner.facts.begin_plan(self._created_ms)
+        state = planner.state(shard_id)
+        read: list[Found] = []
+
+        def find(begin: ShardOffset) -> ShardOffset:
+            read[:] = [find_first(state, begin, max_records, GAP_CALLS)]
+            return read[0].up_to(read[0].last) if read[0].records else begin
+
+        def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
+            try:
+                return planner.loss.plan(state, started, find)
+            except PASSING:
+                return started
+
+        end = planner.plan_shard(state, start, plan)
+        if end is None:
+            return ShardPage(Page([], 0), start, start, is_tip=True, is_last=True)
+        if isinstance(end.cut, After) and end.cut != start.cut:
+            return self._full(state, start, end.as_end_from(start.cut), read[0])
+        seen = planner.loss.seen(state, start)
+        is_last = state.is_ended(start.cut)
+        # A refused call shows nothing, and neither do records that are in doubt.
+        is_tip = is_last or (bool(read) and not read[0].records and state.lag_ms == 0)
+        return ShardPage(Page([], state.lag_ms or 0), seen, seen, is_tip, is_last)
+
+    def report_lost(self, shard_id: str, after: ShardOffset, what: str) -> None:
+        """
+        Report that records after an offset are lost: *what* is a clause that says how.
+
+        Raises:
+            DataLossError: Always, unless `fail_on_data_loss` is off; then the loss is logged.
+        """
+        self._planner.reports.report(shard_id, after, what)
+
+    def due_s(self, shard_id: str) -> float:
+        """Return in how many seconds the shard may be read again."""
+        return self._planner.state(shard_id).calls.limiter.wait_s(self._planner.clock.now_s())
+
+    def lag_ms(self, shard_id: str) -> int | None:
+        """Return how far behind the tip the last page was, or for how long calls were refused since; None before the first one."""
+        return self._planner.shard_lag_ms(shard_id)
+
+    def watch(self, shard_id: str, arrived: Callable[[], None]) -> None:
+        """Do nothing: a page never arrives by itself."""
+
+    def forget(self, shard_id: str, arrived: Callable[[], None]) -> None:
+        """Do nothing: what is known of a shard saves calls if it is read again."""
+
+    def _full(self, state: ShardState, start: ShardOffset, end: ShardOffset, found: Found) -> ShardPage:
+        page = Page(found.records, state.lag_ms or 0)
+        full = ShardPage(page, start, evolve(end, estimate=None), found.at_tip or found.ended, found.ended)
+        state.calls.limiter.rest(self._planner.clock.now_s() + full.size_bytes / self.max_fetch_rate_bytes)
+        return full
+
+    def _doubt(self, state: ShardState, number: int, oldest: Record | None) -> None:
+        """Report a loss where the stream is full up to the end of its retention, so that records expire all the time."""
+        if oldest is None or oldest.number < number:
+            return
+        edge_ms = state.calls.now_ms() - (self._planner.facts.retention_hours() - 1) * HOUR_MS
+        if oldest.arrived_ms is None or oldest.arrived_ms < edge_ms:
+            what = (
+                f"record {number}, the last one that was read, has expired, and so may have records after it"
+            )
+            self._planner.reports.report(state.shard_id, ShardOffset(After(number)), what)
+
+
+def _first_record(state: ShardState, cut: At) -> Record | None:
+    """Return the first record at or after *cut*; None where the shard has none now."""
+    with state.calls.patiently():
+        while True:
+            try:
+                records = state.page_at(cut, 1, None).records
+            except IteratorExpiredError:
+                continue
+            return records[0] if records else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from kinesis_emulator.requests import Request
 from spark_kinesis_source import KinesisDataSource
 from support.halves import batch_reader, open_writer, payloads, plan, streaming, write
 from support.key_services import KeyServices
-from support.lease_tables import DynamoDb, dynamodb
+from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.sinks import sink_options
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
@@ -38,10 +39,11 @@ def declared(*purposes: Purpose, service: str) -> Called:
             for use in call.uses
             if call.service == service and use.purpose in purposes and location in use.locations
         }
-        for location in Location
+        for location in OF_QUERIES
     }
 
 
+OF_QUERIES = (Location.DRIVER, Location.EXECUTORS)
 ASKED_OUTSIDE_OF_AWS = {"GetShardIterator"}
 """The dry run by which a sink finds out before its start whether another server supports dry runs."""
 
@@ -52,7 +54,7 @@ def everywhere(called: Called) -> set[str]:
 
 def test_source(emulator: Emulator, stream: StreamUnderTest) -> None:
     """Polling: the driver makes the declared calls to load, plan and follow a reshard, and tasks make those to read."""
-    called: Called = {location: set() for location in Location}
+    called: Called = {location: set() for location in OF_QUERIES}
 
     def note(location: Location) -> None:
         called[location] |= set(emulator.calls.by_action())
@@ -132,6 +134,22 @@ def test_lease_publishing(stream: StreamUnderTest, database: DynamoDb) -> None:
     assert {Location.DRIVER: on_driver, Location.EXECUTORS: on_executors} == declared(
         Purpose.LEASE_TABLE, service="dynamodb"
     )
+
+
+def test_start_of_an_application(stream: StreamUnderTest, database: DynamoDb) -> None:
+    """Where a KCL application stopped: the driver reads the table once, when the query starts first. Tasks make no call."""
+    [put] = stream.put_numbers(1)
+    database.create_table(leaseKey="HASH")
+    database.put_item(kcl_lease(put.shard_id, "TRIM_HORIZON"))
+    start = json.dumps({"kclApplication": database.table})
+    options = stream.options(startingPosition=start, dynamodbEndpointUrl=database.endpoint_url)
+    with streaming(options) as reader:
+        partitions, end = plan(reader)
+        assert database.calls == {"Scan": 1}
+        assert declared(Purpose.KCL_TABLE, service="dynamodb")[Location.DRIVER] == {"Scan"}
+        assert len(payloads(reader, partitions)) == 1
+        plan(reader, end)
+        assert database.calls == {"Scan": 1}
 
 
 @pytest.mark.all_sparks

@@ -12,7 +12,7 @@ from kinesis_core.for_spark import plain_errors
 from kinesis_core.model import OPTION_NAMES, check_times
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
-from spark_kinesis_source.planner_factory import open_planner
+from spark_kinesis_source.planner_factory import begin, open_planner
 from spark_kinesis_source.task import ReadTask
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class KinesisBatchReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         options = self._options
         with closing(open_planner(options)) as planner:
-            start = planner.initial_offset(options.batch_starting_position)
-            end = planner.end_offset(start, options.ending_position, options.batch_starting_position)
+            start, started_at = begin(planner, options, options.batch_starting_position)
+            end = planner.end_offset(start, options.ending_position, started_at)
             groups = planner.range_groups(start, end)
         # Spark replaces an empty list by InputPartition(None).
         return [*split(groups, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]

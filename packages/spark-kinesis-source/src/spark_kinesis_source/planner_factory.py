@@ -7,10 +7,11 @@ from collections.abc import Collection
 from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
-from kinesis_core.leases import LeasePublisher, open_table
+from kinesis_core.leases import LeasePublisher, application_tables, open_table, resume_from_applications
 from kinesis_core.logs import get_logger
+from kinesis_core.model import OPTION_NAMES, At, Offset, StartingPosition, names_applications
 from kinesis_core.planning import Limits, Planner, PlanSettings
-from spark_kinesis_source.options import SourceOptions
+from spark_kinesis_source.options import DEAGGREGATE, SourceOptions, inside_aggregate_error
 
 log = get_logger("spark_kinesis_source")
 
@@ -52,6 +53,29 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
         first_plan_crosses_gaps=is_planned_once,
     )
     return Planner(apis, settings, threads=options.planning_threads)
+
+
+def begin(
+    planner: Planner, options: SourceOptions, position: StartingPosition
+) -> tuple[Offset, StartingPosition]:
+    """
+    Return the offset that *position* means, and *position* with the lease table of a KCL application read.
+
+    Raises:
+        OptionError: A lease table does not say where to start, or a shard starts inside an aggregate that is not unpacked.
+        ServiceError: A call to AWS failed for good.
+    """
+    if names_applications(position):
+        tables = application_tables(_with_short_retries(options.connection), options.dynamodb_endpoint_url)
+        position = resume_from_applications(
+            position, _open_streams(options.connection), tables, OPTION_NAMES[0]
+        )
+    start = planner.initial_offset(position)
+    # Only now it is known which records of the application are aggregates.
+    shards = [shard for stream in start.streams.values() for shard in stream.shards.values()]
+    if not options.deaggregate and any(isinstance(shard.cut, At) and shard.cut.skip for shard in shards):
+        raise inside_aggregate_error(OPTION_NAMES[0], f"Option '{DEAGGREGATE.name}'")
+    return start, position
 
 
 def open_publisher(options: SourceOptions) -> LeasePublisher | None:

@@ -20,7 +20,7 @@ from kinesis_core.planning import BatchGate, PlanAhead, Planner
 from spark_kinesis_source.fan_out import Consumers
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
-from spark_kinesis_source.planner_factory import open_planner, open_publisher
+from spark_kinesis_source.planner_factory import begin, open_planner, open_publisher
 from spark_kinesis_source.task import ReadTask
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class StreamReader(DataSourceStreamReader):
     def resolve_initial_offset(self) -> Offset:
         # Spark asks twice in a query's first run, and LATEST must mean the same offset both times.
         if self._initial is None:
-            self._initial = self.planner.initial_offset(self.options.starting_position)
+            self._initial, _ = begin(self.planner, self.options, self.options.starting_position)
         return self._initial
 
     @plain_errors()

@@ -15,7 +15,7 @@ from attrs import asdict
 
 from kinesis_core.aws import Transport
 from kinesis_core.errors import OptionError
-from kinesis_core.model import AtTimestamp, Latest, PerShard, TrimHorizon
+from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
 from kinesis_core.options import Origin
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
@@ -404,6 +404,29 @@ def test_not_publishing(given: dict[str, str]) -> None:
     assert options.lease_table is None
     [reason] = options.ignored
     assert reason.endswith("has no effect here: Spark's checkpoint holds all progress.")
+
+
+def test_the_table_of_an_application() -> None:
+    """`dynamodbEndpointUrl` is where the table of a KCL application is read, whether progress is published or not."""
+    endpoint = "http://127.0.0.1:8000"
+    for start in ('{"kclApplication": "billing"}', '{"orders": {"kclApplication": "billing"}}'):
+        options = parse(startingPosition=start, dynamodbEndpointUrl=endpoint)
+        assert options.dynamodb_endpoint_url == endpoint
+        assert options.lease_table is None
+        assert options.ignored == ()
+    [reason] = parse(startingPosition="LATEST", dynamodbEndpointUrl=endpoint).ignored
+    assert "'dynamodbEndpointUrl' has no effect here" in reason
+
+
+def test_an_application_of_several_streams() -> None:
+    """One application may read several streams. Positions of shards cannot be added then: they would be of no stream."""
+    several = {"streamName": "orders,returns", "region": "eu-west-1"}
+    application = KclApplication("billing")
+    given = {**several, "startingPosition": '{"kclApplication": "billing"}'}
+    assert SourceOptions.parse(given).batch_starting_position == application
+    by_hand = '{"kclApplication": "billing", "shardId-000000000000": "LATEST"}'
+    with pytest.raises(OptionError, match="positions by shard for one stream only; got 2 streams"):
+        SourceOptions.parse({**several, "startingPosition": by_hand})
 
 
 @pytest.mark.parametrize(

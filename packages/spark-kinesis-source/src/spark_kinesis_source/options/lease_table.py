@@ -27,10 +27,12 @@ class LeaseTableOptions:
 
 
 def read_lease_table(
-    values: Values, connection: Connection
+    values: Values, connection: Connection, *, is_read: bool
 ) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
     """
     Return the table for progress, if progress is published, and a line for the log for each option without effect.
+
+    With *is_read*, the table of a KCL application is read at the endpoint of DynamoDB.
 
     Raises:
         OptionError: There are several streams, and no name for the table.
@@ -41,7 +43,7 @@ def read_lease_table(
     given: list[Option[Any]] = [
         option
         for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)
-        if values.is_given(option)
+        if values.is_given(option) and not (is_read and option is DYNAMODB_ENDPOINT_URL)
     ]
     reason = "has no effect here: Spark's checkpoint holds all progress."
     return None, tuple(f"{values.label(option)} {reason}" for option in given)

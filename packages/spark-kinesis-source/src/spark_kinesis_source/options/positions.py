@@ -31,8 +31,10 @@ STARTING_POSITION = Option[StartingPosition | None](
         "`2026-01-31T09:00:00Z`, also with `AT_TIMESTAMP` before it. JSON gives a position for each shard: "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
-        'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. The checkpoint files of the awslabs and '
-        "qubole connectors are also accepted."
+        'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. `{"kclApplication": "billing"}` continues '
+        "where an application of the KCL stopped, or a receiver of Spark's DStreams, which is one: its lease table is read when "
+        'the query starts for the first time. `"region"` in it is the region of the table, and it can have positions of shards as '
+        "well. The checkpoint files of the awslabs and qubole connectors are also accepted."
     ),
     parser=_START,
     default=None,

@@ -48,7 +48,10 @@ DYNAMODB_TABLE_NAME = Option[str | None](
 )
 DYNAMODB_ENDPOINT_URL = Option[str | None](
     name="dynamodbEndpointUrl",
-    meaning="The URL of DynamoDB, for example of a VPC endpoint or a local server.",
+    meaning=(
+        "The URL of DynamoDB, for example of a VPC endpoint or a local server. It is also where the table of a `kclApplication` in "
+        "`startingPosition` is read."
+    ),
     parser=url(),
     default=None,
     default_text="botocore's endpoint of the region",

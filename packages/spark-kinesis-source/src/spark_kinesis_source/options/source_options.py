@@ -12,6 +12,7 @@ from kinesis_core.model import (
     EndingPosition,
     StartingPosition,
     begins_inside_aggregates,
+    names_applications,
     position_in,
 )
 from kinesis_core.options import (
@@ -66,7 +67,7 @@ from spark_kinesis_source.options.positions import (
     STREAMING_START,
     TRIM_HORIZON_MARGIN,
 )
-from spark_kinesis_source.options.publishing import PUBLISHING_OPTIONS
+from spark_kinesis_source.options.publishing import DYNAMODB_ENDPOINT_URL, PUBLISHING_OPTIONS
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS
@@ -119,6 +120,8 @@ class SourceOptions:
     """None if the streams are polled."""
     lease_table: LeaseTableOptions | None
     """None if progress is not published."""
+    dynamodb_endpoint_url: str | None
+    """Where the table of a KCL application is read. None: botocore's endpoint."""
     ignored: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that has no effect here, or whose value counts as another."""
 
@@ -137,7 +140,9 @@ class SourceOptions:
         streaming_start = STREAMING_START if start is None else start
         _check_together(values, streaming_start, connection)
         min_fetch_period_s, ignored_period = _read_fetch_period(values)
-        lease_table, ignored_lease_options = read_lease_table(values, connection)
+        lease_table, ignored_lease_options = read_lease_table(
+            values, connection, is_read=names_applications(streaming_start)
+        )
         return SourceOptions(
             connection=connection,
             starting_position=streaming_start,
@@ -162,6 +167,7 @@ class SourceOptions:
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
+            dynamodb_endpoint_url=values[DYNAMODB_ENDPOINT_URL],
             ignored=values.ignored
             + ignored_region(values, connection)
             + ignored_period
@@ -194,10 +200,15 @@ def _check_together(values: Values, start: StartingPosition, connection: Connect
         for stream in streams:
             position_in(stream, streams, position, values.label(option))
     if not values[DEAGGREGATE] and begins_inside_aggregates(start):
-        raise OptionError(
-            f"{values.label(STARTING_POSITION)} starts inside an aggregate, after user records that were already read. "
-            f"{values.label(DEAGGREGATE)} must be true to read the rest of the aggregate."
-        )
+        raise inside_aggregate_error(values.label(STARTING_POSITION), values.label(DEAGGREGATE))
+
+
+def inside_aggregate_error(start: str, deaggregate: str) -> OptionError:
+    """Return the error of a start inside an aggregate by a query that does not unpack it. Both options are given by label."""
+    return OptionError(
+        f"{start} starts inside an aggregate, after user records that were already read. "
+        f"{deaggregate} must be true to read the rest of the aggregate."
+    )
 
 
 def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:

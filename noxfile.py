@@ -69,6 +69,7 @@ PACKAGES = {
     "kinesis-credentials": (),
     "kinesis-emulator": (),
     "kinesis-core": ("kinesis-credentials",),
+    "kinesis-consumer": ("kinesis-credentials", "kinesis-core"),
     "spark-kinesis-source": ("kinesis-credentials", "kinesis-core"),
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }

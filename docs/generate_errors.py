@@ -17,6 +17,7 @@ from types import ModuleType
 from attrs import frozen
 from docs.generate_options import render_rows, update
 
+import kinesis_consumer
 import kinesis_core
 import kinesis_credentials
 import kinesis_emulator
@@ -25,7 +26,14 @@ import spark_kinesis_source
 from kinesis_core.aws import ADVICE_BY_CODE, class_of
 
 PAGE = Path(__file__).parent / "reference" / "errors.md"
-PACKAGES = (kinesis_core, kinesis_credentials, spark_kinesis_source, spark_kinesis_sink, kinesis_emulator)
+PACKAGES = (
+    kinesis_core,
+    kinesis_credentials,
+    kinesis_consumer,
+    spark_kinesis_source,
+    spark_kinesis_sink,
+    kinesis_emulator,
+)
 INTRODUCTION = """\
 # Errors
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from docs.generate_options import render_rows, update
 
+import kinesis_consumer.events
 import kinesis_core.events
 import kinesis_credentials.events
 import kinesis_emulator.events
@@ -24,6 +25,7 @@ PAGE = Path(__file__).parent / "reference" / "events.md"
 PACKAGES = (
     kinesis_core.events,
     kinesis_credentials.events,
+    kinesis_consumer.events,
     spark_kinesis_source.events,
     spark_kinesis_sink.events,
     kinesis_emulator.events,

@@ -23,6 +23,7 @@ settings.load_profile("tests")
 OURS = (
     "kinesis_credentials",
     "kinesis_core",
+    "kinesis_consumer",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",

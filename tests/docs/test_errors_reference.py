@@ -17,6 +17,7 @@ INTERNAL = {
     "CutConnectionError": "the emulator closes the connection",
     "DryRunSucceededError": "the check of permissions catches it",
     "IteratorExpiredError": "readers and planners get a new iterator",
+    "LeaseItemError": "a group passes over the item",
     "MalformedKeysError": "the source of the keys turns it into its own error",
 }
 """Exceptions that reach no user, each with the reason."""

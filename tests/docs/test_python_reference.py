@@ -14,8 +14,9 @@ PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference" / "python").glo
 
 
 def test_every_package_has_a_page() -> None:
-    """Five packages have a Python API."""
+    """Six packages have a Python API."""
     assert [page.stem for page in PAGES] == [
+        "kinesis_consumer",
         "kinesis_core",
         "kinesis_credentials",
         "kinesis_emulator",

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 OURS = {
     "kinesis_credentials",
     "kinesis_core",
+    "kinesis_consumer",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",
@@ -29,6 +30,7 @@ INSTALLED = {
     "kinesis-credentials": {"kinesis_credentials"},
     "kinesis-emulator": {"kinesis_emulator"},
     "kinesis-core": {"kinesis_core", "kinesis_credentials"},
+    "kinesis-consumer": {"kinesis_consumer", "kinesis_core", "kinesis_credentials"},
     "spark-kinesis-source": {"spark_kinesis_source", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-sink": {"spark_kinesis_sink", "kinesis_core", "kinesis_credentials", "pyarrow"},
 }

@@ -51,6 +51,15 @@ def core() -> None:
         assert [record.data for record in stream.read("TRIM_HORIZON").records()] == [DATA]
 
 
+def consumer() -> None:
+    from kinesis_consumer.stores import MemoryTable
+
+    table = MemoryTable()
+    table.prepare()
+    assert table.create("shardId-000000000000", {"leaseCounter": 0})
+    assert [item["leaseCounter"] for item in table.scan()] == [0]
+
+
 def source() -> None:
     from pyspark_kinesis_source import DefaultSource
 
@@ -104,6 +113,7 @@ SMOKE: dict[str, Callable[[], None]] = {
     "kinesis-credentials": credentials,
     "kinesis-emulator": emulator,
     "kinesis-core": core,
+    "kinesis-consumer": consumer,
     "spark-kinesis-source": source,
     "spark-kinesis-sink": sink,
 }

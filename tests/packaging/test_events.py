@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 LEVELS = {"debug", "info", "warning"}
 LOGGING_MODULES = {"kinesis_credentials.logs", "kinesis_core.logs", "kinesis_emulator.events"}
 """The modules that make loggers of the standard library, or call structlog."""
-WHERE = {"driver", "task", "driver, task", "emulator"}
+WHERE = {"driver", "task", "driver, task", "worker", "driver, worker", "emulator"}
 
 
 @frozen

@@ -13,6 +13,7 @@ import pytest
 OURS = {
     "kinesis_credentials",
     "kinesis_core",
+    "kinesis_consumer",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",
@@ -25,6 +26,7 @@ MAY_IMPORT = {
         "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "pandas", "h2", "httpx2"),
     },
+    "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-source": {
         *("attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"),
         *("opentelemetry", "prometheus_client"),
@@ -130,13 +132,21 @@ HEAVY = {
     "prometheus_client",
     "pyarrow",
     "rich",
+    "sqlite3",
     "structlog",
 }
 """Packages that take long to import, and that only tasks, some users or enabled log events need."""
 
 
 @pytest.mark.parametrize(
-    "package", ["kinesis_credentials", "kinesis_core", "spark_kinesis_source", "spark_kinesis_sink"]
+    "package",
+    [
+        "kinesis_credentials",
+        "kinesis_core",
+        "kinesis_consumer",
+        "spark_kinesis_source",
+        "spark_kinesis_sink",
+    ],
 )
 def test_importing_imports_nothing_heavy(package: str) -> None:
     """Importing a package imports nothing heavy that Spark has not imported already."""

@@ -26,6 +26,9 @@ MAY_CONNECT = {
     "kinesis_core/aws/direct_transport.py": {"ssl", "urllib3.exceptions"},
     # Asks the Python that the user has configured for Spark whether it has our package.
     "kinesis_core/for_spark.py": {"subprocess"},
+    # Waits for threads in tasks of the user's event loop, and opens nothing.
+    "kinesis_consumer/worker/threads.py": {"asyncio"},
+    "kinesis_consumer/handling/running.py": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

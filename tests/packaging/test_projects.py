@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 OURS = [
+    "kinesis-consumer",
     "kinesis-core",
     "kinesis-credentials",
     "kinesis-emulator",
@@ -27,7 +28,7 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 
 def test_packages(projects: Projects) -> None:
-    """These five packages are published."""
+    """These six packages are published."""
     assert sorted(projects) == OURS
 
 
@@ -54,6 +55,7 @@ def test_pins(projects: Projects) -> None:
         ("kinesis-credentials", set()),
         ("kinesis-emulator", set()),
         ("kinesis-core", {"kinesis-credentials"}),
+        ("kinesis-consumer", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-source", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-sink", {"kinesis-core", "kinesis-credentials"}),
     ],

@@ -19,7 +19,7 @@ from attrs import frozen
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "packages").glob("*/src"))
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
-CORE = "kinesis_core"
+CORE, CONSUMER = "kinesis_core", "kinesis_consumer"
 BASE = {"errors", "logs", "clock"}
 """Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
@@ -38,9 +38,27 @@ MAY_IMPORT = {
     "leases": {*BASE, "model", "aws"},
     "options": {*BASE, "model", "aws"},
     "batch": {"model", "reading"},
-    "stream": {*BASE, "model", "aws", "planning", "reading", "options", "batch"},
+    "stream": {*BASE, "model", "aws", "planning", "reading", "options", "batch", "leases"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
+CONSUMER_MAY_IMPORT = {
+    "errors": set[str](),
+    "events": set[str](),
+    "settings": set[str](),
+    "version": set[str](),
+    "stores": set[str](),
+    "leases": {"errors", "stores"},
+    "assignment": {"errors", "leases", "stores"},
+    "shards": {"leases", "stores"},
+    "delivery": {"errors", "settings", "leases"},
+    "worker": {"errors", "settings", "stores", "leases", "assignment", "shards", "delivery"},
+    "handling": {"errors", "delivery", "worker"},
+    "lease_stores": {"stores", "assignment", "worker"},
+    "opening": {"settings", "lease_stores", "assignment", "shards", "delivery", "worker"},
+    "group": {"settings", "lease_stores", "opening", "shards", "delivery", "worker", "handling"},
+}
+"""The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
+RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT}
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}
 """Rooms of values and algorithms only, with the packages that they may use in addition to the standard library."""
 AWS_LIBRARIES = {"boto3", "botocore", "urllib3"}
@@ -111,24 +129,27 @@ def is_within(module: str, room: str) -> bool:
     return module == room or module.startswith(f"{room}.")
 
 
-def core_room(module: str) -> str:
-    """Return the name of the core's room that contains *module*, or "" for the package's own `__init__`."""
-    return module.removeprefix(CORE).lstrip(".").partition(".")[0]
+def main_room(module: str) -> str:
+    """Return the name of the room directly in its package that contains *module*, or "" for the package's own `__init__`."""
+    return module.partition(".")[2].partition(".")[0]
 
 
-def test_every_room_of_the_core_has_a_rule() -> None:
-    """Every room of the core has a rule that says what it may import."""
-    assert {core_room(module) for module in TREES if is_within(module, CORE)} - {""} == set(MAY_IMPORT)
+@pytest.mark.parametrize("package", sorted(RULES))
+def test_every_room_has_a_rule(package: str) -> None:
+    """Every room of these packages has a rule that says what it may import."""
+    assert {main_room(module) for module in TREES if is_within(module, package)} - {""} == set(RULES[package])
 
 
-@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
-def test_rooms_import_what_they_may(room: str) -> None:
-    """Imports between the rooms of the core go in one direction."""
+@pytest.mark.parametrize(
+    ("package", "room"), [(package, room) for package in sorted(RULES) for room in sorted(RULES[package])]
+)
+def test_rooms_import_what_they_may(package: str, room: str) -> None:
+    """Imports between the rooms of a package go in one direction."""
     wrong = [
         found
         for found in IMPORTS
-        if is_within(found.module, f"{CORE}.{room}") and is_within(found.source, CORE)
-        if core_room(found.source) not in {room, *MAY_IMPORT[room]}
+        if is_within(found.module, f"{package}.{room}") and is_within(found.source, package)
+        if main_room(found.source) not in {room, *RULES[package][room]}
     ]
     assert not wrong
 

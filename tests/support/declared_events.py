@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-PACKAGES = {"kinesis_core", "kinesis_credentials", "spark_kinesis_sink", "spark_kinesis_source"}
+PACKAGES = {
+    "kinesis_consumer",
+    "kinesis_core",
+    "kinesis_credentials",
+    "spark_kinesis_sink",
+    "spark_kinesis_source",
+}
 """Each is the name of a logger as well."""
 
 

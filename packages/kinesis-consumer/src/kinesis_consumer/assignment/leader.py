@@ -1,0 +1,171 @@
+"""The leader of a group: it gives every lease to a worker that is alive, and all workers equally many."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_consumer.assignment.balancing import Assign, Decision, decide
+from kinesis_consumer.assignment.items import read_leases
+from kinesis_consumer.assignment.lock import LeaderLock
+from kinesis_consumer.assignment.metrics import UPDATED, Roster, WorkerReport, read_report
+from kinesis_consumer.assignment.sightings import Sightings
+from kinesis_consumer.leases import COUNTER, assign, begin_hand_over
+from kinesis_consumer.stores import ItemTable, Update
+from kinesis_core.clock import Clock
+from kinesis_core.errors import ServiceError
+from kinesis_core.leases import Item, Lease, Value
+
+HAND_OVER_S = 30.0
+FAILURES = 3
+"""After so many failed runs in a row a leader gives its lock up, as in the KCL. Another worker may reach what it needs."""
+
+
+@frozen
+class LeaderRun:
+    """What one run has done."""
+
+    leases: tuple[Lease, ...]
+    """All leases, as they were before the run."""
+    workers: frozenset[str]
+    """The workers that may be given leases."""
+    done: tuple[Decision, ...]
+    refused: tuple[Decision, ...]
+    """Decisions that a change of the lease in between has made void. The next run decides again."""
+    malformed: tuple[str, ...]
+    """The keys of items that should be leases and cannot be read."""
+
+
+@define
+class _View:
+    """What a scan has shown."""
+
+    leases: list[Lease]
+    malformed: list[str]
+    expired: set[str]
+    overdue: set[str]
+    workers: set[str]
+
+
+@define
+class Leader:
+    """The leader's part of one worker. Not thread-safe."""
+
+    worker: str
+    table: ItemTable
+    metrics_tables: Sequence[ItemTable]
+    """Further tables with reports of workers. There are none where the table of leases has them."""
+    lock: LeaderLock
+    clock: Clock
+    wall_clock: Clock
+    duration_s: float
+    """How long a lease is valid."""
+    sync_shards: Callable[[Sequence[Lease]], bool] = lambda _leases: False
+    """
+    Makes the leases that are missing among those that it is called with, and returns whether it has made some. These are
+    assigned in the same run.
+    """
+    hand_over_s: float = HAND_OVER_S
+    max_leases: int = sys.maxsize
+    """How many leases any worker gets at most. The leader's setting counts for all, as in the KCL."""
+    _sightings: Sightings = field(init=False)
+    _roster: Roster = field(factory=Roster, init=False)
+    _failures: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # A KCL looks for leases that were given to it every ten seconds only.
+        self._sightings = Sightings(self.duration_s, discovery_s=self.duration_s)
+
+    def watch(self) -> None:
+        """
+        Scan, and change nothing. A worker that may soon be the leader does so, to know by then which leases stand still.
+
+        Raises:
+            ServiceError: The table failed.
+        """
+        self._look()
+
+    def run(self) -> LeaderRun | None:
+        """
+        Scan, decide and write. Returns what was done; None if this worker is not the leader.
+
+        Raises:
+            ServiceError: A table or the stream failed. The next run does what is left. After three failures in a row the
+                lock is given up.
+        """
+        if not self.lock.is_held():
+            return None
+        try:
+            run = self._run()
+        except ServiceError:
+            self._failures += 1
+            if self._failures >= FAILURES:
+                self._failures = 0
+                self.lock.release()
+            raise
+        self._failures = 0
+        return run
+
+    def _run(self) -> LeaderRun:
+        view = self._look()
+        done, refused = self._carry_out(view)
+        if self.lock.is_held():
+            self._delete_forgotten()
+        if self.lock.is_held() and self.sync_shards(view.leases):
+            view = self._look()
+            more_done, more_refused = self._carry_out(view)
+            done, refused = done + more_done, refused + more_refused
+        return LeaderRun(
+            tuple(view.leases), frozenset(view.workers), tuple(done), tuple(refused), tuple(view.malformed)
+        )
+
+    def _look(self) -> _View:
+        items = self.table.scan()
+        reports = [
+            *_reports(items),
+            *(each for table in self.metrics_tables for each in _reports(table.scan())),
+        ]
+        leases, malformed = read_leases(items)
+        now_s = self.clock.now_s()
+        self._sightings.look(leases, now_s)
+        expired = [lease for lease in leases if self._sightings.is_expired(lease, now_s)]
+        working = {lease.actual_owner for lease in leases if lease.actual_owner} - {
+            lease.actual_owner for lease in expired
+        }
+        self._roster.look(reports, now_s, self.wall_clock.now_s(), working)
+        self._roster.suspect(lease.actual_owner for lease in expired if lease.actual_owner)
+        limit_s = self.hand_over_s + self.duration_s
+        overdue = {lease.key for lease in leases if self._sightings.hand_over_s(lease, now_s) >= limit_s}
+        # A worker that leads is alive, whatever its own report says.
+        workers = self._roster.active(now_s) | {self.worker}
+        return _View(leases, malformed, {lease.key for lease in expired}, overdue, workers)
+
+    def _carry_out(self, view: _View) -> tuple[list[Decision], list[Decision]]:
+        done: list[Decision] = []
+        refused: list[Decision] = []
+        for decision in decide(view.leases, view.workers, view.expired, view.overdue, self.max_leases):
+            if not self.lock.is_held():
+                break
+            item = self.table.update(_update_of(decision))
+            (refused if item is None else done).append(decision)
+        return done, refused
+
+    def _delete_forgotten(self) -> None:
+        for report in self._roster.forgotten(self.clock.now_s()):
+            for table in (self.table, *self.metrics_tables):
+                table.delete(report.worker, {UPDATED: report.updated})
+
+
+def _reports(items: Iterable[Item]) -> list[WorkerReport]:
+    return [report for report in map(read_report, items) if report]
+
+
+def _update_of(decision: Decision) -> Update:
+    if not isinstance(decision, Assign):
+        return begin_hand_over(decision.lease, decision.worker)
+    update = assign(decision.lease, decision.worker)
+    # The KCL does not expect the counter. With it a worker that has come back in the meantime keeps its lease.
+    expect: Mapping[str, Value | None] = {**update.expect, COUNTER: decision.lease.counter}
+    return evolve(update, expect=expect)

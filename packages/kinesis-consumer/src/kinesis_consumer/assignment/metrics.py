@@ -1,0 +1,182 @@
+"""
+The item by which a worker of a KCL 3.x application says that it is alive. A leader gives leases to no other workers.
+
+The KCL writes what the machine of the worker is busy with as well. This package writes empty metrics, which are valid.
+
+Source: WorkerMetricStats and LeaseAssignmentManager of the KCL 3.5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_consumer.stores import ItemTable, Update
+from kinesis_core.clock import Clock
+from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item
+
+WORKER_METRICS = "WORKER_METRIC_STATS"
+WORKER_ID = "wid"
+"""The key of the table of metrics of the KCL 3.0 to 3.4."""
+UPDATED = "lut"
+SUPPORTS_ONE_TABLE = 1
+ACTIVE_S = 60.0
+REPORT_S = 10.0
+"""How often a worker of this package reports, or more often where leases are shorter. A KCL reports each 30 s."""
+_PROPERTIES = "properties"
+"""A map of texts that the KCL has in its items, and does not use."""
+_PERIOD = "reportSeconds"
+_MISSED = 2.5
+"""So many periods after its last report a worker counts as dead."""
+FRESH_S = 12.0
+"""A report that is younger was written by a worker of this package at most one period ago."""
+FORGOTTEN_S = 24 * 3600.0
+
+
+@frozen
+class WorkerReport:
+    """That a worker was alive."""
+
+    worker: str
+    updated: int
+    """Seconds since the epoch by the clock of the worker."""
+    active_s: float = ACTIVE_S
+    """For how long the report is believed."""
+
+
+def report_alive(worker: str, wall_s: float, period_s: float = REPORT_S) -> Update:
+    """
+    Return the write that says that *worker* is alive, and will say it again. It makes the item if there is none.
+
+    A worker that is killed leaves its report. It has no leases then, so a leader prefers it: each lease that it gets is idle until
+    it expires. So it should not be believed for longer than needed.
+    """
+    now = int(wall_s)
+    return Update(
+        worker,
+        expect={},
+        set={
+            ENTITY_TYPE: WORKER_METRICS,
+            UPDATED: now,
+            "sts": {},
+            "opr": {},
+            "sup": SUPPORTS_ONE_TABLE,
+            "slu": now,
+            _PROPERTIES: {_PERIOD: f"{period_s:g}"},
+        },
+    )
+
+
+def read_report(item: Item) -> WorkerReport | None:
+    """Return the report in *item*; None if it is another item, or malformed."""
+    worker = item.get(WORKER_ID)
+    if worker is None and item.get(ENTITY_TYPE) == WORKER_METRICS:
+        worker = item.get(LEASE_KEY)
+    updated = item.get(UPDATED)
+    if not isinstance(worker, str) or not isinstance(updated, (int, float)):
+        return None
+    return WorkerReport(worker, int(updated), _active_s(item.get(_PROPERTIES)))
+
+
+def _active_s(properties: object) -> float:
+    period = properties.get(_PERIOD) if isinstance(properties, dict) else None
+    try:
+        return min(ACTIVE_S, float(period) * _MISSED) if isinstance(period, str) else ACTIVE_S
+    except ValueError:
+        return ACTIVE_S
+
+
+@define
+class MetricsWriter:
+    """Writes the item of one worker. Its methods are called from one thread."""
+
+    worker: str
+    table: ItemTable
+    wall_clock: Clock
+    period_s: float = REPORT_S
+
+    def write(self) -> None:
+        """
+        Say that the worker is alive.
+
+        Raises:
+            ServiceError: Nobody knows whether it was written.
+        """
+        self.table.update(report_alive(self.worker, self.wall_clock.now_s(), self.period_s))
+
+    def delete(self) -> None:
+        """Say that the worker ends: it is given no leases any more."""
+        self.table.delete(self.worker, {})
+
+
+@frozen
+class _Seen:
+    updated: int
+    seen_s: float
+    """When the report was last seen to change, by the steady clock."""
+    active_s: float
+    is_suspect: bool = False
+
+
+@define
+class Roster:
+    """
+    Which workers are alive, as their reports say.
+
+    A report that changes is believed for a minute from then on, by the steady clock of this process. Only the first sight of a
+    report compares clocks of two machines, as the KCL always does.
+
+    A killed worker leaves its report. An earlier leader may have given its leases to others, so that nothing else shows that it is
+    dead. So an older report is believed at first sight only if its worker has leases.
+    """
+
+    _seen: dict[str, _Seen] = field(factory=dict, init=False)
+
+    def look(
+        self, reports: Iterable[WorkerReport], now_s: float, wall_s: float, working: Collection[str] = ()
+    ) -> None:
+        """
+        Remember *reports*, which are those of all workers. A worker may have one in each of two tables.
+
+        *working* are the workers that have leases.
+        """
+        newest: dict[str, WorkerReport] = {}
+        for report in reports:
+            newest[report.worker] = max(
+                report, newest.get(report.worker, report), key=lambda each: each.updated
+            )
+        self._seen = {
+            worker: _look(self._seen.get(worker), report, now_s, wall_s, worker in working)
+            for worker, report in newest.items()
+        }
+
+    def suspect(self, workers: Iterable[str]) -> None:
+        """Give nothing to *workers* until their reports change: they do not renew what they have."""
+        for worker in workers:
+            if worker in self._seen:
+                self._seen[worker] = evolve(self._seen[worker], is_suspect=True)
+
+    def active(self, now_s: float) -> set[str]:
+        """Return the workers that may be given leases."""
+        return {
+            worker
+            for worker, seen in self._seen.items()
+            if not seen.is_suspect and now_s - seen.seen_s <= seen.active_s
+        }
+
+    def forgotten(self, now_s: float) -> list[WorkerReport]:
+        """Return the reports that have not changed for a day."""
+        return [
+            WorkerReport(worker, seen.updated)
+            for worker, seen in self._seen.items()
+            if now_s - seen.seen_s > FORGOTTEN_S
+        ]
+
+
+def _look(last: _Seen | None, report: WorkerReport, now_s: float, wall_s: float, is_working: bool) -> _Seen:
+    updated = report.updated
+    if last is None:
+        age_s = max(0.0, wall_s - updated)
+        return _Seen(updated, now_s - age_s, report.active_s, is_suspect=age_s > FRESH_S and not is_working)
+    return last if updated == last.updated else _Seen(updated, now_s, report.active_s)

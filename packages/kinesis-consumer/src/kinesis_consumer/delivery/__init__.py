@@ -1,0 +1,18 @@
+"""From pages of a shard to batches with fixed ends."""
+
+from kinesis_consumer.delivery.batch import Batch, BatchId
+from kinesis_consumer.delivery.feed import Feed
+from kinesis_consumer.delivery.positions import open_batch
+from kinesis_consumer.delivery.shard_reader import ShardReader
+from kinesis_consumer.delivery.subscribed_pages import SubscribedPages
+from kinesis_consumer.delivery.taken import TakenBatches
+
+__all__ = [
+    "Batch",
+    "BatchId",
+    "Feed",
+    "ShardReader",
+    "SubscribedPages",
+    "TakenBatches",
+    "open_batch",
+]

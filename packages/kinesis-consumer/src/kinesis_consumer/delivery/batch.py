@@ -1,0 +1,142 @@
+"""Batches of a consumer group: an exact part of one shard, with its records at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import define, field, frozen
+
+from kinesis_core.leases import LeaseCheckpoint
+from kinesis_core.planning import ShardPage
+from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
+
+
+@frozen
+class BatchId:
+    """
+    Which records a batch has. The same batch has the same id after a crash, in whichever worker.
+
+    As text it is one line: `orders:shardId-000000000000:4966...:4967...`.
+    """
+
+    stream: str
+    shard_id: str
+    first: str
+    """Sequence number of the first record. `/3` follows it if the first three user records of that aggregate are left out."""
+    last: str
+    """Sequence number of the last record."""
+
+    def __str__(self) -> str:
+        return f"{self.stream}:{self.shard_id}:{self.first}:{self.last}"
+
+
+class BatchOwner(Protocol):
+    """The worker that a batch belongs to."""
+
+    def commit(self, batch: Batch) -> None: ...
+
+    def is_ours(self, batch: Batch) -> bool: ...
+
+
+@define(eq=False)
+class Batch:
+    """
+    An exact part of one shard. Its end was fixed before it was delivered, so it has the same records each time it is delivered.
+
+    Attributes:
+        id: Which records it has.
+        stream: The stream's name or ARN, as the user gave it.
+        shard_id: The shard of all its records.
+        size_bytes: The data of its records.
+    """
+
+    id: BatchId
+    start: LeaseCheckpoint
+    """The first record; its sub-sequence number says how many user records of it are left out."""
+    end: LeaseCheckpoint
+    size_bytes: int
+    _pages: Sequence[ShardPage]
+    _owner: BatchOwner
+    is_committed: bool = field(default=False, init=False)
+    _committing: Lock = field(factory=Lock, init=False)
+
+    def __repr__(self) -> str:
+        return f"<Batch {self.id}>"
+
+    @property
+    def record_count(self) -> int:
+        """How many records it has; an aggregate is one."""
+        return sum(len(part.page.records) for part in self._pages)
+
+    @property
+    def ends_ms(self) -> int | None:
+        """When the last record arrived, in milliseconds since the epoch; None where Kinesis does not say it."""
+        return self._pages[-1].end.arrived_ms
+
+    @property
+    def stream(self) -> str:
+        return self.id.stream
+
+    @property
+    def shard_id(self) -> str:
+        return self.id.shard_id
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether no other worker can have the shard now. It turns false when the lease is lost."""
+        return self._owner.is_ours(self)
+
+    def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
+        """
+        Yield the records in the order of the shard. The second time, they are the same.
+
+        KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
+
+        Raises:
+            OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
+        """
+        for part in self._pages:
+            yield from user_records(part.page, self.stream, self.shard_id, deaggregate, part.end.first_skip)
+
+    def record_batches(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """
+        Yield the records as Arrow record batches, one for each page that was read.
+
+        *columns* are names of the columns that the Spark source has, in any order.
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            OptionError: A column is unknown or repeated, or as for `records`.
+        """
+        if find_spec("pyarrow") is None:
+            raise ModuleNotFoundError(
+                "record_batches() needs pyarrow: pip install 'kinesis-consumer[arrow]'", name="pyarrow"
+            )
+        from kinesis_core.reading.arrow import BatchBuilder
+
+        builder, name = BatchBuilder(columns, deaggregate), self.stream.rpartition("/")[2]
+        for part in self._pages:
+            yield builder.build(part.page, name, self.shard_id, self.stream, part.end.first_skip)
+
+    def commit(self) -> None:
+        """
+        Commit the batch: its records are processed, and no worker gets them again. Idempotent.
+
+        While the store of leases fails, this waits, as long as the lease is valid.
+
+        Raises:
+            LeaseLostError: Another worker has the shard now, and delivers the batch again.
+        """
+        with self._committing:
+            if not self.is_committed:
+                self._owner.commit(self)

@@ -1,0 +1,274 @@
+"""One shard of this worker: pages come in, batches with fixed ends go out, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from attrs import define, field
+
+from kinesis_consumer.delivery.batch import Batch, BatchId, BatchOwner
+from kinesis_consumer.delivery.feed import Feed
+from kinesis_consumer.delivery.pages import checkpoint_after, is_full, size_bytes, take_batch, take_up_to
+from kinesis_consumer.delivery.positions import OpenBatch, describe_batch, describe_emptiness
+from kinesis_consumer.delivery.starting import start_of
+from kinesis_consumer.errors import LeaseLostError
+from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.settings import GroupSettings
+from kinesis_core import ServiceError
+from kinesis_core.clock import Clock
+from kinesis_core.leases import EMPTY_UNTIL, Item, LeaseCheckpoint
+from kinesis_core.model import At, ShardOffset
+from kinesis_core.planning import ShardPage
+
+STORE_PAUSE_S = 0.2
+"""Pause after a failed write of a commit, which waits until the store is back or the lease is lost."""
+MAX_PAGE_RECORDS = 10_000
+
+
+@define(eq=False)
+class ShardReader:
+    """
+    Reads the shard of a lease that this worker holds.
+
+    `fetch` runs in one thread at a time. `next_batch` and `commit` may run beside it: at most one batch is out, so only one of the
+    two has something to do.
+    """
+
+    held: HeldLease
+    stream: str
+    """The stream's name or ARN, as the user gave it."""
+    pages: Feed
+    owner: BatchOwner
+    settings: GroupSettings
+    clock: Clock
+    initial_ms: int | None = None
+    """The time where a new group begins, if the user gave one."""
+    wake: Callable[[], None] = lambda: None
+    """Called when a page can be fetched at once."""
+    is_ended: bool = field(default=False, init=False)
+    """Whether the shard is closed, and its last record was fetched."""
+    due_s: float = field(default=float("-inf"), init=False)
+    """When the next page is due, if there is room for it."""
+    _position: ShardOffset | None = field(default=None, init=False)
+    _replayed: OpenBatch | None = field(default=None, init=False)
+    """The batch that an earlier worker did not commit, until it was built again."""
+    size_bytes: int = field(default=0, init=False)
+    """The data of all records in memory. It is counted, because with each batch of any shard all readers are asked for it."""
+    _buffer: list[ShardPage] = field(factory=list, init=False)
+    _is_at_tip: bool = field(default=False, init=False)
+    _planned: Batch | None = field(default=None, init=False)
+    """A batch that was built, and whose end is not fixed yet."""
+    out: Batch | None = field(default=None, init=False)
+    """The batch whose end is fixed, and that is not committed."""
+    failures: int = field(default=0, init=False)
+    """Failed steps in a row."""
+    _is_withdrawn: bool = field(default=False, init=False)
+    """Whether a batch whose end is fixed is left to the next owner."""
+    _arrivals: int = field(default=0, init=False)
+    """How often a page arrived by itself."""
+    _lock: Lock = field(factory=Lock, init=False)
+
+    @property
+    def shard_id(self) -> str:
+        return self.held.lease.shard_id
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a page was asked for."""
+        return self._position is not None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a batch can be handed out."""
+        with self._lock:
+            has_records = self._planned or (self._buffer and not self._lacks_pages)
+            return self.out is None and bool(has_records)
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether a batch that an earlier worker did not commit is read, and not all of it is there."""
+        with self._lock:
+            return self.has_begun and self._lacks_pages
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all records of a closed shard are committed."""
+        with self._lock:
+            is_all_committed = not (self._buffer or self._planned or self.out or self._is_withdrawn)
+            return self.is_ended and is_all_committed
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no batch is out, so that the lease may be let go at once."""
+        return self.out is None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another page may be fetched."""
+        with self._lock:
+            return not self.is_ended and (
+                self._replayed is not None or not is_full(self._buffer, self.settings)
+            )
+
+    def fetch(self) -> None:
+        """
+        Read the next page, wherever the lease says that reading goes on.
+
+        Raises:
+            DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
+            ServiceError: A call to Kinesis failed for good.
+        """
+        if self._position is None:
+            self._position, self._replayed = start_of(self.held, self.pages, self.initial_ms)
+        limit, arrivals = min(MAX_PAGE_RECORDS, self.settings.max_batch_records), self._arrivals
+        page = self.pages.next(self.shard_id, self._position, limit)
+        self.failures = 0
+        with self._lock:
+            self._position, self.is_ended = page.end.carried_over(), page.is_last
+            self._is_at_tip = page.is_tip
+            if page.page.records:
+                self._buffer.append(page)
+                self.size_bytes += page.size_bytes
+        wait_s = self.settings.fetch_interval_s if page.is_tip else 0
+        due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
+        with self._lock:
+            self.due_s = due_s if self._arrivals == arrivals else float("-inf")
+
+    def arrived(self) -> None:
+        """Note that a page can be fetched at once."""
+        with self._lock:
+            self._arrivals += 1
+            self.due_s = float("-inf")
+        self.wake()
+
+    def open(self) -> None:
+        """Let pages that arrive by themselves be fetched at once."""
+        self.pages.watch(self.shard_id, self.arrived)
+
+    def close(self) -> None:
+        """Read no further pages. Another reader of the shard is not affected. Idempotent."""
+        self.pages.forget(self.shard_id, self.arrived)
+
+    def next_batch(self) -> Batch | None:
+        """
+        Return the next batch, once its end is fixed in the lease. None while a batch is out, or no record is there.
+
+        Raises:
+            LeaseLostError: Another worker has the lease.
+            DataLossError: Records of a batch that was delivered before have expired.
+            ServiceError: The store failed. Try again: the batch stays the same.
+        """
+        if self.out is not None or self.held.is_leaving or self._is_withdrawn:
+            return None
+        self._plan()
+        batch = self._planned
+        if batch is None:
+            return None
+        checkpoint = self.held.lease.checkpoint
+        description = self._describe(checkpoint, batch)
+        if (self.held.lease.pending, self.held.lease.pending_batch) != (batch.end, description):
+            self.held.set_pending((batch.end, description), {})
+        self.out, self._planned = batch, None
+        return batch
+
+    def commit(self, batch: Batch) -> Batch | None:
+        """
+        Commit *batch*. Returns the next one, if its records are there: the same write fixes its end.
+
+        Raises:
+            LeaseLostError: Another worker has the shard.
+            ServiceError: The store refuses the write for good.
+        """
+        if self.out is not batch:
+            raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", self.shard_id)
+        if not self.held.is_leaving:
+            self._plan()
+        following = self._planned
+        pending = (following.end, self._describe(batch.end, following)) if following else None
+        self._write_patiently(batch, pending)
+        batch.is_committed = True
+        if following is not None and self.held.is_leaving:
+            following, self._is_withdrawn = None, True  # its end is fixed, and the next owner delivers it
+        with self._lock:
+            self.size_bytes -= batch.size_bytes
+        # In this order: once no batch is out, a thread that fetches may plan the next one.
+        self._planned = None
+        self.out = following
+        return following
+
+    def withdraw(self) -> None:
+        """
+        Take back the batch that is out, because the lease is let go. No further batch goes out.
+
+        Such a batch would take the place of this one in the lease, and the next owner would skip the records of this one.
+        """
+        self._is_withdrawn = True
+        self.out = None
+
+    def renewal(self) -> Item:
+        """Return what a renewal says in addition: until when the shard was seen empty."""
+        with self._lock:
+            position = self._position
+            is_all_committed = not (self._buffer or self._planned or self.out or self._is_withdrawn)
+        if position is None or position.arrived_ms is None or not is_all_committed:
+            return {}
+        return {EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms)}
+
+    def _plan(self) -> None:
+        """Build the next batch from the pages that are there, if it is not built yet."""
+        with self._lock:
+            if self._planned is not None:
+                return
+            replayed = self._replayed
+            pages = self._take_replayed(replayed) if replayed else take_batch(self._buffer, self.settings)
+            if pages:
+                self._planned = self._build(pages)
+
+    @property
+    def _lacks_pages(self) -> bool:
+        """Whether pages of the batch that was open before are still to come."""
+        if self._replayed is None or self.is_ended or self._is_at_tip:
+            return False
+        return not self._buffer or self._buffer[-1].page.records[-1].number < self._replayed.last
+
+    def _take_replayed(self, replayed: OpenBatch) -> list[ShardPage]:
+        """Return the pages of the batch that was open before, once all of them are there."""
+        buffer = self._buffer
+        if self._lacks_pages:
+            return []
+        first = buffer[0].page.records[0].number if buffer else None
+        newest = buffer[-1].page.records[-1].number if buffer else 0
+        if first != int(replayed.first.number) or newest < replayed.last:
+            what = f"records up to {replayed.last} of a batch that was not committed have expired"
+            self._replayed = None  # from here on, what is left is read
+            self.pages.report_lost(self.shard_id, ShardOffset(At(int(replayed.first.number))), what)
+            return take_batch(buffer, self.settings)
+        self._replayed = None
+        return take_up_to(buffer, replayed.last)
+
+    def _build(self, pages: list[ShardPage]) -> Batch:
+        first, last = pages[0].page.records[0], pages[-1].page.records[-1]
+        start = LeaseCheckpoint(first.sequence_number, pages[0].end.first_skip)
+        return Batch(
+            BatchId(self.stream, self.shard_id, str(start), last.sequence_number),
+            start,
+            checkpoint_after(last),
+            size_bytes(pages),
+            pages,
+            self.owner,
+        )
+
+    def _describe(self, checkpoint: LeaseCheckpoint, batch: Batch) -> str:
+        return describe_batch(checkpoint, batch.start, batch.end)
+
+    def _write_patiently(self, batch: Batch, pending: tuple[LeaseCheckpoint, str] | None) -> None:
+        arrived_ms = batch.ends_ms
+        stamp: Item = {} if arrived_ms is None else {EMPTY_UNTIL: describe_emptiness(batch.end, arrived_ms)}
+        while True:
+            try:
+                return self.held.checkpoint(batch.end, pending, stamp)
+            except ServiceError as error:
+                if not error.retryable:
+                    raise
+            self.clock.sleep(STORE_PAUSE_S)

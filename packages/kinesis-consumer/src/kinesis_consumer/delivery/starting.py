@@ -1,0 +1,51 @@
+"""Where a worker begins to read a shard: after the last commit, wherever and by whomever that was."""
+
+from __future__ import annotations
+
+from kinesis_consumer.delivery.feed import Feed
+from kinesis_consumer.delivery.positions import OpenBatch, empty_until_ms, open_batch, starts_at_a_time
+from kinesis_consumer.leases import HeldLease
+from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME
+from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon
+
+
+def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[ShardOffset, OpenBatch | None]:
+    """
+    Return where the shard of a lease is read from, and the batch that was delivered and not committed, if there is one.
+
+    *initial_ms*: the time where a new group begins, if the user gave one.
+
+    Raises:
+        LeaseLostError: Another worker has the lease.
+        DataLossError: Records after the checkpoint expired, or may have (unless `fail_on_data_loss` is off).
+        ServiceError: A call to Kinesis or the store failed.
+    """
+    lease = held.lease
+    replayed = open_batch(lease)
+    if replayed is not None:
+        first = replayed.first
+        return ShardOffset(At(int(first.number), first.sub_sequence_number)), replayed
+    checkpoint, empty_ms = lease.checkpoint, empty_until_ms(lease)
+    if checkpoint.is_number:
+        user_records = checkpoint.sub_sequence_number + 1
+        return pages.resume(lease.shard_id, int(checkpoint.number), user_records, empty_ms), None
+    moment_ms = _moment_ms(held, pages, initial_ms) if starts_at_a_time(lease) else None
+    cut = TrimHorizon() if moment_ms is None else AtTimestamp(moment_ms)
+    return ShardOffset(cut, empty_ms), None
+
+
+def _moment_ms(held: HeldLease, pages: Feed, initial_ms: int | None) -> int | None:
+    """
+    Return the time that the checkpoint LATEST or AT_TIMESTAMP means; None for a time that only a KCL knows.
+
+    A KCL writes the word alone. For LATEST it means the moment of its first call, and so it does here. That moment is written to the
+    lease, so that it stays the same if this worker ends before its first commit.
+    """
+    lease = held.lease
+    if lease.starting_ms is not None:
+        return lease.starting_ms
+    if lease.checkpoint.number == AT_TIMESTAMP:
+        return initial_ms
+    now_ms = pages.now_ms()
+    held.renew({STARTING_TIME: now_ms})
+    return now_ms

@@ -1,0 +1,142 @@
+"""Pages by enhanced fan-out, and by polling where a subscription cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import define, evolve, field
+
+from kinesis_consumer.delivery.subscription import Subscription
+from kinesis_core import AccessDeniedError
+from kinesis_core.aws import SubscribeApi
+from kinesis_core.clock import Clock
+from kinesis_core.logs import get_logger
+from kinesis_core.model import After, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
+from kinesis_core.planning import ShardPage, ShardPages
+
+log = get_logger("kinesis_consumer")
+
+RETRY_S = 5.0
+"""For this time after a subscription AWS refuses another one of the same consumer to the shard."""
+QUIET_S = 5.0
+"""An event without records comes about as often. After that time one looks whether the subscription has ended."""
+MARGIN_MS = 5000
+"""Arrival times may be off by as much."""
+
+
+def _nothing() -> None:
+    pass
+
+
+@define
+class _Shard:
+    subscription: Subscription | None = None
+    retry_s: float = float("-inf")
+    """The earliest time of the next subscription."""
+    lag_ms: int | None = None
+    arrived: Callable[[], None] = _nothing
+
+
+@define
+class SubscribedPages:
+    """
+    A `Feed` that subscribes to shards as *api*'s consumer.
+
+    Each subscription begins where a polled page ended: that page shows whether records were lost before. While a subscription is
+    not to be had, the shard is polled.
+    """
+
+    polled: ShardPages
+    api: SubscribeApi
+    clock: Clock
+    _shards: dict[str, _Shard] = field(factory=dict, init=False)
+
+    def now_ms(self) -> int:
+        return self.polled.now_ms()
+
+    def resume(
+        self, shard_id: str, number: int, user_records: int, empty_until_ms: int | None
+    ) -> ShardOffset:
+        return self.polled.resume(shard_id, number, user_records, empty_until_ms)
+
+    def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
+        shard = self._shard(shard_id)
+        self._settle(shard_id, shard)
+        if shard.subscription is not None:
+            event = shard.subscription.take()
+            return (
+                ShardPage(Page([], 0), start, start, is_tip=False, is_last=False)
+                if event is None
+                else self._page(shard, start, event)
+            )
+        page = self.polled.next(shard_id, start, max_records)
+        shard.lag_ms = self.polled.lag_ms(shard_id)
+        if (
+            not page.is_last
+            and isinstance(page.end.cut, (After, TrimHorizon))
+            and self.clock.now_s() >= shard.retry_s
+        ):
+            shard.subscription = Subscription(self.api, shard_id, page.end.cut, shard.arrived)
+            shard.retry_s = self.clock.now_s() + RETRY_S
+            shard.subscription.start()
+            if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile
+                shard.subscription.close()
+        return page
+
+    def due_s(self, shard_id: str) -> float:
+        subscription = self._shard(shard_id).subscription
+        if subscription is None:
+            return self.polled.due_s(shard_id)
+        return 0.0 if subscription.has_event else QUIET_S  # sooner when an event arrives
+
+    def lag_ms(self, shard_id: str) -> int | None:
+        return self._shard(shard_id).lag_ms
+
+    def report_lost(self, shard_id: str, after: ShardOffset, what: str) -> None:
+        self.polled.report_lost(shard_id, after, what)
+
+    def watch(self, shard_id: str, arrived: Callable[[], None]) -> None:
+        self._shards[shard_id] = _Shard(arrived=arrived)
+
+    def forget(self, shard_id: str, arrived: Callable[[], None]) -> None:
+        shard = self._shards.get(shard_id)
+        if shard is not None and shard.arrived == arrived:
+            del self._shards[shard_id]
+            if shard.subscription is not None:
+                shard.subscription.close()
+
+    def _shard(self, shard_id: str) -> _Shard:
+        return self._shards.setdefault(shard_id, _Shard())
+
+    def _settle(self, shard_id: str, shard: _Shard) -> None:
+        """
+        Drop a subscription that has ended.
+
+        Raises:
+            AccessDeniedError: SubscribeToShard is not allowed.
+        """
+        subscription = shard.subscription
+        if subscription is None or not subscription.is_over:
+            return
+        shard.subscription = None
+        error = subscription.error
+        if isinstance(error, AccessDeniedError):
+            raise error
+        if error is not None:
+            shard.retry_s = max(shard.retry_s, self.clock.now_s() + RETRY_S)
+            log.info("subscription.ended", shard=shard_id, consumer=self.api.consumer, code=error.code)
+
+    def _page(self, shard: _Shard, start: ShardOffset, event: SubscribedPage) -> ShardPage:
+        drop_before(event, start.cut)
+        shard.lag_ms = event.millis_behind
+        is_tip, is_last = event.millis_behind == 0, event.is_shard_end
+        if not event.records:
+            seen = evolve(start, arrived_ms=max(start.arrived_ms or 0, self._empty_until_ms(event)))
+            return ShardPage(Page([], event.millis_behind), seen, seen, is_tip or is_last, is_last)
+        first, last = event.records[0], event.records[-1]
+        end = ShardOffset(After(last.number), last.arrived_ms, first.number)
+        return ShardPage(Page(event.records, event.millis_behind), start, end, is_tip or is_last, is_last)
+
+    def _empty_until_ms(self, event: SubscribedPage) -> int:
+        """Return a time before which no record arrived that this event does not have."""
+        return self.now_ms() - event.millis_behind - MARGIN_MS

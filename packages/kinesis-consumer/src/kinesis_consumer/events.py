@@ -1,0 +1,191 @@
+"""The events that this package logs. Those of reading, and of tables in DynamoDB, are in `kinesis_core.events`."""
+
+from __future__ import annotations
+
+from kinesis_credentials.events import Event
+
+LOGGER = "kinesis_consumer"
+_LEASE = {"lease": "the lease's key: the shard, and before it the stream if the group has several"}
+_BATCH = {"batch": "the batch's id: stream, shard, first and last record"}
+_WORKER = {"worker": "the worker's name"}
+_FAILURE = {"code": "AWS's error code, or the name of the failure", "reason": ""}
+_CHECKPOINT = {"checkpoint": "how far the shard was read: a sequence number, or a word of the KCL"}
+_BATCHES = (
+    Event(
+        "batch.committed",
+        "INFO",
+        "worker",
+        "A batch was committed.",
+        {
+            **_BATCH,
+            "records": "how many records it has; an aggregate is one",
+            "bytes": "the data of its records",
+        },
+        example="batch.committed batch=orders:shardId-000000000000:4966...:4967... records=250 bytes=72400",
+    ),
+    Event(
+        "batch.uncommitted",
+        "WARNING",
+        "worker",
+        "A batch is out for a minute while the program waits for another one. Its shard waits for the commit.",
+        {**_BATCH, "out_s": "for how long it is out, at least"},
+        example="batch.uncommitted batch=orders:shardId-000000000000:4966...:4967... out_s=60",
+    ),
+    Event(
+        "handler.failed",
+        "WARNING",
+        "worker",
+        "A handler raised an exception. It is called again after a pause, unless that was the last attempt.",
+        {
+            **_BATCH,
+            "attempt": "how often it failed for this batch or record",
+            "error": "the exception's class",
+        },
+        example="handler.failed batch=orders:shardId-000000000000:4966...:4967... attempt=1 error=KeyError",
+    ),
+    Event(
+        "records.diverted",
+        "WARNING",
+        "worker",
+        "A handler failed for good, and `on_failure` took the records. They count as processed.",
+        {**_BATCH, "error": "the exception's class"},
+        example="records.diverted batch=orders:shardId-000000000000:4966...:4967... error=KeyError",
+    ),
+)
+_LEASES = (
+    Event(
+        "lease.created",
+        "INFO",
+        "worker",
+        "The leader created the lease of a shard.",
+        {**_LEASE, **_CHECKPOINT},
+        example="lease.created lease=shardId-000000000000 checkpoint=LATEST",
+    ),
+    Event(
+        "lease.deleted",
+        "INFO",
+        "worker",
+        "The lease of a finished shard was deleted, because its children are being read.",
+        _LEASE,
+        example="lease.deleted lease=shardId-000000000000",
+    ),
+    Event(
+        "lease.gained",
+        "INFO",
+        "worker",
+        "This worker reads the shard from now on.",
+        {**_LEASE, **_WORKER, **_CHECKPOINT},
+        example="lease.gained lease=shardId-000000000000 worker=host:6f1c... checkpoint=4966...",
+    ),
+    Event(
+        "lease.ignored",
+        "WARNING",
+        "worker",
+        "This worker has the lease of a stream that it was not opened with, so nobody reads the shard. Name the same streams in all "
+        "workers of the group, or delete the lease.",
+        {**_LEASE, **_WORKER},
+        example="lease.ignored lease=123456789012:orders:1780000000:shardId-000000000000 worker=host:6f1c...",
+    ),
+    Event(
+        "lease.lost",
+        "INFO",
+        "worker",
+        "Another worker has the shard, or the lease could not be renewed in time.",
+        {**_LEASE, **_WORKER, "reason": ""},
+        example="lease.lost lease=shardId-000000000000 worker=host:6f1c... reason=worker host:77ab... has it",
+    ),
+    Event(
+        "lease.malformed",
+        "WARNING",
+        "worker",
+        "An item of the table should be a lease and cannot be read, so nobody reads the shard. Correct or delete it.",
+        _LEASE,
+        example="lease.malformed lease=shardId-000000000000",
+    ),
+    Event(
+        "lease.released",
+        "INFO",
+        "worker",
+        "This worker let the lease go: it closes, or another worker was to have the shard.",
+        {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
+        example="lease.released lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
+    ),
+    Event(
+        "renewal.failed",
+        "WARNING",
+        "worker",
+        "A lease could not be written. It is tried again while the lease is valid.",
+        {**_LEASE, **_FAILURE},
+        example="renewal.failed lease=shardId-000000000000 code=ThrottlingException reason=DynamoDB UpdateItem failed: ...",
+    ),
+    Event(
+        "shard.ended",
+        "INFO",
+        "worker",
+        "All records of a closed shard are committed. Its children can be read.",
+        {**_LEASE, **_WORKER},
+        example="shard.ended lease=shardId-000000000000 worker=host:6f1c...",
+    ),
+    Event(
+        "shard.failed",
+        "WARNING",
+        "worker",
+        "A shard could not be read for the moment. It is tried again.",
+        {**_LEASE, **_FAILURE},
+        example="shard.failed lease=shardId-000000000000 code=InternalFailure reason=GetRecords failed: ...",
+    ),
+    Event(
+        "shard.unread",
+        "WARNING",
+        "worker",
+        "A shard has left the stream before it was read to its end, so records may be lost. Its lease stays.",
+        {**_LEASE, **_CHECKPOINT},
+        example="shard.unread lease=shardId-000000000000 checkpoint=4966...",
+    ),
+    Event(
+        "subscription.ended",
+        "INFO",
+        "worker",
+        "A subscription of enhanced fan-out failed. The shard is polled until the next one.",
+        {"shard": "", "consumer": "the consumer's ARN", "code": "AWS's error code"},
+        example="subscription.ended shard=shardId-000000000000 consumer=arn:aws:kinesis:... code=ResourceInUseException",
+    ),
+)
+_COORDINATION = (
+    Event(
+        "coordination.changed",
+        "INFO",
+        "worker",
+        "How the group shares its leases, as its table says it.",
+        {
+            "mode": "`assigned` if a leader assigns them, `taking` if each worker takes them for itself",
+            "layout": "`one table`, or `legacy` and `moving` for the three tables of the KCL 3.0 to 3.4",
+        },
+        example="coordination.changed mode=assigned layout=one table",
+    ),
+    Event(
+        "coordination.failed",
+        "WARNING",
+        "worker",
+        "A part of the coordination failed. It is tried again.",
+        {"task": "the part", **_FAILURE},
+        example="coordination.failed task=assignment code=ThrottlingException reason=DynamoDB Scan failed: ...",
+    ),
+    Event(
+        "file.created",
+        "INFO",
+        "worker",
+        "The table of leases was missing in the file of SQLite, and was created.",
+        {"file": "the path of the file"},
+        example="file.created file=/var/lib/billing/leases.db",
+    ),
+    Event(
+        "leader.elected",
+        "INFO",
+        "worker",
+        "This worker leads the group: it assigns leases to all workers.",
+        _WORKER,
+        example="leader.elected worker=host:6f1c...",
+    ),
+)
+EVENTS = tuple(sorted((*_BATCHES, *_LEASES, *_COORDINATION), key=lambda event: event.name))

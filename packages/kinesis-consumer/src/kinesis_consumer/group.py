@@ -1,0 +1,228 @@
+"""
+Consumer groups: workers that share the shards of a stream by leases.
+
+    with ConsumerGroup.open("orders", application="billing") as group:
+        for batch in group:
+            for record in batch.records():
+                charge(record)
+            batch.commit()
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import signal
+import threading
+import uuid
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from attrs import define, field
+
+from kinesis_consumer.delivery import Batch, TakenBatches
+from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
+from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
+from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start
+from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.worker import Callbacks, WorkerThreads
+from kinesis_core import AtTimestamp, Latest, TrimHorizon
+from kinesis_credentials import CredentialSpec
+
+
+@define(eq=False)
+class ConsumerGroup:
+    """
+    One worker of a group. Open one in each process; threads may share it.
+
+    It begins to work when it is entered (`with`), and lets its leases go when it is left. SIGTERM ends an iteration after the batch in
+    hand, if the group is entered in the main thread and the program has no handler of its own.
+    """
+
+    application: str
+    worker: str
+    _threads: WorkerThreads
+    _previous: Any = field(default=None, init=False)
+    """The handler of SIGTERM before this group's."""
+    _taken: TakenBatches = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._taken = TakenBatches(self._threads.worker.clock)
+
+    def __repr__(self) -> str:
+        return f"<ConsumerGroup {self.application}, worker {self.worker}>"
+
+    @classmethod
+    def open(
+        cls,
+        streams: str | Sequence[str],
+        application: str,
+        *,
+        leases: LeaseStore | None = None,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: CredentialSpec | None = None,
+        start: str | AtTimestamp | Latest | TrimHorizon = "LATEST",
+        consumer: str | None = None,
+        settings: GroupSettings | None = None,
+        callbacks: Callbacks | None = None,
+        worker: str | None = None,
+        mode: str | None = None,
+    ) -> ConsumerGroup:
+        """
+        Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
+
+        *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones.
+        *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
+        *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time. Later the leases say it.
+        *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
+        removed, or as the one with that ARN. All workers of a group name the same one. By default they poll.
+        *worker*: a name that no other worker of the group has. By default it is new for each process.
+        *mode*: "taking" (as the KCL 2.x) or "assigned" (as the KCL 3.x) for a group whose table does not say it.
+
+        Raises:
+            OptionError: An argument is malformed.
+            CredentialsError: No credentials or no region are found.
+            StreamNotFoundError: A stream does not exist.
+            ServiceError: AWS cannot be reached, or access is denied.
+        """
+        name = worker or f"{platform.node()}:{uuid.uuid4()}"
+        names = [streams] if isinstance(streams, str) else list(streams)
+        opening = Opening(
+            connect(names, region, endpoint_url, credentials),
+            application,
+            name,
+            settings or GroupSettings(),
+            callbacks or Callbacks(),
+            consumer,
+        )
+        return cls(
+            application, name, opening.threads(leases or DynamoLeases(), parse_start(start), parse_mode(mode))
+        )
+
+    def __enter__(self) -> ConsumerGroup:
+        self._threads.start()
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        ):
+            self._previous = signal.signal(signal.SIGTERM, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> ConsumerGroup:
+        return self
+
+    def __next__(self) -> Batch:
+        """
+        Return the next batch of any shard. Waits for one; ends after `stop`, `close` and SIGTERM.
+
+        Raises:
+            DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
+            ServiceError: AWS refuses a call for good.
+        """
+        while True:
+            seen = self._threads.changes
+            batch = self._threads.take()
+            if batch is not None:
+                return self._taken.note(batch)
+            if self._threads.is_stopping:
+                raise StopIteration
+            self._taken.warn()
+            self._threads.wait(seen)
+
+    def __aiter__(self) -> ConsumerGroup:
+        return self
+
+    async def __anext__(self) -> Batch:
+        """Return the next batch, as an iteration does. Nothing is lost if the task is cancelled while it waits."""
+        while True:
+            seen = self._threads.changes
+            batch = self._threads.take()
+            if batch is not None:
+                return self._taken.note(batch)
+            if self._threads.is_stopping:
+                raise StopAsyncIteration
+            self._taken.warn()
+            await self._threads.wait_async(seen)
+
+    def lag(self) -> dict[str, dict[str, int]]:
+        """
+        Return by stream and shard how many milliseconds this worker's reading is behind the tip.
+
+        A shard is left out until its first page is read.
+        """
+        lags: dict[str, dict[str, int]] = {}
+        for reader in self._threads.worker.readers():
+            lag_ms = reader.pages.lag_ms(reader.shard_id)
+            if lag_ms is not None:
+                lags.setdefault(reader.stream, {})[reader.shard_id] = lag_ms
+        return lags
+
+    def run(
+        self,
+        handler: Handler,
+        *,
+        threads: int = 8,
+        retries: int = 3,
+        on_failure: Literal["stop"] | OnFailure = "stop",
+        each: Literal["batch", "record"] = "batch",
+    ) -> None:
+        """
+        Call *handler* for each batch, or for each record, and commit each batch after that. Ends as an iteration does.
+
+        Several shards are handled at once, in *threads*; each shard in order. A handler that raises is called again after a pause,
+        *retries* times. Then *on_failure* says what happens: "stop" ends the group with an error; a function is called with the
+        batch or record and the exception, and when it returns, the records count as processed.
+
+        Raises:
+            OptionError: An argument is malformed.
+            HandlerError: The handler failed for good.
+            DataLossError, ServiceError: As in an iteration.
+        """
+        Run(self._threads, handler, self._handling(retries, on_failure, each)).in_threads(iter(self), threads)
+
+    async def run_async(
+        self,
+        handler: Handler,
+        *,
+        tasks: int = 8,
+        retries: int = 3,
+        on_failure: Literal["stop"] | OnFailure = "stop",
+        each: Literal["batch", "record"] = "batch",
+    ) -> None:
+        """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
+        await Run(self._threads, handler, self._handling(retries, on_failure, each)).in_tasks(
+            aiter(self), tasks
+        )
+
+    def _handling(
+        self,
+        retries: int,
+        on_failure: Literal["stop"] | OnFailure,
+        each: Literal["batch", "record"],
+    ) -> Handling:
+        return Handling(retries, on_failure, each, random.Random())  # noqa: S311 # jitter, not a secret
+
+    def stop(self) -> None:
+        """End all iterations after the batches in hand. Leases are kept until `close`."""
+        self._threads.stop()
+
+    def close(self) -> None:
+        """
+        Let all leases go, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.
+        """
+        if self._previous is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._previous)
+            self._previous = None
+        self._threads.close()
+
+    def _on_signal(self, number: int, _: object) -> None:
+        if self._threads.is_here:
+            self._threads.is_stopping = True  # a lock could be held by the interrupted code
+        else:  # a fork, which has inherited this handler, ends as it would without a group
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)

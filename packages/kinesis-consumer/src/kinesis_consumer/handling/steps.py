@@ -1,0 +1,191 @@
+"""
+Functions that process batches: tried again after an exception, and never skipped in silence.
+
+What is to be done for one batch is a generator, so that threads and tasks of asyncio follow the same steps.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Iterable
+from inspect import isawaitable, iscoroutine
+from typing import Any, Literal
+
+from attrs import define, frozen
+
+from kinesis_consumer.delivery import Batch
+from kinesis_consumer.errors import HandlerError
+from kinesis_core import OptionError, Producer, UserRecord
+from kinesis_core.logs import get_logger
+from kinesis_credentials import CredentialSpec
+
+log = get_logger("kinesis_consumer")
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+
+Unit = Batch | UserRecord
+Handler = Callable[[Any], Any]
+"""A function or a coroutine function of a batch or a record. What it returns is ignored."""
+OnFailure = Callable[[Any, Exception], None]
+"""Gets what a handler failed for, and the exception. When it returns, the records count as processed."""
+
+
+@frozen
+class Pause:
+    """Wait before the handler is called again."""
+
+    seconds: float
+
+
+@frozen
+class Commit:
+    """All records of the batch are processed."""
+
+
+Step = Unit | Pause | Commit
+Steps = Generator[Step, Exception | None, None]
+
+
+@define
+class Handling:
+    """How batches are handled: by which function, how often it is tried, and what follows when it fails."""
+
+    retries: int
+    on_failure: Literal["stop"] | OnFailure
+    each: Literal["batch", "record"]
+    rng: random.Random
+
+    def __attrs_post_init__(self) -> None:
+        if self.each not in ("batch", "record"):
+            raise OptionError(f"'each' accepts 'batch' or 'record'; got {self.each!r}.")
+        if self.on_failure != "stop" and not callable(self.on_failure):
+            raise OptionError(f"'on_failure' accepts 'stop' or a function; got {self.on_failure!r}.")
+        if self.retries < 0:
+            raise OptionError(f"'retries' accepts 0 or more; got {self.retries}.")
+
+    def steps(self, batch: Batch) -> Steps:
+        """
+        Yield what is to be done for *batch*, one thing after the other.
+
+        For a batch or record the caller calls the handler, and sends the exception that it raised, or None.
+
+        Raises:
+            HandlerError: The handler failed for good, and so the group stops.
+        """
+        units: Iterable[Unit] = batch.records() if self.each == "record" else (batch,)
+        for unit in units:
+            attempt = 0
+            while (error := (yield unit)) is not None:
+                attempt += 1
+                log.warning(
+                    "handler.failed", batch=str(batch.id), attempt=attempt, error=type(error).__name__
+                )
+                if attempt > self.retries:
+                    self._give_up(batch, unit, error)
+                    break
+                yield Pause(self._pause_s(attempt))
+        yield Commit()
+
+    def _pause_s(self, attempt: int) -> float:
+        longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt)
+        return self.rng.uniform(longest_s / 2, longest_s)
+
+    def _give_up(self, batch: Batch, unit: Unit, error: Exception) -> None:
+        what = (
+            "the batch"
+            if isinstance(unit, Batch)
+            else f"record {unit.sequence_number}/{unit.sub_sequence_number}"
+        )
+        facts = f"[stream={batch.stream} shard={batch.shard_id} batch={batch.id}]"
+        if self.on_failure == "stop":
+            raise HandlerError(
+                f"The handler failed {self.retries + 1} times for {what}: {type(error).__name__}: {error}. The batch is not "
+                f"committed. Correct the handler, or give an 'on_failure'. {facts}"
+            ) from error
+        try:
+            result: object = self.on_failure(unit, error)
+            if isawaitable(result):
+                _drop(result)
+                raise TypeError("it returned an awaitable; a plain function is called in a thread")
+        except Exception as second:
+            raise HandlerError(
+                f"The handler failed {self.retries + 1} times for {what} ({type(error).__name__}), and so did 'on_failure': "
+                f"{type(second).__name__}: {second}. The batch is not committed. {facts}"
+            ) from second
+        log.warning("records.diverted", batch=str(batch.id), error=type(error).__name__)
+
+
+class _NotAwaitableError(Exception):
+    """The handler is a plain function."""
+
+
+def _drop(awaitable: object) -> None:
+    """Close a coroutine that nobody will await."""
+    if iscoroutine(awaitable):
+        awaitable.close()
+
+
+def call(handler: Handler, unit: Unit) -> Exception | None:
+    """
+    Call *handler*, and return the exception that it raised.
+
+    Raises:
+        OptionError: It returned something to await, so nothing is processed yet.
+    """
+    try:
+        result = handler(unit)
+    except Exception as error:  # noqa: BLE001 - it is tried again, and then it surfaces
+        return error
+    if isawaitable(result):
+        _drop(result)
+        raise OptionError("'handler' returned an awaitable. Use `await group.run_async(...)` for it.")
+    return None
+
+
+async def call_async(handler: Handler, unit: Unit) -> Exception | None:
+    """
+    Await *handler*, and return the exception that it raised.
+
+    Raises:
+        OptionError: It returned nothing to await.
+    """
+    try:
+        result = handler(unit)
+        if not isawaitable(result):
+            raise _NotAwaitableError
+        await result
+    except _NotAwaitableError:
+        raise OptionError("'handler' returned nothing to await. Use `group.run(...)` for it.") from None
+    except Exception as error:  # noqa: BLE001 - it is tried again, and then it surfaces
+        return error
+    return None
+
+
+@frozen
+class SendTo:
+    """
+    For `on_failure`: writes the records to another stream, with their partition keys, and waits until they are there.
+
+    The other stream is found as in `Producer.open`.
+    """
+
+    stream: str
+    region: str | None = None
+    endpoint_url: str | None = None
+    credentials: CredentialSpec | None = None
+
+    def __call__(self, unit: Unit, _: Exception) -> None:
+        """
+        Write *unit*, a batch or a record.
+
+        Raises:
+            PutError: A record could not be written.
+            ServiceError: The stream cannot be reached.
+        """
+        records = unit.records() if isinstance(unit, Batch) else (unit,)
+        with Producer.open(
+            self.stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        ) as producer:
+            for record in records:
+                producer.put(record.data, record.partition_key, record.explicit_hash_key)

@@ -1,0 +1,99 @@
+"""Where a group keeps its leases, as its user says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from attrs import field, frozen
+
+from kinesis_consumer.assignment import MIGRATION, TABLE_MIGRATION
+from kinesis_consumer.stores import DynamoTable, ItemTable, MemoryTable, SqliteTable
+from kinesis_consumer.worker import GroupTables
+from kinesis_core import TableNotFoundError
+from kinesis_core.aws import Connection
+
+
+class LeaseStore(Protocol):
+    """A place for the leases of groups."""
+
+    def open(self, application: str, connection: Connection) -> GroupTables:
+        """
+        Return the tables of *application*, ready to be used. *connection* is how the group reaches its streams.
+
+        Raises:
+            OptionError: There is something else of that name.
+            ServiceError: The store cannot be reached, or access is denied.
+        """
+        ...
+
+
+@frozen
+class MemoryLeases:
+    """Leases in memory: for tests, and for programs with one process. They are gone when it ends."""
+
+    _tables: dict[str, MemoryTable] = field(factory=dict, init=False, repr=False)
+
+    def open(self, application: str, connection: Connection) -> GroupTables:  # noqa: ARG002 - it needs none
+        return GroupTables(self._tables.setdefault(application, MemoryTable(application)))
+
+
+@frozen
+class SqliteLeases:
+    """
+    Leases in a file: for several processes on one machine. Not for a network drive.
+
+    The file is created if it is missing. Several applications can share it.
+    """
+
+    path: str | Path
+
+    def open(self, application: str, connection: Connection) -> GroupTables:  # noqa: ARG002 - it needs none
+        table = SqliteTable(self.path, application)
+        table.prepare()
+        return GroupTables(table)
+
+
+@frozen
+class DynamoLeases:
+    """
+    Leases in DynamoDB, in the layout of Java's KCL: for processes on several machines, and beside the KCL.
+
+    The table is in the region of the first stream. A missing one is created, billed by request, with the index of the KCL.
+    """
+
+    table: str | None = None
+    """Its name, if that is not the application's."""
+    endpoint_url: str | None = None
+    add_index: bool = False
+    """Whether a table without the index gets it. A group whose leader assigns leases needs it; the KCL 3.x adds it, too."""
+
+    def open(self, application: str, connection: Connection) -> GroupTables:
+        table = DynamoTable.open(
+            connection, self.table or application, self.endpoint_url, with_index=self.add_index
+        )
+        table.prepare()
+        if not _may_have_legacy_tables(table):
+            return GroupTables(table)
+        return GroupTables(
+            table,
+            self._legacy(f"{application}-CoordinatorState", "key", connection),
+            self._legacy(f"{application}-WorkerMetricStats", "wid", connection),
+        )
+
+    def _legacy(self, name: str, key_name: str, connection: Connection) -> ItemTable | None:
+        """Return a table of the KCL 3.0 to 3.4; None if there is none."""
+        table = DynamoTable.open(connection, name, self.endpoint_url, key_name=key_name)
+        try:
+            table.get(MIGRATION)
+        except TableNotFoundError:
+            return None
+        return table
+
+
+def _may_have_legacy_tables(table: ItemTable) -> bool:
+    """Return whether the group may coordinate in other tables: it has leases, and its table does not say how it coordinates."""
+    if table.get(MIGRATION) is None:
+        return bool(table.scan())
+    moving = table.get(TABLE_MIGRATION)  # the lock stays in its table until the move is complete
+    return moving is not None and moving.get("tm") != "TABLE_MIGRATION_STATUS_COMPLETE"

@@ -1,0 +1,161 @@
+"""Opens a worker of a group: the arguments of `ConsumerGroup.open` become streams, tables and threads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from kinesis_consumer.assignment import Mode
+from kinesis_consumer.delivery import Feed, SubscribedPages
+from kinesis_consumer.lease_stores import LeaseStore
+from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.shards import InitialPosition, LeaseKeeper
+from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads
+from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings
+from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
+from kinesis_core.clock import SteadyClock, SystemClock
+from kinesis_core.leases import identify_stream
+from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
+from kinesis_core.options import BadValueError, starting_position
+from kinesis_core.planning import ShardPages
+from kinesis_credentials import CredentialSpec
+
+
+@frozen
+class Opening:
+    """What a worker is made of."""
+
+    connection: Connection
+    application: str
+    worker: str
+    settings: GroupSettings
+    callbacks: Callbacks
+    consumer: str | None = None
+    """The consumer of enhanced fan-out that all workers of the group share; None: they poll."""
+
+    def threads(self, leases: LeaseStore, initial: InitialPosition, mode: Mode | None) -> WorkerThreads:
+        """
+        Return the threads of the worker, which are not started yet. Verifies that streams and tables exist.
+
+        Raises:
+            StreamNotFoundError: A stream does not exist.
+            ServiceError: AWS cannot be reached, or access is denied.
+        """
+        rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
+        sources: dict[str | None, Source] = {}
+        apis: dict[str | None, StreamApi] = {}
+        # The group repeats failed calls by itself: one that waits would keep a worker from closing.
+        impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0))
+        for ref in self.connection.streams:
+            stream_client(self.connection, ref).describe()
+            api = _Impatient(stream_client(impatient, ref))
+            stream_id, source = self._source(ref, api, rng, initial)
+            sources[stream_id], apis[stream_id] = source, api
+        tables = leases.open(self.application, self.connection)
+        member = Worker(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
+        keeper = LeaseKeeper(tables.leases, apis, initial, clock)
+        coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
+        return WorkerThreads(member, coordinator, self.settings.fetch_threads)
+
+    def _source(
+        self, ref: StreamRef, api: StreamApi, rng: random.Random, initial: InitialPosition
+    ) -> tuple[str | None, Source]:
+        plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
+        pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
+        summary = pages.begin()
+        has_siblings = len(self.connection.streams) > 1
+        stream_id = identify_stream(summary.arn, summary.created_ms) if has_siblings else None
+        initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
+        return stream_id, Source(ref.label, self._feed(ref, summary, pages), api, initial_ms)
+
+    def _feed(self, ref: StreamRef, summary: StreamSummary, pages: ShardPages) -> Feed:
+        if self.consumer is None:
+            return pages
+        from kinesis_core.reading.fan_out import StreamConsumer
+
+        connection = evolve(self.connection, streams=(ref,))
+        # Other workers use the consumer, so none of them removes it.
+        found = StreamConsumer.open(
+            connection, summary.arn, self.consumer, True, FanOutSettings(), SteadyClock()
+        )
+        return SubscribedPages(pages, found.subscriptions, SteadyClock())
+
+
+@frozen
+class _Impatient:
+    """A `StreamApi` that makes one attempt to list shards, also when Kinesis throttles it."""
+
+    _api: BotoStreamApi
+
+    def now_ms(self) -> int:
+        return self._api.now_ms()
+
+    def describe(self) -> StreamSummary:
+        return self._api.describe(with_retries=False)
+
+    def list_shards(self) -> list[Shard]:
+        return self._api.list_shards(with_retries=False)
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        return self._api.get_iterator(shard_id, cut)
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        return self._api.get_records(iterator, limit, with_data, shard_id)
+
+
+def connect(
+    names: Sequence[str], region: str | None, endpoint_url: str | None, credentials: CredentialSpec | None
+) -> Connection:
+    """
+    Return how to reach the streams *names*. Makes no call.
+
+    Raises:
+        OptionError: No stream is named, or one twice.
+        CredentialsError: No region is found.
+    """
+    if not names or len(set(names)) < len(names):
+        raise OptionError(f"'streams' accepts one stream or several different ones; got {list(names)}.")
+    first = Connection.to_stream(names[0], region=region, endpoint_url=endpoint_url, credentials=credentials)
+    return evolve(first, streams=tuple(StreamRef.parse(name) for name in names))
+
+
+def parse_start(start: str | InitialPosition) -> InitialPosition:
+    """
+    Return where a new group begins.
+
+    Raises:
+        OptionError: *start* is malformed, or is no position of all shards.
+    """
+    position: Any = start
+    if isinstance(start, str):
+        parser = starting_position()
+        try:
+            position = parser.parse(start)
+        except BadValueError as error:
+            raise OptionError(
+                f"'start' accepts {parser.domain}; got '{start}'. {error.hint}".rstrip()
+            ) from error
+    if not isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
+        raise OptionError(
+            f"'start' accepts LATEST, TRIM_HORIZON or AT_TIMESTAMP with a time; got '{start}'. "
+            "Positions by shard belong into the table of leases."
+        )
+    return position
+
+
+def parse_mode(text: str | None) -> Mode | None:
+    """
+    Return the mode that the user has set, if any.
+
+    Raises:
+        OptionError: There is no such mode.
+    """
+    if text is None:
+        return None
+    try:
+        return Mode(text)
+    except ValueError:
+        raise OptionError(f"'mode' accepts 'taking' or 'assigned'; got '{text}'.") from None

@@ -1,0 +1,53 @@
+"""GroupSettings: the choices of a group's user, and the timing of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import Attribute, field, frozen
+
+from kinesis_core import OptionError
+from kinesis_core.reading import SHARD_RATE_BYTES
+
+_MIB = 1024 * 1024
+
+
+def _within(low: float, high: float) -> Callable[[Any, Attribute[Any], float], None]:
+    def check(_: Any, attribute: Attribute[Any], value: float) -> None:
+        if not low <= value <= high:
+            raise OptionError(f"'{attribute.name}' accepts {low:,} to {high:,}; got {value!r}.")
+
+    return check
+
+
+@frozen(kw_only=True)
+class GroupSettings:
+    """Settings of one worker of a consumer group. Times are in seconds."""
+
+    lease_duration_s: float = field(default=10.0, validator=_within(1, 3600))
+    """
+    For how long a worker keeps its leases without a renewal. It renews them three times as often. All workers of a group have the
+    same duration; the KCL calls it `failoverTimeMillis`.
+    """
+    fetch_interval_s: float = field(default=1.0, validator=_within(0.2, 3600))
+    """How often a shard is read whose tip was reached. A shard with more records is read at once."""
+    max_fetch_rate_bytes: float = field(default=float(SHARD_RATE_BYTES), validator=_within(1, float("inf")))
+    """How many bytes a second are read of one shard: by default as many as Kinesis returns to all its polling consumers together."""
+    max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000))
+    """At most so many records are in a batch; an aggregate counts as one."""
+    max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB))
+    """A batch gets no further page of records once it has so much data."""
+    max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB))
+    """No further page is read while all batches and pages of this worker have so much data."""
+    fetch_threads: int = field(default=8, validator=_within(1, 1000))
+    """Shards that are read at once."""
+    max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1))
+    """
+    At most so many shards are read by one worker. All workers of a group have the same number: where a leader assigns leases, its
+    own counts.
+    """
+    hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
+    """How long a batch in hand may take once another worker is to have its shard."""
+    fail_on_data_loss: bool = True
+    """Whether lost records are an error. Otherwise they are logged, and reading goes on with the oldest record that is left."""

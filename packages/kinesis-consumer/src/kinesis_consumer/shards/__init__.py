@@ -1,0 +1,32 @@
+"""Which leases there are: those of a group's first shards, of the children of a shard that ended, and none that is no longer needed."""
+
+from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
+from kinesis_consumer.shards.cleanup import delete_finished, left_unfinished, needless_leases
+from kinesis_consumer.shards.ending import ChildShard, Ended, NotYet, create_children, read_child_shards
+from kinesis_consumer.shards.keeper import Findings, LeaseKeeper
+from kinesis_consumer.shards.order import unfinished_parents
+from kinesis_consumer.shards.positions import InitialPosition, LeaseStart, start_at
+from kinesis_consumer.shards.sync import StaleListing, find_staleness, missing_leases
+
+__all__ = [
+    "ChildShard",
+    "Ended",
+    "Findings",
+    "HoleWatch",
+    "InitialPosition",
+    "LeaseKeeper",
+    "LeaseStart",
+    "NotYet",
+    "StaleListing",
+    "create_children",
+    "delete_finished",
+    "find_staleness",
+    "find_uncovered",
+    "left_unfinished",
+    "missing_leases",
+    "missing_ranges",
+    "needless_leases",
+    "read_child_shards",
+    "start_at",
+    "unfinished_parents",
+]

@@ -1,0 +1,173 @@
+"""The keeper of a table's leases: what the leader does so that every shard has the lease that it needs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from kinesis_consumer.leases import new_item
+from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
+from kinesis_consumer.shards.cleanup import left_unfinished
+from kinesis_consumer.shards.known import is_known
+from kinesis_consumer.shards.positions import InitialPosition
+from kinesis_consumer.shards.sync import StaleListing, missing_leases
+from kinesis_consumer.stores import ItemTable, Update
+from kinesis_core.aws import StreamApi
+from kinesis_core.clock import Clock
+from kinesis_core.errors import ServiceError
+from kinesis_core.leases import Lease
+from kinesis_core.model import Listing, by_id
+
+CREATIONS = 100
+"""At most so many leases are created in one run, so that a run is short. The next run goes on."""
+RETRY_S = 2.0
+"""Pause after a listing that cannot be used while a stream has no lease at all."""
+HOLE_S = 30.0
+"""Time between two looks at a stream that may lack leases."""
+CALM_S = 60.0
+"""Time between two looks at a stream that lacks none."""
+FORGET_S = 60.0
+"""After such a pause leases are no longer created by an earlier look: others may have created, finished and deleted them."""
+
+
+@frozen
+class Findings:
+    """What one run did and found."""
+
+    created: list[Lease] = field(factory=list)
+    unread: list[Lease] = field(factory=list)
+    """Leases of shards that left the stream unfinished: records may be lost. Each is reported once."""
+    refused: dict[str | None, StaleListing] = field(factory=dict)
+    """Listings that were not believed, by stream."""
+    failed: dict[str | None, ServiceError] = field(factory=dict)
+    """Streams that could not be listed. They are tried again."""
+
+
+@define
+class LeaseKeeper:
+    """
+    Creates the leases that streams lack. Only the leader runs it, with the leases of a scan that has just been made.
+
+    A stream without any lease gets its first ones at once. Later a lease is created only if the leases leave hash keys uncovered, three
+    looks in a row: so nothing is created by a scan or a listing of a bad moment.
+    """
+
+    table: ItemTable
+    streams: Mapping[str | None, StreamApi]
+    """By the stream's id in leases: None for the only stream of a table."""
+    initial: InitialPosition
+    clock: Clock
+    _streams: dict[str | None, _StreamKeeper] = field(factory=dict, init=False)
+    _run_s: float = field(default=float("-inf"), init=False)
+    """When it ran last."""
+
+    def begin(self) -> None:
+        """Forget earlier findings. Call it when this worker becomes the leader."""
+        self._streams.clear()
+
+    @property
+    def listings(self) -> dict[str | None, Listing]:
+        """The last complete listing of each stream that was listed."""
+        return {stream_id: stream.listing for stream_id, stream in self._streams.items() if stream.listing}
+
+    def run(self, leases: Sequence[Lease]) -> Findings:
+        """
+        Look at the streams that are due, and create leases.
+
+        Raises:
+            ServiceError: The table failed. The next run goes on where this one ended.
+        """
+        findings = Findings()
+        now_s = self.clock.now_s()
+        is_resumed, self._run_s = now_s - self._run_s > FORGET_S, now_s
+        by_stream: dict[str | None, list[Lease]] = {}
+        for lease in leases:
+            by_stream.setdefault(lease.stream_id, []).append(lease)
+        for stream_id, api in self.streams.items():
+            stream = self._streams.setdefault(stream_id, _StreamKeeper(stream_id, api, self.initial))
+            if is_resumed:
+                stream.queue.clear()
+            if not stream.queue and now_s >= stream.due_s:
+                self._look(stream, by_stream.get(stream_id, []), findings)
+            self._create(stream.queue, findings)
+        findings.unread.extend(lease for stream in self._streams.values() for lease in stream.take_unread())
+        return findings
+
+    def _look(self, stream: _StreamKeeper, leases: list[Lease], findings: Findings) -> None:
+        try:
+            found = stream.look(leases, self._run_s)
+        except ServiceError as error:
+            findings.failed[stream.stream_id] = error
+            return
+        if isinstance(found, StaleListing):
+            findings.refused[stream.stream_id] = found
+            return
+        for update in found:
+            self.table.update(update)
+
+    def _create(self, queue: deque[Lease], findings: Findings) -> None:
+        while queue and len(findings.created) < CREATIONS:
+            if self.table.create(queue[0].key, new_item(queue[0])):
+                findings.created.append(queue[0])
+            queue.popleft()
+
+
+@define
+class _StreamKeeper:
+    """What the keeper knows of one stream."""
+
+    stream_id: str | None
+    api: StreamApi
+    initial: InitialPosition
+    due_s: float = field(default=float("-inf"), init=False)
+    listing: Listing = field(factory=dict, init=False)
+    """The last complete one."""
+    queue: deque[Lease] = field(factory=deque, init=False)
+    """Leases to create, parents first."""
+    _watch: HoleWatch = field(factory=HoleWatch, init=False)
+    _left: dict[str, bool] = field(factory=dict, init=False)
+    """Leases whose shards are not listed, by key: whether they were missing twice."""
+    _unread: list[Lease] = field(factory=list, init=False)
+
+    def look(self, leases: Sequence[Lease], now_s: float) -> list[Update] | StaleListing:
+        """
+        List the shards, and queue leases that are certainly missing. Returns what to write to the other leases.
+
+        Raises:
+            ServiceError: Kinesis failed.
+        """
+        hole = find_uncovered(leases)
+        is_certain = self._watch.is_certain(hole)
+        is_calm = hole is None and all(lease.hash_range is not None for lease in leases)
+        self.due_s = now_s + (CALM_S if is_calm else HOLE_S if leases else RETRY_S)
+        listing = by_id(self.api.list_shards())
+        missing = missing_leases(listing, leases, self.initial, self.api.now_ms(), self.stream_id)
+        if isinstance(missing, StaleListing):
+            return missing
+        if is_certain or not leases:
+            left_out = self._find_left_out(missing, listing)
+            if left_out is not None:
+                return left_out
+            self.queue.extend(missing)
+        self._adopt(listing, left_unfinished(listing, leases, self.stream_id))
+        return missing_ranges(listing, leases, self.stream_id)
+
+    def take_unread(self) -> list[Lease]:
+        """Return the leases that are to be reported, once."""
+        unread, self._unread = self._unread, []
+        return unread
+
+    def _find_left_out(self, missing: Sequence[Lease], listing: Listing) -> StaleListing | None:
+        """Return a parent that the listing left out. Nobody would read it once a child has a lease."""
+        for parent in sorted({parent for lease in missing for parent in lease.parents} - listing.keys()):
+            if is_known(self.api, parent):
+                return StaleListing(f"{parent} is not listed, and Kinesis knows it")
+        return None
+
+    def _adopt(self, listing: Listing, left: Sequence[Lease]) -> None:
+        """Keep a complete listing, and the leases of shards that were missing in the one before as well."""
+        self.listing = listing
+        self._unread += [lease for lease in left if self._left.get(lease.key) is False]
+        self._left = {lease.key: lease.key in self._left for lease in left}

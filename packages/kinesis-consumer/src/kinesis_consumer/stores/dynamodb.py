@@ -1,0 +1,159 @@
+"""A table in DynamoDB, with the layout of Java's KCL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from kinesis_consumer.stores.table import Update
+from kinesis_core.aws import Connection
+from kinesis_core.clock import Clock
+from kinesis_core.leases import (
+    LEASE_KEY,
+    LEASE_OWNER,
+    OWNER_INDEX,
+    Item,
+    OwnerIndex,
+    TableClient,
+    Value,
+    condition_request,
+    item_from_dynamodb,
+    item_to_dynamodb,
+    open_client,
+    to_dynamodb,
+    update_request,
+)
+
+T = TypeVar("T")
+
+PATIENCE_S = 900.0
+"""How long to wait for a table and its index. DynamoDB takes seconds for a table, and minutes to add an index to one."""
+
+
+@frozen
+class DynamoTable:
+    """
+    A table in DynamoDB. Reads of items are consistent. Each call is made once, except those of `prepare`.
+
+    *owner_index* says which tables get the KCL's index by owner. `keys_of_owner` needs it, and raises an `InvalidRequestError`
+    where it is missing.
+    """
+
+    client: TableClient
+    owner_index: OwnerIndex = OwnerIndex.OF_NEW_TABLES
+
+    @classmethod
+    def open(
+        cls,
+        connection: Connection,
+        name: str,
+        endpoint_url: str | None = None,
+        *,
+        key_name: str = LEASE_KEY,
+        with_index: bool = False,
+        clock: Clock | None = None,
+    ) -> DynamoTable:
+        """
+        Return the table *name* in the region of *connection*. Makes no call.
+
+        A new table of leases gets the index, and with *with_index* an existing one too. Tables with another key have none.
+
+        Raises:
+            CredentialsError: There are no credentials.
+        """
+        client = open_client(
+            connection, name, endpoint_url, clock, key_name=key_name, named_by="Argument 'application'"
+        )
+        if key_name != LEASE_KEY:
+            return cls(client, OwnerIndex.NONE)
+        return cls(client, OwnerIndex.OF_ALL_TABLES if with_index else OwnerIndex.OF_NEW_TABLES)
+
+    @property
+    def name(self) -> str:
+        return self.client.name
+
+    def prepare(self) -> None:
+        self.client.prepare(PATIENCE_S, self.owner_index)
+
+    def scan(self) -> list[Item]:
+        return list(self._pages("Scan", self._boto.scan, dict, ConsistentRead=True))
+
+    def get(self, key: str) -> Item | None:
+        return self.client.call(
+            "GetItem",
+            lambda: _read(self._boto.get_item(**self._address(key), ConsistentRead=True).get("Item")),
+            f"item={key}",
+        )
+
+    def keys_of_owner(self, owner: str) -> list[str]:
+        request = {
+            "IndexName": OWNER_INDEX,
+            "KeyConditionExpression": "#owner = :owner",
+            "ExpressionAttributeNames": {"#owner": LEASE_OWNER},
+            "ExpressionAttributeValues": {":owner": to_dynamodb(owner)},
+        }
+        return list(self._pages("Query", self._boto.query, lambda item: str(item[self._key_name]), **request))
+
+    def create(self, key: str, item: Item) -> bool:
+        request = {
+            "TableName": self.name,
+            "Item": item_to_dynamodb({**item, self._key_name: key}),
+            **condition_request({self._key_name: None}),
+        }
+        written = self.client.call_if_met("PutItem", lambda: self._boto.put_item(**request), f"item={key}")
+        return written is not None
+
+    def update(self, update: Update) -> Item | None:
+        request = {
+            **self._address(update.key),
+            **update_request(update.expect, update.set, update.remove, update.add),
+            "ReturnValues": "ALL_NEW",
+        }
+        return self.client.call_if_met(
+            "UpdateItem",
+            lambda: item_from_dynamodb(self._boto.update_item(**request)["Attributes"]),
+            f"item={update.key}",
+        )
+
+    def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
+        request = {**self._address(key), **condition_request(expect)}
+        deleted = self.client.call_if_met(
+            "DeleteItem", lambda: self._boto.delete_item(**request), f"item={key}"
+        )
+        return deleted is not None
+
+    def close(self) -> None:
+        self._boto.close()
+
+    @property
+    def _boto(self) -> Any:
+        return self.client.client
+
+    @property
+    def _key_name(self) -> str:
+        return self.client.key_name
+
+    def _address(self, key: str) -> dict[str, Any]:
+        return {"TableName": self.name, "Key": {self._key_name: {"S": key}}}
+
+    def _pages(
+        self, operation: str, method: Callable[..., Any], read: Callable[[Item], T], **request: Any
+    ) -> Iterator[T]:
+        """Yield what *read* makes of the items of all pages of a response."""
+
+        def get_page() -> tuple[list[T], Any]:
+            page = method(TableName=self.name, **request)
+            return [read(item_from_dynamodb(item)) for item in page["Items"]], page.get("LastEvaluatedKey")
+
+        while True:
+            items, last = self.client.call(operation, get_page)
+            yield from items
+            if not last:
+                return
+            request["ExclusiveStartKey"] = last
+
+
+def _read(item: Any) -> Item | None:
+    return None if item is None else item_from_dynamodb(item)

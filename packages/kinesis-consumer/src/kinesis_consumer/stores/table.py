@@ -1,0 +1,80 @@
+"""Tables of items with conditional writes: all that the members of a group know of each other goes through one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Protocol
+
+from attrs import field, frozen
+
+from kinesis_core.leases import Item, Value
+
+
+@frozen
+class Update:
+    """A conditional change of one item. It is made as a whole or not at all. An attribute is set, removed or added to, once."""
+
+    key: str
+    expect: Mapping[str, Value | None]
+    """The values that attributes must have; None: the attribute must be absent. An absent item has no attributes."""
+    set: Mapping[str, Value] = field(factory=dict)
+    remove: tuple[str, ...] = ()
+    add: Mapping[str, int] = field(factory=dict)
+    """Numbers to add to attributes. An absent attribute counts as 0."""
+
+    def __attrs_post_init__(self) -> None:
+        changed = Counter([*self.set, *self.remove, *self.add])
+        if repeated := sorted(name for name, times in changed.items() if times > 1):
+            raise ValueError(f"An update changes {', '.join(repeated)} more than once.")
+
+
+class ItemTable(Protocol):
+    """
+    A table of items by key. Threads may share it.
+
+    Each call makes one attempt and raises `ServiceError`s only: callers know until when it is worth to try again. After an
+    error nobody knows whether a write was made.
+    """
+
+    @property
+    def name(self) -> str:
+        """The application's, or the table's where it has one of its own."""
+        ...
+
+    def prepare(self) -> None:
+        """
+        Create the table and its index where they are missing, and wait until both can be used.
+
+        Raises:
+            TableLayoutError: There is a table of that name with another key.
+        """
+        ...
+
+    def scan(self) -> list[Item]:
+        """Return all items, as they were written at some moment during the call, in no particular order."""
+        ...
+
+    def get(self, key: str) -> Item | None:
+        """Return an item as it is now; None if there is none."""
+        ...
+
+    def keys_of_owner(self, owner: str) -> list[str]:
+        """Return the keys of the items whose `leaseOwner` is *owner*. The list may be some seconds old."""
+        ...
+
+    def create(self, key: str, item: Item) -> bool:
+        """Write a new item. Returns whether there was none with that key, and so it was written. *item* lacks the key."""
+        ...
+
+    def update(self, update: Update) -> Item | None:
+        """Change an item, or make a new one if there is none. Returns the whole new item; None if an expectation is not met."""
+        ...
+
+    def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
+        """Delete an item. Returns False if an expectation is not met; True also if there was no item and nothing is expected."""
+        ...
+
+    def close(self) -> None:
+        """Close connections and files. Idempotent."""
+        ...

@@ -1,0 +1,19 @@
+"""One worker of a group: its steps, how it gets leases, and the threads that run it."""
+
+from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
+from kinesis_consumer.worker.coordinator import Coordinator
+from kinesis_consumer.worker.sources import Source
+from kinesis_consumer.worker.tables import GroupTables
+from kinesis_consumer.worker.threads import WorkerThreads
+from kinesis_consumer.worker.worker import Worker
+
+__all__ = [
+    "Callbacks",
+    "Coordinator",
+    "GroupTables",
+    "LeaseCallback",
+    "MetricCallback",
+    "Source",
+    "Worker",
+    "WorkerThreads",
+]

@@ -1,0 +1,44 @@
+"""What a group tells its user, all optional: what happens to the leases of this worker, and numbers for metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+LeaseCallback = Callable[[str, str], None]
+"""Called with the stream, as the user gave it, and the id of the shard."""
+MetricCallback = Callable[[str, float, Mapping[str, str]], None]
+"""Called with the name of a metric, its value, and what it is of: stream and shard."""
+
+
+RECORDS_COMMITTED = "records.committed"
+"""How many records a committed batch has, as Kinesis counts them: an aggregate is one. Once for each batch."""
+BYTES_COMMITTED = "bytes.committed"
+"""The data of a committed batch. Once for each batch."""
+LAG_MS = "lag_ms"
+"""How many milliseconds reading is behind the tip of a shard. Once for each page that was read."""
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+@frozen(kw_only=True)
+class Callbacks:
+    """
+    Functions that the threads of a group call. They should return soon, because renewals wait for some of them.
+
+    An exception in one of them ends the group with that exception.
+    """
+
+    lease_gained: LeaseCallback = _nothing
+    """This worker reads the shard from now on."""
+    hand_over_requested: LeaseCallback = _nothing
+    """Another worker is to have the shard. This is the last chance to commit the batch in hand."""
+    lease_lost: LeaseCallback = _nothing
+    """Another worker has the shard, or will soon. A batch in hand cannot be committed."""
+    shard_ended: LeaseCallback = _nothing
+    """All records of the closed shard are committed."""
+    metric: MetricCallback = _nothing
+    """A number: `records.committed`, `bytes.committed` or `lag_ms`, each of one shard."""

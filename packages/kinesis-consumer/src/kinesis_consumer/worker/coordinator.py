@@ -1,0 +1,212 @@
+"""How one worker gets its leases: it takes them, or a leader assigns them, as the table says. It may be the leader."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+
+from attrs import define, field
+
+from kinesis_consumer.assignment import (
+    REPORT_S,
+    Coordination,
+    LeaseTaker,
+    Mode,
+    ModeReader,
+    Sightings,
+    TakingLimits,
+    elect_auditor,
+    read_leases,
+    scan_pause_s,
+)
+from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases
+from kinesis_consumer.worker.leaving import retire
+from kinesis_consumer.worker.periods import Periodic
+from kinesis_consumer.worker.roles import Roles, roles_of
+from kinesis_consumer.worker.tables import GroupTables
+from kinesis_consumer.worker.worker import Worker
+from kinesis_core.clock import Clock
+from kinesis_core.leases import Lease
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_consumer")
+
+MODE_S = 60.0
+DISCOVERY_S = 1.0
+TAKING_S = 1.5
+LEADING_S = 2.0
+KEEPING_S = 30.0
+CLEANUP_S = 60.0
+
+
+@define(eq=False)
+class Coordinator:
+    """Runs what is due of the coordination of one worker. Not thread-safe."""
+
+    worker: Worker
+    tables: GroupTables
+    keeper: LeaseKeeper
+    clock: Clock
+    wall_clock: Clock
+    rng: random.Random
+    wanted: Mode | None = None
+    _reader: ModeReader = field(init=False)
+    _now: Coordination | None = field(default=None, init=False)
+    _taker: LeaseTaker = field(init=False)
+    _roles: Roles = field(factory=Roles, init=False)
+    _leases: int = field(default=0, init=False)
+    """How many leases the table had in the last scan."""
+    _malformed: set[str] = field(factory=set, init=False)
+    """Items that were warned of."""
+    _periodic: list[Periodic] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        name, table = self.worker.name, self.tables.leases
+        settings = self.worker.settings
+        self._reader = ModeReader(name, table, self.tables.legacy_coordination, self.wall_clock, self.wanted)
+        self._taker = LeaseTaker(
+            name,
+            table,
+            Sightings(settings.lease_duration_s),
+            self.clock,
+            self.rng,
+            TakingLimits(settings.max_leases),
+        )
+        self._periodic = [
+            Periodic("mode", self._look_at_mode, self.clock),
+            Periodic("report", self._report, self.clock),
+            Periodic("leader's lock", self._lock, self.clock),
+            Periodic("assignment", self._lead, self.clock),
+            Periodic("discovery", self._discover, self.clock),
+            Periodic("taking", self._take, self.clock),
+            Periodic("creation", self._keep_without_leader, self.clock),
+            Periodic("deletion", self._clean_up, self.clock, self.clock.now_s() + CLEANUP_S),
+        ]
+
+    def step(self) -> float:
+        """
+        Do what is due. Returns in how many seconds something is due again.
+
+        Raises:
+            ServiceError: A store or stream refuses a call for good.
+        """
+        for each in self._periodic:
+            each.step()
+        return max(0.0, min(each.due_s for each in self._periodic) - self.clock.now_s())
+
+    def retire(self, *, only_idle: bool = True) -> None:
+        """
+        Get no further leases, and let all go, so that other workers have them at once. Idempotent.
+
+        With *only_idle*, the leases of batches in hand stay. When a store fails, other workers have the leases once they expire.
+        """
+        retire(self.worker, self.tables, self._roles, self.wall_clock, only_idle=only_idle)
+
+    def close(self) -> None:
+        """Let all leases go, and close the tables."""
+        with ExitStack() as stack:
+            for table in self.tables.all():
+                stack.callback(table.close)
+            self.retire(only_idle=False)
+
+    @property
+    def _is_taking(self) -> bool:
+        return self._now is not None and self._now.mode is Mode.TAKING
+
+    @property
+    def _is_assigned(self) -> bool:
+        return self._now is not None and self._now.mode is Mode.ASSIGNED
+
+    def _look_at_mode(self) -> float:
+        now = self._reader.read()
+        if now != self._now:
+            log.info("coordination.changed", mode=now.mode.value, layout=now.layout.value)
+            if self._roles.leader is not None:
+                self._roles.leader.lock.release()
+            self._now = now
+            self._roles = roles_of(now, self.worker, self.tables, self.wall_clock, self.rng, self._keep)
+        return MODE_S
+
+    def _report(self) -> float:
+        if self._roles.reports is None:
+            return REPORT_S
+        self._roles.reports.write()
+        return self._roles.reports.period_s
+
+    def _lock(self) -> float:
+        if self._roles.leader is None:
+            return DISCOVERY_S
+        was_leader = self._roles.leader.lock.is_held()
+        if self._roles.leader.lock.step() and not was_leader:
+            log.info("leader.elected", worker=self.worker.name)
+            self.keeper.begin()
+        return self._roles.leader.lock.heartbeat_s
+
+    def _lead(self) -> float:
+        leader = self._roles.leader
+        if leader is not None and leader.lock.is_held():
+            run = leader.run()
+            self._leases = len(run.leases) if run else self._leases
+            self._warn_of_malformed(run.malformed if run else ())
+        elif leader is not None and leader.lock.suspects_leader():
+            leader.watch()
+        return scan_pause_s(self._leases, LEADING_S, self.worker.settings.lease_duration_s)
+
+    def _keep(self, leases: Sequence[Lease]) -> bool:
+        findings = self.keeper.run(leases)
+        for error in findings.failed.values():
+            if not error.retryable:
+                raise error
+            log.warning("coordination.failed", task="creation", code=error.code, reason=str(error))
+        for stale in findings.refused.values():
+            log.warning("coordination.failed", task="creation", code="StaleListing", reason=stale.reason)
+        for lease in findings.unread:
+            log.warning("shard.unread", lease=lease.key, checkpoint=str(lease.checkpoint))
+        for lease in findings.created:
+            log.info("lease.created", lease=lease.key, checkpoint=str(lease.checkpoint))
+        return bool(findings.created)
+
+    def _discover(self) -> float:
+        if self._is_assigned:
+            self.worker.discover()
+        return DISCOVERY_S
+
+    def _take(self) -> float:
+        if not self._is_taking:
+            return DISCOVERY_S
+        for taken in self._taker.run(self.worker.held()):
+            self.worker.gain(taken.lease, taken.sent_s)
+        pause_s = scan_pause_s(self._leases, TAKING_S, self.worker.settings.lease_duration_s)
+        return pause_s * self.rng.uniform(0.8, 1.2)
+
+    def _keep_without_leader(self) -> float:
+        """
+        Create missing leases in a group without a leader.
+
+        All workers do it while there is none at all, later only the one that the workers of a KCL also choose.
+        """
+        if not self._is_taking:
+            return DISCOVERY_S
+        leases, malformed = read_leases(self.tables.leases.scan())
+        self._warn_of_malformed(malformed)
+        self._leases = len(leases)
+        if not malformed and (not leases or elect_auditor(leases) == self.worker.name):
+            self._keep(leases)
+        return KEEPING_S if leases else DISCOVERY_S
+
+    def _warn_of_malformed(self, keys: Iterable[str]) -> None:
+        """Warn once of items that should be leases and cannot be read: nobody reads their shards."""
+        for key in set(keys) - self._malformed:
+            self._malformed.add(key)
+            log.warning("lease.malformed", lease=key)
+
+    def _clean_up(self) -> float:
+        """Delete the leases of finished shards that nobody needs."""
+        if self.worker.finished():
+            leases, _ = read_leases(self.tables.leases.scan())
+            for lease in needless_leases(leases, self.worker.name, self.keeper.listings):
+                if delete_finished(self.tables.leases, lease, self.worker.name):
+                    self.worker.forget(lease.key)
+                    log.info("lease.deleted", lease=lease.key)
+        return CLEANUP_S

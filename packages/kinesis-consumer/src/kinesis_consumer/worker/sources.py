@@ -1,0 +1,20 @@
+"""The streams of a group."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from kinesis_consumer.delivery import Feed
+from kinesis_core.aws import StreamApi
+
+
+@frozen
+class Source:
+    """One stream of a group."""
+
+    name: str
+    """Its name or ARN, as the user gave it."""
+    pages: Feed
+    api: StreamApi
+    initial_ms: int | None = None
+    """The time where a new group begins, if the user gave one."""

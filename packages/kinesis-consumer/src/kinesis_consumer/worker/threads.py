@@ -1,0 +1,235 @@
+"""The threads of one worker: renewals, coordination, and reading of shards. The first error of any of them ends the group."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+
+from attrs import define, field
+
+from kinesis_consumer.delivery import Batch, ShardReader
+from kinesis_consumer.worker.coordinator import Coordinator
+from kinesis_consumer.worker.worker import Worker
+
+RENEWAL_THREADS = 16
+"""Leases that are renewed at once: a renewal takes some milliseconds, and a worker may have a thousand."""
+CLOSE_S = 2.0
+"""How long `close` waits for calls under way, before it lets the leases go."""
+LONGEST_WAIT_S = 0.5
+"""How long a thread sleeps at most. A shard that becomes due for another reason than time wakes its thread."""
+
+
+@define(eq=False)
+class WorkerThreads:
+    """
+    Runs the steps of one worker in threads, from `start` to `close`.
+
+    After `stop` it delivers nothing more, and lets all leases go but those of batches in hand. These are renewed until `close`.
+    """
+
+    worker: Worker
+    coordinator: Coordinator
+    fetch_threads: int
+    failure: BaseException | None = field(default=None, init=False)
+    """The error that ended the group."""
+    is_stopping: bool = field(default=False, init=False)
+    _process: int | None = field(default=None, init=False)
+    """The process that has the threads. A fork of it has none."""
+    _is_closing: threading.Event = field(factory=threading.Event, init=False)
+    _changed: threading.Condition = field(factory=threading.Condition, init=False)
+    _changes: int = field(default=0, init=False)
+    _listeners: set[Callable[[], None]] = field(factory=set, init=False)
+    _threads: list[threading.Thread] = field(factory=list, init=False)
+    _fetching: ThreadPoolExecutor | None = field(default=None, init=False)
+    _renewing: ThreadPoolExecutor | None = field(default=None, init=False)
+    _busy: dict[str, Future[None]] = field(factory=dict, init=False)
+    """What is done for a lease. A lease that was lost and gained again has another reader, and may not be read twice at once."""
+    _own: threading.local = field(factory=threading.local, init=False)
+    """Whether a thread is one of the group's."""
+    _closing: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def start(self) -> None:
+        """
+        Start all threads.
+
+        Raises:
+            RuntimeError: They were started before.
+        """
+        if self._process is not None:
+            raise RuntimeError("The group was entered before. Open another one: ConsumerGroup.open(...).")
+        self._process = os.getpid()
+        self._fetching = ThreadPoolExecutor(self.fetch_threads, "kinesis-fetch", self._mark)
+        self._renewing = ThreadPoolExecutor(RENEWAL_THREADS, "kinesis-renew", self._mark)
+        self.worker.wake = self.wake
+        for loop in (self._renew, self._coordinate, self._read):
+            thread = threading.Thread(
+                target=self._guard, args=(loop,), name=f"kinesis{loop.__name__}", daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the threads run in this process, and not in the one that it was forked from."""
+        return self._process == os.getpid()
+
+    @property
+    def changes(self) -> int:
+        """Grows with each change. Read it before a look at the state, and wait only if it is still the same."""
+        return self._changes
+
+    def wake(self) -> None:
+        """Let the threads and tasks that wait for a change look again."""
+        with self._changed:
+            self._changes += 1
+            self._changed.notify_all()
+            for notify in self._listeners:
+                notify()
+
+    def stop(self) -> None:
+        """Deliver no further batch, and let the leases go that no batch in hand needs."""
+        self.is_stopping = True
+        self.wake()
+
+    def fail(self, error: BaseException) -> None:
+        """End the group with *error*; the first one counts."""
+        self.failure = self.failure or error
+        self.stop()
+
+    def take(self) -> Batch | None:
+        """
+        Return the next batch; None if there is none now, or no further one.
+
+        Raises:
+            BaseException: The error that ended the group.
+            RuntimeError: The group was not entered, or in another process.
+        """
+        if not self.is_here:
+            raise RuntimeError(
+                "The group is not entered in this process. Use it as in `with ConsumerGroup.open(...) as group`; a process that "
+                "was forked opens a group of its own."
+            )
+        if self.failure is not None:
+            raise self.failure
+        return None if self.is_stopping else self.worker.take()
+
+    def wait(self, seen: int, seconds: float = LONGEST_WAIT_S) -> None:
+        """Wait until there are other `changes` than *seen*, at most for a while."""
+        with self._changed:
+            if self._changes == seen:
+                self._changed.wait(min(seconds, LONGEST_WAIT_S))
+
+    async def wait_async(self, seen: int, seconds: float = LONGEST_WAIT_S) -> None:
+        """Wait as `wait` does, without a thread."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def notify() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(changed.set)
+
+        with self._changed:
+            if self._changes != seen:
+                changed.set()
+            self._listeners.add(notify)
+        try:
+            await asyncio.wait_for(changed.wait(), min(seconds, LONGEST_WAIT_S))
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            with self._changed:
+                self._listeners.discard(notify)
+
+    def close(self) -> None:
+        """
+        Stop all threads, and let all leases go. Idempotent. Does nothing in a fork of the process that has the threads.
+
+        In a callback it only stops the group: a thread cannot wait for itself.
+
+        Raises:
+            BaseException: The error of a callback that was called meanwhile. All leases are let go nevertheless.
+        """
+        if not self.is_here:
+            return
+        if getattr(self._own, "is_own", False):
+            self.stop()
+            return
+        with self._closing:
+            earlier = self.failure
+            self._is_closing.set()
+            self.stop()
+            self._end_threads()
+            if self.failure is not None and self.failure is not earlier:
+                raise self.failure
+
+    def _end_threads(self) -> None:
+        """Wait for the threads, but not for long: a call to a Kinesis that fails must not keep the leases from others."""
+        for thread in self._threads:
+            thread.join(CLOSE_S)
+        if self._fetching is not None and self._renewing is not None:
+            wait(self._busy.values(), CLOSE_S)
+            self._fetching.shutdown(wait=False, cancel_futures=True)
+            self._renewing.shutdown(wait=False)
+            self._fetching = self._renewing = None
+            self.coordinator.close()
+
+    def _mark(self) -> None:
+        self._own.is_own = True
+
+    def _guard(self, loop: Callable[[], None]) -> None:
+        self._mark()
+        try:
+            loop()
+        except BaseException as error:  # noqa: BLE001 - it surfaces in the user's thread
+            self.fail(error)
+
+    def _renew(self) -> None:
+        while (pool := self._renewing) is not None and not self._is_closing.is_set():
+            wait_s = LONGEST_WAIT_S
+            try:
+                wait_s = min(self.worker.renew(pool.map), wait_s)
+            except BaseException as error:  # noqa: BLE001 - it surfaces, and batches in hand keep their leases
+                self.fail(error)
+            self._is_closing.wait(wait_s)
+
+    def _coordinate(self) -> None:
+        try:
+            while not self.is_stopping:
+                wait_s = self.coordinator.step()
+                with self._changed:
+                    self._changed.wait_for(lambda: self.is_stopping, min(wait_s, LONGEST_WAIT_S))
+        finally:
+            self.coordinator.retire()
+
+    def _read(self) -> None:
+        while not self.is_stopping:
+            seen = self._changes
+            wait_s = self._read_due()
+            with self._changed:
+                self._changed.wait_for(lambda seen=seen: self._changes != seen, wait_s)  # type: ignore[misc]
+
+    def _read_due(self) -> float:
+        """Let the pool advance all shards that are due. Returns in how many seconds the next one is."""
+        pool, now_s = self._fetching, self.worker.clock.now_s()
+        for reader in self.worker.due_readers():
+            if pool is not None and reader.held.key not in self._busy:
+                self._busy[reader.held.key] = future = Future[None]()
+                pool.submit(self._advance, reader, future)
+        # Those that are due and were not advanced wait for other things than time.
+        later_s = [
+            reader.due_s for reader in self.worker.readers() if reader.has_room and reader.due_s > now_s
+        ]
+        return max(0.0, min(later_s, default=now_s + LONGEST_WAIT_S) - now_s)
+
+    def _advance(self, reader: ShardReader, future: Future[None]) -> None:
+        try:
+            self.worker.advance(reader)
+        except BaseException as error:  # noqa: BLE001 - it surfaces in the user's thread
+            self.fail(error)
+        finally:
+            self._busy.pop(reader.held.key, None)
+            future.set_result(None)
+            self.wake()

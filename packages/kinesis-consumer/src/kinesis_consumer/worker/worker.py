@@ -1,0 +1,159 @@
+"""One worker of a group, without threads: each method makes one step, and says when the next one is due."""
+
+from __future__ import annotations
+
+import os
+
+from attrs import define
+
+from kinesis_consumer.delivery import Batch, ShardReader, open_batch
+from kinesis_consumer.errors import LeaseLostError
+from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
+from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
+from kinesis_consumer.worker.lease_holder import LeaseHolder
+from kinesis_core import ServiceError
+from kinesis_core.leases import FINISHED
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_consumer")
+
+PARENT_PAUSE_S = 1.0
+"""How often a shard looks whether its parents are finished."""
+FAILURE_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 15.0
+"""Pauses of one shard after failed calls in a row: each is twice as long as the one before, up to this."""
+
+
+@define(eq=False)
+class Worker(LeaseHolder):
+    """
+    Reads the shards of its leases, and hands out batches.
+
+    Its steps may run in several threads: `renew` in one, `advance` in many with one shard each, `take` and `commit` in the user's.
+    """
+
+    def advance(self, reader: ShardReader) -> None:
+        """
+        Make the next step with one shard: read a page, hand out a batch, finish the shard.
+
+        Raises:
+            KinesisError: Reading the shard failed for good.
+        """
+        if not reader.held.is_ours or reader.held.is_leaving:
+            return
+        try:
+            self._advance(reader)
+        except LeaseLostError:
+            self._drop(reader)
+        except ServiceError as error:
+            if not error.retryable:
+                raise
+            reader.failures += 1
+            pause_s = min(LONGEST_PAUSE_S, FAILURE_PAUSE_S * 2.0**reader.failures)
+            reader.due_s = self.clock.now_s() + pause_s
+            log.warning("shard.failed", lease=reader.held.key, code=error.code, reason=str(error))
+        if reader not in self.readers():  # the lease was let go meanwhile
+            reader.close()
+
+    def due_readers(self) -> list[ShardReader]:
+        """Return the readers for which `advance` has something to do."""
+        now_s, has_room = self.clock.now_s(), self._has_room()
+        return [
+            reader
+            for reader in self.readers()
+            if reader.due_s <= now_s and reader.held.is_ours and not reader.held.is_leaving
+            if reader.is_finished or reader.has_work or self._may_fetch(reader, has_room)
+        ]
+
+    def _has_room(self) -> bool:
+        """Return whether the batches and pages in memory leave room for another page."""
+        return sum(reader.size_bytes for reader in self.readers()) < self.settings.max_buffered_bytes
+
+    def _may_fetch(self, reader: ShardReader, has_room: bool) -> bool:
+        """
+        Return whether another page of this shard may be in memory.
+
+        A batch that was delivered before is read whole: a part of it cannot be handed out, and would stay in memory for ever.
+        """
+        return reader.has_room and (has_room or reader.is_replaying)
+
+    def take(self) -> Batch | None:
+        """Return the next batch for the user; None if there is none now."""
+        return self._ready.take(self.is_ours)
+
+    def commit(self, batch: Batch) -> None:
+        """
+        Commit *batch*, and hand out the next one of its shard.
+
+        Raises:
+            LeaseLostError: Another worker has the shard.
+            ServiceError: The store refuses the write for good.
+        """
+        if batch.is_committed:
+            return
+        if self.process != os.getpid():
+            raise RuntimeError(
+                "A batch is committed in the process that has its group, not in one that was forked from it."
+            )
+        reader = self._reader_of(batch)
+        if reader is None:
+            raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", batch.shard_id)
+        try:
+            following = reader.commit(batch)
+        except LeaseLostError:
+            self._drop(reader)
+            raise
+        log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
+        self._hand_out(following)
+        if following is None and reader.has_work:
+            reader.due_s = float("-inf")  # a page came while the commit was written
+        self.wake()
+        of_what = {"stream": batch.stream, "shard": batch.shard_id}
+        self.callbacks.metric(RECORDS_COMMITTED, batch.record_count, of_what)
+        self.callbacks.metric(BYTES_COMMITTED, batch.size_bytes, of_what)
+
+    def is_ours(self, batch: Batch) -> bool:
+        """Return whether *batch* is out, and no other worker can have its shard."""
+        reader = self._reader_of(batch)
+        return reader is not None and reader.held.is_ours
+
+    def _reader_of(self, batch: Batch) -> ShardReader | None:
+        return next((reader for reader in self.readers() if reader.out is batch), None)
+
+    def _hand_out(self, batch: Batch | None) -> None:
+        if batch is not None:
+            self._ready.put(batch)
+            self.wake()
+
+    def _advance(self, reader: ShardReader) -> None:
+        if not reader.has_begun and unfinished_parents(reader.held.lease, self._find):
+            reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
+            return
+        if self._may_fetch(reader, self._has_room()):
+            reader.fetch()
+            self._measure_lag(reader)
+        self._hand_out(reader.next_batch())
+        if reader.is_finished:
+            self._finish(reader)
+
+    def _measure_lag(self, reader: ShardReader) -> None:
+        lag_ms = reader.pages.lag_ms(reader.shard_id)
+        if lag_ms is not None:
+            self.callbacks.metric(LAG_MS, lag_ms, {"stream": reader.stream, "shard": reader.shard_id})
+
+    def _finish(self, reader: ShardReader) -> None:
+        """Make the leases of the children, then mark the shard as finished."""
+        held = reader.held
+        if held.is_leaving or open_batch(held.lease) is not None:
+            return
+        children = create_children(self.table, held.lease, (), self.sources[held.lease.stream_id].api)
+        if isinstance(children, NotYet):
+            reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
+            return
+        held.checkpoint(FINISHED, None, {})
+        with self._lock:
+            self._remove(reader)
+            self._keep_finished(held)
+        log.info("shard.ended", lease=held.key, worker=self.name)
+        self.callbacks.shard_ended(reader.stream, reader.shard_id)
+        self.wake()

@@ -1,0 +1,77 @@
+"""Parts of a consumer group's worker over streams and tables in memory, without threads."""
+
+from __future__ import annotations
+
+import random
+
+from attrs import define, field
+
+from kinesis_consumer.delivery.batch import Batch
+from kinesis_consumer.delivery.shard_reader import ShardReader
+from kinesis_consumer.leases import updates
+from kinesis_consumer.leases.held import HeldLease
+from kinesis_consumer.settings import GroupSettings
+from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, read_lease
+from kinesis_core.planning import PlanSettings, ShardPages
+from support.fake_stream import FakeClock, FakeStream
+from support.lease_faults import FaultyTable
+
+
+@define
+class NoOwner:
+    """Owns batches of a test, which commits them by their reader."""
+
+    def commit(self, batch: Batch) -> None:
+        raise NotImplementedError
+
+    def is_ours(self, batch: Batch) -> bool:  # noqa: ARG002 - the owner's signature
+        return True
+
+
+@define
+class OneShard:
+    """One shard, its lease, and readers of it one after the other, as of workers that crash."""
+
+    stream: FakeStream
+    clock: FakeClock
+    table: FaultyTable = field(factory=FaultyTable)
+    settings: GroupSettings = field(factory=GroupSettings)
+    shard_id: str = "shardId-000000000000"
+    _workers: int = 0
+
+    @staticmethod
+    def new(settings: GroupSettings | None = None, checkpoint: LeaseCheckpoint = OLDEST) -> OneShard:
+        clock = FakeClock()
+        shard = OneShard(FakeStream(clock).create(1), clock, settings=settings or GroupSettings())
+        lease = Lease(shard.shard_id, checkpoint)
+        shard.table.create(lease.key, updates.new_item(lease))
+        return shard
+
+    def lease(self) -> Lease:
+        item = self.table.table.get(self.shard_id)
+        assert item is not None
+        return read_lease(item)
+
+    def take(self, worker: str | None = None) -> HeldLease:
+        """Return the lease, taken by a new worker."""
+        self._workers += 1
+        name = worker or f"worker-{self._workers}"
+        sent_s = self.clock.now_s()
+        item = self.table.table.update(updates.take(self.lease(), name))
+        assert item is not None
+        return HeldLease(
+            read_lease(item), name, self.table, self.clock, self.settings.lease_duration_s, sent_s
+        )
+
+    def reader(self, *, fail_on_data_loss: bool = True) -> ShardReader:
+        """Return a reader of a new worker that takes the lease."""
+        plan = PlanSettings(fail_on_data_loss=fail_on_data_loss)
+        pages = ShardPages.of("orders", self.stream, plan, self.clock, random.Random(1))
+        pages.begin()
+        return ShardReader(self.take(), "orders", pages, NoOwner(), self.settings, self.clock)
+
+
+def data(batch: Batch | None) -> list[bytes]:
+    """Return the data of the records in *batch*."""
+    assert batch is not None
+    return [record.data for record in batch.records()]

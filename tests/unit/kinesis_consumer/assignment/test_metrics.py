@@ -1,0 +1,155 @@
+"""Reports of workers that they are alive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+from attrs import evolve
+
+from kinesis_consumer.assignment import MetricsWriter, Roster, WorkerReport, read_report, report_alive
+from kinesis_consumer.stores import MemoryTable
+from kinesis_core.errors import UnavailableError
+from support.fake_stream import FakeClock
+from support.shared_leases import SharedTime, UnreliableTable
+
+WALL_S = 1_790_000_000.0
+ALIVE = int(WALL_S)
+
+
+def test_a_report_has_the_attributes_that_the_kcl_needs() -> None:
+    """Times are whole seconds since the epoch. Empty metrics are valid, and absent ones are not."""
+    update = report_alive("w1", WALL_S + 0.7)
+    assert (update.key, update.expect, update.remove, update.add) == ("w1", {}, (), {})
+    assert update.set == {
+        "entityType": "WORKER_METRIC_STATS",
+        "lut": ALIVE,
+        "sts": {},
+        "opr": {},
+        "sup": 1,
+        "slu": ALIVE,
+        "properties": {"reportSeconds": "10"},
+    }
+
+
+def test_a_worker_writes_its_report_again_and_deletes_it() -> None:
+    """The first write makes the item. It is gone once the worker has ended."""
+    table = MemoryTable()
+    clock = FakeClock()
+    writer = MetricsWriter("w1", table, clock)
+    writer.write()
+    clock.now += 10
+    writer.write()
+    [item] = table.scan()
+    assert read_report(item) == WorkerReport("w1", ALIVE + 10, 25.0)
+    writer.delete()
+    assert table.scan() == []
+
+
+def test_a_failed_report_is_an_error() -> None:
+    """The caller decides when it is written again."""
+    table = UnreliableTable(MemoryTable(), SharedTime(), ["lost"])
+    with pytest.raises(UnavailableError):
+        MetricsWriter("w1", table, FakeClock()).write()
+
+
+def test_reports_are_read_from_tables_of_both_layouts() -> None:
+    """The tables of 3.0 to 3.4 have another key and no types of items."""
+    assert read_report({"wid": "w1", "lut": ALIVE}) == WorkerReport("w1", ALIVE)
+    legacy = MemoryTable(key_name="wid")
+    MetricsWriter("w2", legacy, FakeClock()).write()
+    assert [read_report(item) for item in legacy.scan()] == [WorkerReport("w2", ALIVE, 25.0)]
+
+
+def test_other_items_are_no_reports() -> None:
+    """Leases, locks, and items without a time are passed over."""
+    assert read_report({"leaseKey": "shardId-0", "checkpoint": "LATEST", "lut": ALIVE}) is None
+    assert read_report({"leaseKey": "Leader", "entityType": "LEADER", "lut": ALIVE}) is None
+    assert read_report({"leaseKey": "w1", "entityType": "WORKER_METRIC_STATS"}) is None
+    assert read_report({"wid": "w1", "lut": "soon"}) is None
+
+
+def roster(updated: int, working: Collection[str] = ("w1",)) -> Roster:
+    """Return what is known after one look at the report of `w1`, who has a lease."""
+    seen = Roster()
+    seen.look([WorkerReport("w1", updated)], 0.0, WALL_S, working)
+    return seen
+
+
+def test_the_first_sight_of_a_report_is_judged_by_the_time_in_it() -> None:
+    """A report is good for a minute."""
+    assert roster(ALIVE - 60).active(0.0) == {"w1"}
+    assert roster(ALIVE - 61).active(0.0) == set()
+    assert roster(ALIVE - 30).active(30.0) == {"w1"}
+    assert roster(ALIVE - 30).active(30.1) == set()
+
+
+def test_a_report_that_comes_often_is_believed_for_a_short_time() -> None:
+    """
+    A worker that reports each 4 s is dead 10 s after its last report, at first sight and later. Without a period, with a malformed
+    one, or with a long one, a report is good for a minute.
+    """
+    item = {**report_alive("w1", ALIVE, 4).set, "leaseKey": "w1"}
+    report = read_report(item)
+    assert report == WorkerReport("w1", ALIVE, 10.0)
+    seen = Roster()
+    seen.look([report], 0.0, WALL_S + 9, ["w1"])
+    assert (seen.active(1.0), seen.active(1.1)) == ({"w1"}, set())
+    seen.look([evolve(report, updated=ALIVE + 4)], 2.0, WALL_S + 11)
+    assert (seen.active(12.0), seen.active(12.1)) == ({"w1"}, set())
+    for properties in ({}, {"reportSeconds": "often"}, {"reportSeconds": "30"}):
+        assert read_report({**item, "properties": properties}) == WorkerReport("w1", ALIVE, 60.0)
+
+
+def test_an_older_report_of_a_worker_without_leases_proves_nothing() -> None:
+    """It may be of a worker that was killed, and whose leases an earlier leader has given to others."""
+    assert roster(ALIVE - 12, ()).active(0.0) == {"w1"}
+    seen = roster(ALIVE - 13, ())
+    assert seen.active(0.0) == set()
+    seen.look([WorkerReport("w1", ALIVE + 17)], 17.0, WALL_S + 17)
+    assert seen.active(17.0) == {"w1"}
+
+
+def test_a_report_that_changes_is_alive_whatever_its_clock_says() -> None:
+    """A worker whose clock is an hour slow is alive once its report changes."""
+    seen = roster(ALIVE - 3600)
+    seen.look([WorkerReport("w1", ALIVE - 3590)], 10.0, WALL_S + 10)
+    assert seen.active(70.0) == {"w1"}
+    assert seen.active(70.1) == set()
+
+
+def test_a_clock_that_is_fast_keeps_nobody_alive() -> None:
+    """A report from the future is good for a minute like any other."""
+    assert roster(ALIVE + 3600).active(60.0) == {"w1"}
+    assert roster(ALIVE + 3600).active(60.1) == set()
+
+
+def test_a_suspect_is_given_nothing_until_it_reports_again() -> None:
+    """Its report is still fresh, but it does not renew what it has."""
+    seen = roster(ALIVE)
+    seen.suspect(["w1", "unknown"])
+    seen.look([WorkerReport("w1", ALIVE)], 5.0, WALL_S + 5)
+    assert seen.active(5.0) == set()
+    seen.look([WorkerReport("w1", ALIVE + 6)], 6.0, WALL_S + 6)
+    assert seen.active(6.0) == {"w1"}
+
+
+def test_a_worker_that_ended_is_not_active() -> None:
+    """It has deleted its report."""
+    seen = roster(ALIVE)
+    seen.look([], 1.0, WALL_S + 1)
+    assert seen.active(1.0) == set()
+
+
+def test_the_newest_of_two_reports_counts() -> None:
+    """While a group moves to one table, a worker may have a report in each of two tables."""
+    seen = Roster()
+    seen.look([WorkerReport("w1", ALIVE), WorkerReport("w1", ALIVE - 500)], 0.0, WALL_S)
+    assert seen.active(0.0) == {"w1"}
+
+
+def test_reports_are_forgotten_after_a_day() -> None:
+    """Nobody else deletes the report of a worker that was killed."""
+    seen = roster(ALIVE)
+    assert seen.forgotten(86_400.0) == []
+    assert seen.forgotten(86_400.1) == [WorkerReport("w1", ALIVE)]

@@ -1,0 +1,421 @@
+"""Batches of one shard: exact, one at a time, the same after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_consumer.delivery.batch import Batch
+from kinesis_consumer.delivery.shard_reader import ShardReader
+from kinesis_consumer.errors import LeaseLostError
+from kinesis_consumer.leases import updates
+from kinesis_consumer.settings import GroupSettings
+from kinesis_core import DataLossError, UnavailableError
+from kinesis_core.leases import LeaseCheckpoint
+from kinesis_core.model import Page
+from support.aggregates import aggregate
+from support.consumer_parts import OneShard, data
+from support.fake_stream import FakeStream
+
+
+def put(shard: OneShard, *values: bytes) -> None:
+    for value in values:
+        shard.stream.put(shard.shard_id, value)
+
+
+def pack(*values: bytes) -> bytes:
+    return aggregate(("key", None, value) for value in values)
+
+
+def next_batch(reader: ShardReader, fetches: int = 3) -> Batch | None:
+    for _ in range(fetches):
+        if reader.has_room:
+            reader.fetch()
+    return reader.next_batch()
+
+
+def test_a_batch_is_fixed_before_it_goes_out() -> None:
+    """The lease names the end of a batch as pending, and the checkpoint stays until the commit."""
+    shard = OneShard.new()
+    put(shard, b"1", b"2")
+    batch = next_batch(shard.reader())
+    assert data(batch) == [b"1", b"2"]
+    assert batch is not None
+    assert shard.lease().pending == batch.end
+    assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
+
+
+def test_a_page_that_comes_during_a_commit_is_kept() -> None:
+    """
+    A thread may fetch a page, and plan a batch of it, as soon as no batch is out, in the middle of a commit. If the store fails
+    just then, the plan is kept for another attempt.
+    """
+
+    class Interrupted(ShardReader):
+        __slots__ = ()
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "out" and value is None:
+                self.fetch()
+                shard.table.hook = lambda: "fail"
+                with pytest.raises(UnavailableError):
+                    self.next_batch()
+                shard.table.hook = str
+
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    first = next_batch(reader)
+    put(shard, b"2")
+    assert first is not None
+    reader.__class__ = Interrupted
+    assert reader.commit(first) is None
+    assert data(reader.next_batch()) == [b"2"]
+
+
+def test_nothing_takes_the_place_of_a_batch_that_was_withdrawn() -> None:
+    """
+    A batch that is taken back because the lease is let go stays in the lease, although the next records are there. The next owner
+    delivers it, and skips nothing.
+    """
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2")
+    reader = shard.reader()
+    assert data(next_batch(reader)) == [b"1"]
+    reader.fetch()
+    reader.withdraw()
+    assert reader.next_batch() is None
+    following = shard.reader()
+    assert data(next_batch(following)) == [b"1"]
+
+
+def test_one_batch_at_a_time() -> None:
+    """While a batch is out, there is no other one. Its commit brings the next, in the same write."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    first = next_batch(reader)
+    put(shard, b"2", b"3")
+    shard.clock.sleep(1)
+    assert next_batch(reader) is None
+    assert first is not None
+    writes = len([call for call, _ in shard.table.calls if call == "update"])
+    second = reader.commit(first)
+    assert len([call for call, _ in shard.table.calls if call == "update"]) == writes + 1
+    assert data(second) == [b"2", b"3"]
+    assert second is not None
+    assert (shard.lease().checkpoint, shard.lease().pending) == (first.end, second.end)
+
+
+def test_a_batch_is_the_same_after_a_crash() -> None:
+    """Another worker delivers the batch again, with the same records and id, though more records are there now."""
+    shard = OneShard.new()
+    put(shard, b"1", b"2")
+    lost = next_batch(shard.reader())
+    put(shard, b"3")
+    reader = shard.reader()
+    again = next_batch(reader)
+    assert lost is not None
+    assert again is not None
+    assert (data(again), again.id, again.end) == (data(lost), lost.id, lost.end)
+    assert data(reader.commit(again)) == [b"3"]
+
+
+def test_a_batch_of_several_pages_is_the_same_after_a_crash() -> None:
+    """A batch that took several pages is read again as one, also where the next worker reads smaller pages."""
+    shard = OneShard.new(GroupSettings(max_batch_records=5))
+    put(shard, *(b"%d" % i for i in range(9)))
+    lost = next_batch(shard.reader())
+    shard.settings = GroupSettings(max_batch_records=2)
+    again = next_batch(shard.reader(), fetches=9)
+    assert lost is not None
+    assert again is not None
+    assert (len(data(lost)), data(again), again.id) == (5, data(lost), lost.id)
+
+
+def test_a_batch_that_was_replayed_twice() -> None:
+    """Each worker that takes over delivers the open batch again, until one commits it."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    ids = {str(batch.id) for _ in range(3) if (batch := next_batch(shard.reader()))}
+    assert len(ids) == 1
+
+
+def test_limits_of_a_batch() -> None:
+    """A batch has at most the given number of records, and ends once it has the given bytes."""
+    shard = OneShard.new(GroupSettings(max_batch_records=3))
+    put(shard, *(b"%d" % i for i in range(5)))
+    reader = shard.reader()
+    first = next_batch(reader)
+    assert data(first) == [b"0", b"1", b"2"]
+    assert first is not None
+    reader.fetch()
+    assert data(reader.commit(first)) == [b"3", b"4"]
+
+
+def test_a_kcl_stopped_inside_an_aggregate() -> None:
+    """Reading goes on with the next user record of the aggregate, and the id says so."""
+    shard = OneShard.new()
+    put(shard, b"0", pack(b"a", b"b", b"c"), b"1")
+    number = shard.stream.shards[shard.shard_id].records[1].sequence_number
+    held = shard.take("kcl")
+    held.checkpoint(LeaseCheckpoint(number, 0), None, {})
+    batch = next_batch(shard.reader())
+    assert data(batch) == [b"b", b"c", b"1"]
+    assert batch is not None
+    assert batch.id.first == f"{number}/1"
+
+
+def test_a_crash_inside_an_aggregate() -> None:
+    """A batch that begins inside an aggregate begins there again after a crash."""
+    shard = OneShard.new()
+    put(shard, pack(b"a", b"b", b"c"), b"1")
+    number = shard.stream.shards[shard.shard_id].records[0].sequence_number
+    shard.take("kcl").checkpoint(LeaseCheckpoint(number, 1), None, {})
+    lost, again = next_batch(shard.reader()), next_batch(shard.reader())
+    assert data(lost) == data(again) == [b"c", b"1"]
+    assert lost is not None
+    assert again is not None
+    assert lost.id == again.id
+
+
+def test_commits_name_the_last_user_record() -> None:
+    """The checkpoint names the last user record of an aggregate by its index, so a KCL goes on after it."""
+    shard = OneShard.new()
+    put(shard, b"1", pack(b"a", b"b", b"c"))
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert batch is not None
+    reader.commit(batch)
+    assert shard.lease().checkpoint.sub_sequence_number == 2
+    put(shard, b"2")
+    assert data(next_batch(shard.reader())) == [b"2"]
+
+
+def test_a_pending_checkpoint_of_a_kcl_fixes_nothing() -> None:
+    """The pending checkpoint of a KCL, or of a time before its last checkpoint, is no batch of ours."""
+    shard = OneShard.new()
+    put(shard, b"1", b"2", b"3")
+    first, second, _third = shard.stream.shards[shard.shard_id].records
+    next_batch(shard.reader())
+    shard.table.table.update(
+        updates.checkpoint(
+            shard.lease(),
+            LeaseCheckpoint(first.sequence_number),
+            (LeaseCheckpoint(second.sequence_number), "x"),
+        )
+    )
+    assert data(next_batch(shard.reader())) == [b"2", b"3"]
+
+
+def test_nothing_is_delivered_after_the_lease_was_lost() -> None:
+    """A worker that could not renew its lease delivers no batch, and commits none."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    shard.clock.sleep(10)
+    assert batch is not None
+    with pytest.raises(LeaseLostError):
+        reader.commit(batch)
+    assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
+
+
+def test_a_store_that_fails_is_waited_out() -> None:
+    """A commit waits while the store fails, and is made once it works."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    back_s = shard.clock.now_s() + 5
+    shard.table.hook = lambda: "fail" if shard.clock.now_s() < back_s else ""
+    assert batch is not None
+    reader.commit(batch)
+    assert shard.lease().checkpoint == batch.end
+
+
+def test_a_store_that_fails_for_the_lease_duration() -> None:
+    """A commit gives up when the lease is no longer valid: another worker may have it."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    shard.table.hook = lambda: "fail"
+    assert batch is not None
+    with pytest.raises(LeaseLostError, match="could not be renewed"):
+        reader.commit(batch)
+
+
+def test_a_batch_whose_end_could_not_be_fixed_stays_the_same() -> None:
+    """When the store fails before a batch goes out, the next attempt delivers the same batch."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    reader.fetch()
+    shard.table.hook = lambda: "lose"
+    with pytest.raises(UnavailableError):
+        reader.next_batch()
+    shard.table.hook = str
+    put(shard, b"2")
+    shard.clock.sleep(1)
+    reader.fetch()
+    assert data(reader.next_batch()) == [b"1"]
+
+
+def test_the_end_of_a_shard() -> None:
+    """A closed shard is finished once its last batch is committed."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    shard.stream.split(shard.shard_id)
+    batch = next_batch(reader)
+    assert (reader.is_ended, reader.is_finished) == (True, False)
+    assert batch is not None
+    assert reader.commit(batch) is None
+    assert reader.is_finished
+
+
+def test_a_hand_over_stops_deliveries() -> None:
+    """Once another worker is to have the shard, the batch in hand can be committed, and no other one goes out."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    put(shard, b"2")
+    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
+    reader.held.renew()
+    assert batch is not None
+    assert reader.commit(batch) is None
+    assert next_batch(reader) is None
+    assert shard.lease().checkpoint == batch.end
+
+
+def test_an_idle_shard_is_not_in_doubt() -> None:
+    """A shard without records for longer than the retention loses none, because renewals say until when it was empty."""
+    shard = OneShard.new()
+    shard.stream.forgets = True
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert batch is not None
+    reader.commit(batch)
+    for _ in range(30 * 60):
+        shard.clock.sleep(60)
+        reader.held = shard.take()
+        reader.fetch()
+        reader.held.renew(reader.renewal())
+    put(shard, b"2")
+    assert data(next_batch(shard.reader())) == [b"2"]
+
+
+def test_records_that_expired_before_they_were_read() -> None:
+    """A group that was down for longer than the retention is told that records may be lost."""
+    shard = OneShard.new()
+    shard.stream.forgets = True
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert batch is not None
+    reader.commit(batch)
+    put(shard, b"2")
+    shard.clock.sleep(25 * 3600)
+    put(shard, b"3")
+    with pytest.raises(DataLossError, match="may have expired"):
+        next_batch(shard.reader())
+    assert data(next_batch(shard.reader(fail_on_data_loss=False))) == [b"3"]
+
+
+def test_an_open_batch_that_expired() -> None:
+    """A batch that cannot be delivered again as it was is a loss, and not another batch of the same id."""
+    shard = OneShard.new()
+    shard.stream.forgets = True
+    put(shard, b"1")
+    shard.clock.sleep(3600)
+    put(shard, b"2")
+    next_batch(shard.reader())
+    shard.clock.sleep(23.5 * 3600)
+    with pytest.raises(DataLossError, match="not committed have expired"):
+        next_batch(shard.reader())
+    assert data(next_batch(shard.reader(fail_on_data_loss=False))) == [b"2"]
+
+
+def test_latest_of_a_kcl_is_the_first_call() -> None:
+    """LATEST without a time means now. It stays the same when the worker ends before its first commit."""
+    shard = OneShard.new(checkpoint=LeaseCheckpoint("LATEST"))
+    put(shard, b"old")
+    shard.clock.sleep(60)
+    assert next_batch(shard.reader()) is None
+    shard.clock.sleep(60)
+    put(shard, b"new")
+    shard.clock.sleep(60)
+    assert data(next_batch(shard.reader())) == [b"new"]
+
+
+def test_a_time_that_only_a_kcl_knows() -> None:
+    """AT_TIMESTAMP without a time means the time that the group was opened with, else the oldest record."""
+    shard = OneShard.new(checkpoint=LeaseCheckpoint("AT_TIMESTAMP"))
+    put(shard, b"old")
+    shard.clock.sleep(60)
+    reader = shard.reader()
+    reader.initial_ms = shard.stream.now_ms()
+    put(shard, b"new")
+    assert data(next_batch(reader)) == [b"new"]
+    shard = OneShard.new(checkpoint=LeaseCheckpoint("AT_TIMESTAMP"))
+    put(shard, b"old")
+    assert data(next_batch(shard.reader())) == [b"old"]
+
+
+def test_the_data_in_memory_is_counted() -> None:
+    """Records count from the page that brought them until the commit of their batch."""
+    shard = OneShard.new(GroupSettings(max_batch_records=2))
+    put(shard, b"1", b"22", b"333")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert batch is not None
+    assert reader.size_bytes == 3
+    reader.fetch()
+    assert reader.size_bytes == 6
+    rest = reader.commit(batch)
+    assert reader.size_bytes == 3
+    assert rest is not None
+    reader.commit(rest)
+    assert reader.size_bytes == 0
+
+
+def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> None:
+    """A batch that was fixed by the last commit of a hand-over is left to the next owner, also at the end of the shard."""
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2")
+    reader = shard.reader()
+    first = next_batch(reader)
+    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
+    reader.fetch()
+    assert first is not None
+    assert reader.commit(first) is None
+    shard.stream.split(shard.shard_id)
+    shard.clock.sleep(1)
+    reader.fetch()
+    assert reader.is_ended
+    assert not reader.is_finished
+    assert reader.renewal() == {}
+    assert data(next_batch(shard.reader())) == [b"2"]
+
+
+def test_a_page_that_arrives_while_one_is_fetched() -> None:
+    """An event of enhanced fan-out that comes during a fetch makes the next one due at once."""
+    shard = OneShard.new()
+    reader = shard.reader()
+    woken: list[bool] = []
+    reader.wake = lambda: woken.append(True)
+    get_page = shard.stream.get_records
+
+    def get_records(*arguments: Any, **named: Any) -> Page:
+        reader.arrived()
+        return get_page(*arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeStream, "get_records", lambda _, *given, **named: get_records(*given, **named))
+        reader.fetch()
+    assert (reader.due_s, woken) == (float("-inf"), [True])

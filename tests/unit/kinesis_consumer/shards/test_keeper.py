@@ -1,0 +1,191 @@
+"""What the leader does so that every shard has its lease."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import define, evolve
+
+from kinesis_consumer.shards import Findings, LeaseKeeper
+from kinesis_consumer.shards.keeper import CREATIONS
+from kinesis_consumer.stores import MemoryTable, Update
+from kinesis_core.aws import StreamApi
+from kinesis_core.errors import UnavailableError
+from kinesis_core.leases import Item, Lease, read_lease
+from kinesis_core.model import Latest, Shard, TrimHorizon
+from support.fake_stream import FakeStream
+from support.lineages import forget, lease_of, name, new_stream, numbers
+
+
+def scan(table: MemoryTable) -> list[Lease]:
+    return sorted(map(read_lease, table.scan()), key=lambda lease: lease.key)
+
+
+def keeper_of(stream: FakeStream, table: MemoryTable) -> LeaseKeeper:
+    return LeaseKeeper(table, {None: stream}, TrimHorizon(), stream.clock)
+
+
+def run(keeper: LeaseKeeper, seconds: float = 0) -> Findings:
+    keeper.clock.sleep(seconds)
+    assert isinstance(keeper.table, MemoryTable)
+    return keeper.run(scan(keeper.table))
+
+
+def created(findings: Findings) -> list[int]:
+    return numbers([lease.shard_id for lease in findings.created])
+
+
+def finish(table: MemoryTable, number: int) -> None:
+    table.update(Update(name(number), {}, {"checkpoint": "SHARD_END"}))
+
+
+def test_empty_table() -> None:
+    """A stream without any lease gets its first ones at once."""
+    stream, table = new_stream(2), MemoryTable()
+    assert created(run(keeper_of(stream, table))) == [0, 1]
+    assert [lease.shard_id for lease in scan(table)] == [name(0), name(1)]
+
+
+def test_calls_when_nothing_is_missing() -> None:
+    """The shards of a complete table are listed once a minute."""
+    stream = new_stream(1)
+    keeper = keeper_of(stream, MemoryTable())
+    run(keeper)
+    run(keeper, 3)
+    for _ in range(60):
+        assert run(keeper, 2) == Findings()
+    assert stream.calls["ListShards"] == 4
+
+
+def test_stale_listing_of_an_empty_table() -> None:
+    """A listing with a hole is refused, and the shards are listed again 2 s later."""
+    stream = new_stream(2)
+    second = stream.shards.pop(name(1))
+    keeper = keeper_of(stream, MemoryTable())
+    assert "no shard has the hash keys" in run(keeper).refused[None].reason
+    stream.shards[name(1)] = second
+    assert run(keeper, 1) == Findings()
+    assert created(run(keeper, 1)) == [0, 1]
+
+
+def test_left_out_parent() -> None:
+    """A listing that lacks a parent is refused if Kinesis knows that parent: nobody would read it."""
+
+    class LeavingOut(FakeStream):
+        def list_shards(self) -> list[Shard]:
+            return [shard for shard in super().list_shards() if shard.shard_id != name(0)]
+
+    stream = LeavingOut(new_stream(1).clock).create(1)
+    stream.split(name(0))
+    keeper = keeper_of(stream, MemoryTable())
+    assert run(keeper).refused[None].reason == f"{name(0)} is not listed, and Kinesis knows it"
+    forget(stream, 0)
+    assert created(run(keeper, 2)) == [1, 2]
+
+
+def test_missing_lease() -> None:
+    """A lease that got lost is made anew once it was missing three times, half a minute apart."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    table.delete(name(1), {})
+    assert [created(run(keeper, seconds)) for seconds in (60, 29, 1, 29, 1)] == [[], [], [], [], [1]]
+
+
+def test_new_leader_trusts_no_earlier_finding() -> None:
+    """A worker that becomes the leader again begins to count anew."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    table.delete(name(1), {})
+    run(keeper, 60)
+    run(keeper, 30)
+    keeper.begin()
+    assert created(run(keeper, 30)) == []
+
+
+def test_torn_scan() -> None:
+    """A hole that a scan shows for a moment changes nothing, although the listing is complete."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    keeper.clock.sleep(60)
+    assert keeper.run(scan(table)[:1]) == Findings()
+    assert run(keeper, 30) == Findings()
+
+
+def test_many_leases() -> None:
+    """One run creates a limited number of leases, and the next one goes on without another listing."""
+    stream = new_stream(CREATIONS + 5)
+    keeper = keeper_of(stream, MemoryTable())
+    assert len(run(keeper).created) == CREATIONS
+    assert len(run(keeper, 59).created) == 5
+    assert stream.calls["ListShards"] == 1
+
+
+def test_creation_after_a_pause() -> None:
+    """A worker that did not keep the leases for a minute looks anew, because others may have finished them meanwhile."""
+    stream, table = new_stream(CREATIONS + 1), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    assert created(run(keeper, 61)) == []
+    assert stream.calls["ListShards"] == 2
+
+
+def test_failing_table() -> None:
+    """A run that fails raises, and the next one goes on."""
+
+    @define
+    class Failing(MemoryTable):
+        fails: bool = True
+
+        def create(self, key: str, item: Item) -> bool:
+            if self.fails and key == name(1):
+                raise UnavailableError("no response", "Timeout")
+            return MemoryTable.create(self, key, item)
+
+    stream, table = new_stream(3), Failing()
+    keeper = keeper_of(stream, table)
+    with pytest.raises(UnavailableError):
+        run(keeper)
+    table.fails = False
+    assert created(run(keeper)) == [1, 2]
+
+
+def test_unread_shards_are_reported_once() -> None:
+    """A shard that left the stream unread is reported after two listings without it. Its lease stays."""
+    stream, table = new_stream(1), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    stream.split(name(0))
+    forget(stream, 0)
+    reports = [[lease.shard_id for lease in run(keeper, 60).unread] for _ in range(4)]
+    assert reports == [[], [name(0)], [], []]
+    assert [lease.shard_id for lease in scan(table)] == [name(0)]
+
+
+def test_hash_keys_are_filled_in() -> None:
+    """A lease without hash keys gets them, and no hole is left."""
+    stream, table = new_stream(1), MemoryTable()
+    bare = evolve(lease_of(stream, 0), hash_range=None)
+    table.create(bare.key, {"checkpoint": "49", "leaseCounter": 3})
+    keeper = keeper_of(stream, table)
+    assert run(keeper) == Findings()
+    assert scan(table) == [evolve(lease_of(stream, 0), counter=3)]
+
+
+def test_several_streams() -> None:
+    """A stream that cannot be listed does not keep the others waiting. The last complete listings are at hand."""
+
+    class Failing(FakeStream):
+        def list_shards(self) -> list[Shard]:
+            raise UnavailableError("no response", "Timeout")
+
+    teas, table = new_stream(1), MemoryTable()
+    streams: dict[str | None, StreamApi] = {"1:orders:2": Failing(teas.clock), "1:teas:2": teas}
+    keeper = LeaseKeeper(table, streams, Latest(), teas.clock)
+    findings = run(keeper)
+    assert list(findings.failed) == ["1:orders:2"]
+    assert [lease.key for lease in findings.created] == [f"1:teas:2:{name(0)}"]
+    assert {stream_id: list(listing) for stream_id, listing in keeper.listings.items()} == {
+        "1:teas:2": [name(0)]
+    }

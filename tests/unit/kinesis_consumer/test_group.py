@@ -1,0 +1,604 @@
+"""A consumer group as its user sees it: iteration, commits, callbacks, errors, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
+from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.worker.leaving import loads_of_others
+from kinesis_core import AccessDeniedError
+from kinesis_core.clock import SteadyClock
+from kinesis_core.model import Page
+from support.consumer_groups import EVENT_S, QUICK, fill, leases_of, new_group, new_stream
+from support.fake_stream import FakeClock, FakeStream
+from support.lease_faults import FaultyTable
+
+SHARD = "shardId-000000000000"
+PATIENT = GroupSettings(lease_duration_s=3600, fetch_interval_s=0.2)
+"""What happens within seconds does not happen because a lease expired."""
+ONE_BY_ONE = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=1)
+
+
+def data(batch: Batch) -> list[bytes]:
+    return [record.data for record in batch.records()]
+
+
+def wait_for(condition: Callable[[], bool], clock: SteadyClock | None = None) -> None:
+    """Wait until *condition* holds, and fail where it never does."""
+    clock = clock or SteadyClock()
+    until_s = clock.now_s() + EVENT_S
+    while not condition():
+        assert clock.now_s() < until_s, "it did not happen"
+        clock.sleep(0.01)
+
+
+def read(group: ConsumerGroup, count: int) -> list[bytes]:
+    """Return the data of the next *count* records, committed."""
+    found: list[bytes] = []
+    while len(found) < count:
+        batch = next(group)
+        found += data(batch)
+        batch.commit()
+    return found
+
+
+# Iteration -------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_delivers_all_records_in_order() -> None:
+    """An iteration delivers the records of all shards, those of one shard in order, each once."""
+    stream = new_stream(3)
+    fill(stream, 30)
+    by_shard: dict[str, list[bytes]] = {}
+    with new_group(stream, settings=ONE_BY_ONE) as group:
+        for batch in group:
+            by_shard.setdefault(batch.shard_id, []).extend(data(batch))
+            batch.commit()
+            if sum(map(len, by_shard.values())) == 30:
+                group.stop()
+    assert by_shard == {
+        shard_id: [record.data for record in shard.records] for shard_id, shard in stream.shards.items()
+    }
+
+
+def test_one_batch_of_a_shard_is_out_at_a_time() -> None:
+    """The next batch of a shard comes after the commit of the one before; other shards go on."""
+    stream = new_stream(2)
+    fill(stream, 6)
+    with new_group(stream, settings=ONE_BY_ONE) as group:
+        first, second = next(group), next(group)
+        assert {first.shard_id, second.shard_id} == set(stream.shards)
+        assert group._threads.take() is None
+        second.commit()
+        assert next(group).shard_id == second.shard_id
+
+
+def test_a_commit_is_kept_for_the_next_worker() -> None:
+    """Another worker goes on after the last commit, and gets a batch without a commit again: with its id and records."""
+    stream, table = new_stream(), MemoryTable()
+    fill(stream, 3)
+    with new_group(stream, table, settings=ONE_BY_ONE) as group:
+        read(group, 1)
+        dropped = next(group)
+    with new_group(stream, table, settings=ONE_BY_ONE, worker="worker-2") as group:
+        again = next(group)
+        assert (again.id, data(again)) == (dropped.id, [b"1"])
+        assert data(dropped) == [b"1"]
+
+
+def test_committing_again_does_nothing() -> None:
+    """A second commit of a batch is no error, and hands nothing out again, also when two threads commit at once."""
+    stream, table = new_stream(), FaultyTable()
+    fill(stream, 3)
+    with new_group(stream, table, settings=ONE_BY_ONE) as group:
+        batch = next(group)
+        wait_for(lambda: not group._threads.worker.readers()[0].has_room)  # the following page is there
+        second = threading.Thread(target=batch.commit)
+
+        def begin_second_commit() -> str:
+            if threading.current_thread() is threading.main_thread() and second.ident is None:
+                second.start()
+                second.join(0.2)  # it waits for the first commit; without that, it would write as well
+            return ""
+
+        table.hook = begin_second_commit
+        batch.commit()
+        second.join()
+        batch.commit()
+        assert data(next(group)) == [b"1"]
+        assert group._threads.take() is None
+
+
+def test_several_streams_in_one_group() -> None:
+    """One worker reads several streams; a batch names its own."""
+    streams = {"1:orders:1": new_stream(), "1:teas:1": new_stream()}
+    for stream in streams.values():
+        fill(stream, 5)
+    with new_group(streams) as group:
+        found = {}
+        for batch in group:
+            found[batch.stream] = data(batch)
+            batch.commit()
+            if len(found) == 2:
+                break
+        assert group.lag() == {stream: {SHARD: 0} for stream in streams}
+    assert found == {stream: [b"0", b"1", b"2", b"3", b"4"] for stream in streams}
+
+
+def test_the_lag_is_that_of_the_last_page() -> None:
+    """`lag` has a shard once it was read, in milliseconds; a group that was not entered knows none."""
+    stream = new_stream()
+    fill(stream, 2)
+    stream.clock.sleep(5)
+    group = new_group(stream, settings=ONE_BY_ONE)
+    assert group.lag() == {}
+    with group:
+        next(group)
+        wait_for(lambda: group.lag() != {})
+        assert set(group.lag()["orders"]) == {SHARD}
+
+
+def test_a_child_shard_is_read_after_its_parent() -> None:
+    """The records of a child come once those of its parent are committed."""
+    stream = new_stream()
+    parent = fill(stream, 2)
+    children = stream.split(SHARD)
+    later = [stream.put(child, child.encode()).data for child in children]
+    with new_group(stream, settings=ONE_BY_ONE) as group:
+        assert read(group, 2) == parent
+        assert sorted(read(group, 2)) == sorted(later)
+
+
+def test_a_merged_shard_waits_for_both_parents() -> None:
+    """The child of two shards is read after the last commit in both, although its lease is there after the first one."""
+    stream, clock = new_stream(2), FakeClock()
+    first, second = stream.shards
+    stream.put(first, b"first")
+    stream.put(second, b"second")
+    child = stream.merge(first, second)
+    stream.put(child, b"child")
+    threads = new_group(stream, clock=clock)._threads
+    batches: list[Batch] = []
+
+    def step() -> None:
+        clock.sleep(1)
+        threads.coordinator.step()
+        threads.worker.renew()
+        for reader in threads.worker.due_readers():
+            threads.worker.advance(reader)
+        if batch := threads.worker.take():
+            batches.append(batch)
+
+    while len(batches) < 2:
+        step()
+    batches[0].commit()
+    while child not in {reader.shard_id for reader in threads.worker.readers()}:
+        step()
+    for _ in range(5):
+        step()
+    assert len(batches) == 2
+    batches[1].commit()
+    while len(batches) < 3:
+        step()
+    assert data(batches[2]) == [b"child"]
+
+
+SMALL = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=1, max_buffered_bytes=100)
+
+
+def test_batches_fit_into_the_memory() -> None:
+    """No further page is read while batches and pages have `max_buffered_bytes`. A commit makes room for the next one."""
+    stream = new_stream(4)
+    for shard in stream.shards:
+        stream.put(shard, b"x" * 100)
+    threads = new_group(stream, settings=SMALL)._threads
+    threads.coordinator.step()
+    worker = threads.worker
+    for _ in stream.shards:
+        for reader in worker.due_readers():
+            worker.advance(reader)
+        batch = worker.take()
+        assert batch is not None
+        assert worker.take() is None
+        batch.commit()
+
+
+def test_a_full_memory_costs_no_time() -> None:
+    """While the memory is full, the thread that reads waits, and does not look again and again."""
+    stream = new_stream(4)
+    for shard in stream.shards:
+        stream.put(shard, b"x" * 100)
+    with new_group(stream, settings=SMALL) as group:
+        first = next(group)
+        wait_for(lambda: len(group._threads.worker.readers()) == 4)
+        assert group._threads._read_due() > 0
+        first.commit()
+        assert read(group, 3) == [b"x" * 100] * 3
+
+
+def test_a_batch_that_was_delivered_before_is_read_whole() -> None:
+    """A batch that is larger than the memory, because another worker made it, is delivered again nevertheless."""
+    stream, table = new_stream(), MemoryTable()
+    for number in range(10):
+        stream.put(SHARD, b"%d" % number * 100)
+    with new_group(stream, table) as group:
+        dropped = next(group)
+        assert len(data(dropped)) == 10
+    small = GroupSettings(
+        lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=2, max_buffered_bytes=100
+    )
+    with new_group(stream, table, settings=small, worker="worker-2") as group:
+        assert data(next(group)) == data(dropped)
+
+
+# The end ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_has_to_be_entered() -> None:
+    """A batch of a group that was not entered is an error at once, not a wait for ever. So is entering it twice."""
+    group = new_group(new_stream())
+    with pytest.raises(RuntimeError, match="not entered"):
+        next(group)
+    group.close()
+    with group:
+        pass
+    with pytest.raises(RuntimeError, match="entered before"), group:
+        pass
+
+
+def test_stop_ends_an_iteration_and_keeps_the_leases() -> None:
+    """After `stop` there is no further batch. The batch in hand can be committed."""
+    stream, table = new_stream(2), MemoryTable()
+    fill(stream, 2)
+    with new_group(stream, table, settings=ONE_BY_ONE) as group:
+        batch = next(group)
+        wait_for(lambda: bool(group._threads.worker._ready))
+        group.stop()
+        assert group._threads.take() is None
+        assert list(group) == []
+        batch.commit()
+        assert leases_of(table)[batch.shard_id].owner == "worker-1"
+    assert leases_of(table)[batch.shard_id].checkpoint.number == batch.id.last
+
+
+def test_leases_are_renewed_until_the_batch_in_hand_is_done() -> None:
+    """After `stop` a batch may take longer than the lease duration, and can be committed then."""
+    stream, clock = new_stream(), FakeClock()
+    fill(stream, 1)
+    with new_group(stream, clock=clock) as group:
+        batch = next(group)
+        group.stop()
+        for _ in range(3):
+            now_s = clock.now = clock.now + QUICK.lease_duration_s * 0.9
+            group._threads.wake()
+            wait_for(lambda now_s=now_s: group._threads.worker.readers()[0].held.renewed_s == now_s)  # type: ignore[misc]
+        batch.commit()
+
+
+def test_close_lets_everything_go() -> None:
+    """After `close` leases have no owner, nobody leads, and the worker's report is gone. It is idempotent."""
+    stream, table = new_stream(2), MemoryTable()
+    fill(stream, 2)
+    group = new_group(stream, table)
+    with group:
+        next(group)
+        wait_for(lambda: len(table.scan()) == 5)
+    group.close()
+    assert {lease.owner for lease in leases_of(table).values()} == {None}
+    assert {item["leaseKey"] for item in table.scan()} == {*stream.shards, "Migration3.0"}
+    with pytest.raises(StopIteration):
+        next(group)
+
+
+def test_a_batch_in_hand_at_close_is_lost() -> None:
+    """A batch that was not committed before `close` cannot be committed after it."""
+    stream = new_stream()
+    fill(stream, 1)
+    with new_group(stream) as group:
+        batch = next(group)
+        assert batch.is_ours
+    assert not batch.is_ours
+    with pytest.raises(LeaseLostError, match="cannot be committed"):
+        batch.commit()
+
+
+def test_close_gives_the_leases_to_another_worker() -> None:
+    """Another worker has the shard at once, and not after the lease duration, which is an hour here."""
+    stream, table = new_stream(), MemoryTable()
+    fill(stream, 1)
+    first = new_group(stream, table, settings=PATIENT)
+    with first:
+        batch = next(first)
+        with new_group(stream, table, settings=PATIENT, worker="worker-2") as second:
+            wait_for(lambda: any(item["leaseKey"] == "worker-2" for item in table.scan()))
+            first.close()
+            assert data(next(second)) == data(batch)
+
+
+def test_a_worker_that_is_dead_gets_no_lease_at_close() -> None:
+    """A worker that was killed reported a moment ago. The leader gets the leases, as it is known to be alive."""
+    stream, table = new_stream(), MemoryTable()
+    fill(stream, 1)
+    with new_group(stream, table, settings=PATIENT, worker="worker-9"):
+        wait_for(lambda: SHARD in leases_of(table))
+        follower = new_group(stream, table, settings=PATIENT)
+        with follower:
+            coordinator = follower._threads.coordinator
+            wait_for(
+                lambda: (
+                    coordinator._roles.leader is not None
+                    and coordinator._roles.leader.lock.leader == "worker-9"
+                )
+            )
+            table.create(
+                "worker-0", {"entityType": "WORKER_METRIC_STATS", "lut": 2**40, "sts": {}, "opr": {}}
+            )
+            leader = coordinator._roles.leader
+            assert leader is not None
+            assert loads_of_others(leader, coordinator.tables, coordinator.wall_clock) == {"worker-9": 0}
+
+
+def test_close_survives_a_store_that_fails() -> None:
+    """Each lease is let go, whether or not other calls fail."""
+    stream, table = new_stream(2), FaultyTable()
+    fill(stream, 2)
+    with new_group(stream, table) as group:
+        read(group, 2)
+        group.stop()
+        faults = deque(["fail"])
+        table.hook = lambda: faults.popleft() if faults else ""
+    assert {lease.owner for lease in leases_of(table.table).values()} == {None}
+
+
+# Callbacks -------------------------------------------------------------------------------------------------------
+
+
+class Calls(list[tuple[str, ...]]):
+    """What callbacks were called with."""
+
+    def callbacks(self) -> Callbacks:
+        def note(name: str) -> Callable[[str, str], None]:
+            return lambda stream, shard: self.append((name, stream, shard))
+
+        return Callbacks(
+            lease_gained=note("gained"),
+            hand_over_requested=note("hand over"),
+            lease_lost=note("lost"),
+            shard_ended=note("ended"),
+        )
+
+
+def test_callbacks_say_what_happens_to_leases() -> None:
+    """A lease is gained, its shard ends, and those of its children are gained, and lost at the end."""
+    stream, calls = new_stream(), Calls()
+    fill(stream, 1)
+    with new_group(stream, callbacks=calls.callbacks()) as group:
+        read(group, 1)
+        children = stream.split(SHARD)
+        wait_for(lambda: len(calls) == 4)
+    assert calls[:2] == [("gained", "orders", SHARD), ("ended", "orders", SHARD)]
+    assert sorted(calls[2:4]) == [("gained", "orders", child) for child in children]
+    assert sorted(calls[4:]) == [("lost", "orders", child) for child in children]
+
+
+def test_a_hand_over_is_announced_and_waits_for_the_batch_in_hand() -> None:
+    """When a second worker joins, the first one is asked for a lease, commits its batch, and then lets the lease go."""
+    stream, table, calls = new_stream(2), MemoryTable(), Calls()
+    fill(stream, 2)
+    with new_group(stream, table, callbacks=calls.callbacks()) as group:
+        batches = [next(group), next(group)]
+        with new_group(stream, table, worker="worker-2") as second:
+            wait_for(lambda: any(call[0] == "hand over" for call in calls))
+            assert not any(call[0] == "lost" for call in calls)
+            for batch in batches:
+                batch.commit()
+            wait_for(lambda: any(call[0] == "lost" for call in calls))
+            moved = calls[-1][2]
+            new = stream.put(moved, b"new").data
+            assert data(next(second)) == [new]
+
+
+def test_a_lease_that_is_lost_is_reported_once() -> None:
+    """However many threads find out, `lease_lost` is called once, and the batch is no longer ours."""
+    stream, table, calls = new_stream(), MemoryTable(), Calls()
+    fill(stream, 1)
+    with new_group(stream, table, callbacks=calls.callbacks()) as group:
+        batch = next(group)
+        reader = group._threads.worker.readers()[0]
+        reader.held.lose("the test says so")
+        with pytest.raises(LeaseLostError, match="the test says so"):
+            batch.commit()
+        group._threads.worker._drop(reader)
+        group._threads.worker._leave(reader, None)
+        assert calls.count(("lost", "orders", SHARD)) == 1
+
+
+def test_metrics_count_commits_and_measure_the_lag() -> None:
+    """Each commit counts its records and bytes, and each page has a lag: by stream and shard."""
+    found: list[tuple[str, float, Mapping[str, str]]] = []
+    stream = new_stream()
+    fill(stream, 3)
+    callbacks = Callbacks(metric=lambda name, value, of_what: found.append((name, value, of_what)))
+    with new_group(stream, callbacks=callbacks) as group:
+        next(group)
+        assert [name for name, _, _ in found] == ["lag_ms"]
+        read_and_committed = group._threads.worker.readers()[0].out
+        assert read_and_committed is not None
+        read_and_committed.commit()
+    shard = {"stream": "orders", "shard": SHARD}
+    assert ("lag_ms", 0, shard) in found
+    assert [each for each in found if each[0] != "lag_ms"] == [
+        ("records.committed", 3, shard),
+        ("bytes.committed", 3, shard),
+    ]
+
+
+@pytest.mark.parametrize("name", ["lease_gained", "shard_ended", "metric"])
+def test_a_callback_that_raises_ends_the_group_with_its_error(name: str) -> None:
+    """The error of a callback in any thread surfaces in the iteration, and the leases are let go nevertheless."""
+    stream, table = new_stream(2), MemoryTable()
+    for shard in list(stream.shards):
+        stream.split(shard)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError(name)
+
+    callbacks = Callbacks(**{name: fail})
+    with pytest.raises(ZeroDivisionError, match=name), new_group(stream, table, callbacks=callbacks) as group:
+        next(group)
+    assert {lease.owner for lease in leases_of(table).values()} == {None}
+
+
+def test_a_callback_that_raises_at_close_keeps_no_lease() -> None:
+    """All leases and the leader's lock are let go, although the first `lease_lost` raises."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    stream, table = new_stream(3), MemoryTable()
+    fill(stream, 3)
+    with (
+        pytest.raises(ZeroDivisionError),
+        new_group(stream, table, callbacks=Callbacks(lease_lost=fail)) as group,
+    ):
+        read(group, 3)
+    assert {lease.owner for lease in leases_of(table).values()} == {None}
+    assert {item["leaseKey"] for item in table.scan()} == {*stream.shards, "Migration3.0"}
+
+
+# Errors ----------------------------------------------------------------------------------------------------------
+
+
+class Closed(FakeStream):
+    """A stream whose records nobody may read."""
+
+    def get_records(self, *_: object, **__: object) -> Page:
+        raise AccessDeniedError("GetRecords is not allowed.", code="AccessDeniedException")
+
+
+def test_an_error_of_a_reading_thread_surfaces() -> None:
+    """A call that AWS refuses for good ends the group: the iteration raises the error, and the leases are let go."""
+    table = MemoryTable()
+    with (
+        pytest.raises(AccessDeniedError, match="not allowed"),
+        new_group(Closed(FakeClock()).create(1), table) as group,
+    ):
+        next(group)
+    assert leases_of(table)[SHARD].owner is None
+
+
+def test_an_error_of_the_coordination_surfaces() -> None:
+    """A table that refuses calls for good ends the group with that error."""
+
+    def refuse() -> str:
+        raise AccessDeniedError("UpdateItem is not allowed.", code="AccessDeniedException")
+
+    table = FaultyTable(hook=refuse)
+    group = new_group(new_stream(), table)
+    with pytest.raises(AccessDeniedError, match="not allowed"), group:
+        next(group)
+
+
+def test_a_store_that_fails_for_a_while_is_waited_out() -> None:
+    """While each call to the table fails nothing ends; afterwards the group reads."""
+    faults = deque(["fail"] * 3)
+    table = FaultyTable(hook=lambda: faults.popleft() if faults else "")
+    stream = new_stream()
+    wanted = fill(stream, 2)
+    with new_group(stream, table) as group:
+        assert read(group, 2) == wanted
+    assert not faults
+
+
+# asyncio ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_asynchronous_iteration() -> None:
+    """`async for` delivers what `for` delivers."""
+    stream = new_stream()
+    wanted = fill(stream, 3)
+
+    async def program(group: ConsumerGroup) -> list[bytes]:
+        found: list[bytes] = []
+        async for batch in group:
+            found += data(batch)
+            batch.commit()
+            if len(found) == 3:
+                group.stop()
+        return found
+
+    with new_group(stream, settings=ONE_BY_ONE) as group:
+        assert asyncio.run(program(group)) == wanted
+
+
+def test_a_cancelled_wait_loses_no_batch() -> None:
+    """A task that is cancelled while it waits for a batch takes none; the next one gets it."""
+    stream = new_stream()
+
+    async def program(group: ConsumerGroup) -> list[bytes]:
+        waiting = asyncio.ensure_future(anext(group))
+        while not group._threads._listeners:
+            await asyncio.sleep(0)
+        waiting.cancel()
+        fill(stream, 1)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert not group._threads._listeners
+        return data(await anext(group))
+
+    with new_group(stream) as group:
+        assert asyncio.run(program(group)) == [b"0"]
+
+
+# Signals ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_handler_of_sigterm_is_the_programs_own_again_after_the_end() -> None:
+    """A group handles SIGTERM from its beginning to its end, unless the program has a handler of its own."""
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with new_group(new_stream()) as group:
+        assert signal.getsignal(signal.SIGTERM) == group._on_signal
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+    def own(*_: object) -> None:
+        pass
+
+    signal.signal(signal.SIGTERM, own)
+    try:
+        with new_group(new_stream()):
+            assert signal.getsignal(signal.SIGTERM) is own
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def test_sigterm_ends_an_iteration_after_the_batch_in_hand() -> None:
+    """After SIGTERM the batch in hand is committed, no further one comes, and the lease is let go."""
+    stream, table = new_stream(), MemoryTable()
+    fill(stream, 5)
+    batches = []
+    with new_group(stream, table, settings=ONE_BY_ONE) as group:
+        for batch in group:
+            batches.append(batch)
+            signal.raise_signal(signal.SIGTERM)
+            batch.commit()
+    lease = leases_of(table)[SHARD]
+    assert [batch.id.last for batch in batches] == [lease.checkpoint.number]
+    assert lease.owner is None
+
+
+def test_a_group_says_what_it_is() -> None:
+    """The `repr` of a group names application and worker, and that of a batch its id; neither shows records."""
+    stream = new_stream()
+    fill(stream, 1)
+    with new_group(stream, worker="worker-7") as group:
+        assert repr(group) == "<ConsumerGroup billing, worker worker-7>"
+        batch = next(group)
+        assert repr(batch) == f"<Batch orders:{SHARD}:{batch.id.first}:{batch.id.last}>"

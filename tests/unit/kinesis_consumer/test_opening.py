@@ -1,0 +1,77 @@
+"""Arguments of `ConsumerGroup.open`, which are verified before any call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kinesis_consumer import ConsumerGroup, GroupSettings, MemoryLeases, SendTo
+from kinesis_consumer.assignment import Mode
+from kinesis_consumer.opening import connect, parse_mode, parse_start
+from kinesis_core import OptionError
+from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
+from kinesis_credentials import StaticKeys
+
+
+@pytest.mark.parametrize("streams", [[], ["orders", "orders"]])
+def test_a_group_has_different_streams(streams: list[str]) -> None:
+    """No stream, or one twice, is an error without a call."""
+    with pytest.raises(OptionError, match="'streams' accepts one stream or several different ones"):
+        ConsumerGroup.open(streams, "billing", leases=MemoryLeases())
+
+
+def test_one_stream_is_a_text() -> None:
+    """A single stream needs no list."""
+    connection = connect(["orders"], "us-east-1", None, None)
+    assert [ref.label for ref in connection.streams] == ["orders"]
+
+
+@pytest.mark.parametrize(
+    ("start", "position"),
+    [
+        ("LATEST", Latest()),
+        ("TRIM_HORIZON", TrimHorizon()),
+        ("AT_TIMESTAMP 1970-01-01T00:00:01Z", AtTimestamp(1000)),
+        (TrimHorizon(), TrimHorizon()),
+    ],
+)
+def test_where_a_group_starts(start: Any, position: object) -> None:
+    """A start is text as in the option `startingPosition`, or a value."""
+    assert parse_start(start) == position
+
+
+@pytest.mark.parametrize("start", ["BEGINNING", "", '{"shardId-000000000000": "TRIM_HORIZON"}', 5])
+def test_a_group_cannot_start_elsewhere(start: Any) -> None:
+    """Other starts are an error that names what is accepted: positions of single shards belong into the leases."""
+    with pytest.raises(OptionError, match=r"'start' accepts .*LATEST"):
+        parse_start(start)
+
+
+def test_modes() -> None:
+    """A mode is one of two words, or left open."""
+    assert [parse_mode(text) for text in ("taking", "assigned", None)] == [Mode.TAKING, Mode.ASSIGNED, None]
+    with pytest.raises(OptionError, match="'mode' accepts 'taking' or 'assigned'; got '3x'"):
+        parse_mode("3x")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("lease_duration_s", 0.5, "'lease_duration_s' accepts 1 to 3,600; got 0.5"),
+        ("fetch_interval_s", 0.1, "'fetch_interval_s' accepts 0.2 to 3,600; got 0.1"),
+        ("max_batch_records", 0, "'max_batch_records' accepts 1 to 1,000,000; got 0"),
+        ("fetch_threads", 1001, "'fetch_threads' accepts 1 to 1,000; got 1001"),
+    ],
+)
+def test_settings_have_bounds(setting: str, value: float, message: str) -> None:
+    """A setting outside its domain is an error that names both."""
+    with pytest.raises(OptionError, match=message):
+        GroupSettings(**{setting: value})  # type: ignore[arg-type]
+
+
+def test_no_repr_shows_a_secret() -> None:
+    """Keys that are given to `SendTo` stay hidden, and leases in memory do not show their items."""
+    keys = StaticKeys("AKIAEXAMPLE", "do-not-tell")
+    assert "do-not-tell" not in repr(SendTo("orders-dead", credentials=keys))
+    assert repr(MemoryLeases()) == "MemoryLeases()"

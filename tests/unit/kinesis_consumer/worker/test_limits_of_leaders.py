@@ -1,0 +1,85 @@
+"""One worker with its coordination, step by step, without threads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from kinesis_consumer.delivery.batch import Batch
+from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.shards import LeaseKeeper
+from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, Source, Worker
+from kinesis_core.model import TrimHorizon
+from kinesis_core.planning import PlanSettings, ShardPages
+from support.fake_stream import FakeClock, FakeStream
+
+
+@define
+class Group:
+    """A stream, a table, and workers in one thread."""
+
+    stream: FakeStream
+    clock: FakeClock
+    settings: GroupSettings
+    table: MemoryTable = field(factory=lambda: MemoryTable("billing"))
+
+    @staticmethod
+    def of(shards: int, settings: GroupSettings | None = None) -> Group:
+        clock = FakeClock()
+        return Group(FakeStream(clock).create(shards), clock, settings or GroupSettings())
+
+    def join(self, name: str) -> Coordinator:
+        rng = random.Random(1)
+        pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
+        pages.begin()
+        sources: Mapping[str | None, Source] = {None: Source("orders", pages, self.stream)}
+        worker = Worker(name, self.table, sources, self.settings, self.clock, Callbacks())
+        keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)
+        return Coordinator(worker, GroupTables(self.table), keeper, self.clock, self.clock, rng)
+
+    def run(self, *members: Coordinator, seconds: float) -> None:
+        for _ in range(round(seconds * 2)):
+            for member in members:
+                member.step()
+                member.worker.renew()
+            self.clock.sleep(0.5)
+
+
+def take(member: Coordinator) -> Batch:
+    """Read the shards of a worker until there is a batch."""
+    for _ in range(10):
+        for reader in member.worker.readers():
+            member.worker.advance(reader)
+        if (batch := member.worker.take()) is not None:
+            return batch
+    raise AssertionError("there is no batch")
+
+
+def test_no_worker_gets_more_leases_than_the_setting_says() -> None:
+    """The leader keeps to `max_leases`. Other shards wait for another worker."""
+    group = Group.of(5, GroupSettings(max_leases=2))
+    first = group.join("first")
+    group.run(first, seconds=5)
+    assert len(first.worker.held()) == 2
+    second = group.join("second")
+    group.run(first, second, seconds=5)
+    assert (len(first.worker.held()), len(second.worker.held())) == (2, 2)
+
+
+def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
+    """While a batch is in hand, its lease stays for `hand_over_timeout_s`. The leader waits as long, and a lease's duration more."""
+    group = Group.of(2, GroupSettings(hand_over_timeout_s=120))
+    first = group.join("first")
+    group.run(first, seconds=5)
+    for shard in group.stream.open_shards():
+        group.stream.put(shard, b"order")
+    batches = [take(first), take(first)]
+    second = group.join("second")
+    group.run(first, second, seconds=100)
+    assert all(batch.is_ours for batch in batches)
+    group.run(first, second, seconds=30)
+    assert [batch.is_ours for batch in batches].count(True) == 1
+    assert len(second.worker.held()) == 1

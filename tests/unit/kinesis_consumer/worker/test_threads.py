@@ -1,0 +1,89 @@
+"""How threads and tasks of a worker wait for each other, and what makes a shard due."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from kinesis_consumer import GroupSettings
+from kinesis_consumer.worker import WorkerThreads
+from support.consumer_groups import EVENT_S, fill, new_group, new_stream
+from support.fake_stream import FakeClock
+from support.lease_faults import FaultyTable
+
+RARELY = GroupSettings(lease_duration_s=3.0, fetch_interval_s=3600, max_batch_records=1)
+
+
+class NoWait(threading.Condition):
+    """A condition that nobody may wait for."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        raise AssertionError(f"somebody waits {timeout} s")
+
+
+def test_a_change_before_a_wait_is_not_missed() -> None:
+    """Who looked before a change does not wait after it, neither a thread nor a task."""
+    threads = new_group(new_stream())._threads
+    threads._changed = NoWait()
+    seen = threads.changes
+    threads.wake()
+    threads.wait(seen)
+    asyncio.run(asyncio.wait_for(threads.wait_async(seen, 0.5), 0.4))
+
+
+def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that waits is woken by a change in any thread."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 1000)
+    threads = new_group(new_stream())._threads
+
+    async def program() -> None:
+        waiting = asyncio.ensure_future(threads.wait_async(threads.changes, 1000))
+        while not threads._listeners:
+            await asyncio.sleep(0)
+        waker = threading.Thread(target=threads.wake)
+        waker.start()
+        await asyncio.wait_for(waiting, EVENT_S)
+        waker.join()
+
+    asyncio.run(program())
+
+
+def test_a_page_that_comes_during_a_commit_is_due_at_once() -> None:
+    """It makes a batch as soon as the commit is done, and not when the next page is to be read, an hour later."""
+    stream, table = new_stream(), FaultyTable()
+    fill(stream, 1)
+    threads = new_group(stream, table, settings=RARELY, clock=FakeClock())._threads
+    threads.coordinator.step()
+    worker = threads.worker
+    (reader,) = worker.readers()
+    worker.advance(reader)
+    first = worker.take()
+    assert first is not None
+    while reader in worker.due_readers():
+        worker.advance(reader)
+    fill(stream, 1)
+
+    def fetch_once() -> str:
+        table.hook = str
+        reader.fetch()
+        return ""
+
+    table.hook = fetch_once
+    first.commit()
+    assert worker.due_readers() == [reader]
+    worker.advance(reader)
+    assert worker.take() is not None
+
+
+def test_a_shard_that_is_handed_over_is_not_due() -> None:
+    """While a batch is in hand and another worker is to have the shard, its thread has nothing to do."""
+    stream = new_stream()
+    fill(stream, 2)
+    threads = new_group(stream, settings=RARELY, clock=FakeClock())._threads
+    threads.coordinator.step()
+    (reader,) = threads.worker.readers()
+    assert threads.worker.due_readers() == [reader]
+    reader.held.lose("the test says so")
+    assert threads.worker.due_readers() == []

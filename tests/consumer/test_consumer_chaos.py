@@ -1,0 +1,130 @@
+"""A short run of `python -m support.consumer_chaos`, and its judge."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kinesis_core.leases import FINISHED, Lease, LeaseCheckpoint
+from support.consumer_chaos.journal import Delivery, read_journal
+from support.consumer_chaos.outcome import Outcome
+from support.consumer_chaos.run import run
+from support.consumer_chaos.script import Plan
+from support.consumer_chaos.verdict import StoredRecord, judge
+from support.consumer_chaos.workers import Incident
+
+SHORT = Plan(seed=3, workers=4, records=10_000, kills=4, stops=2, pauses=1, reshards=4)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
+@pytest.mark.timeout(600)
+def test_workers_are_killed_stopped_and_paused(tmp_path: Path) -> None:
+    """
+    Workers over one file of leases are killed, stopped and paused, while shards are split and merged. No record is lost. The records
+    that are delivered again are those of batches that were not committed, in equal batches; and keys stay in order.
+    """
+    outcome = run(SHORT, tmp_path / "run", print)
+    assert outcome.problems == ()
+    assert outcome.incidents == {"kill": 4, "stop": 2, "pause": 1}
+    assert (outcome.reshards, outcome.records >= SHORT.records) == (4, True)
+
+
+# The judge -------------------------------------------------------------------------------------------------------
+
+A, B = "shardId-000000000000", "shardId-000000000001"
+STORED = [StoredRecord(A, (1, 0), "k", 0), StoredRecord(A, (1, 1), "k", 1), StoredRecord(A, (2, 0), "l", 2)]
+FIRST = Delivery("worker-1", A, "first", 10.0, ((1, 0), (1, 1)), (0, 1), 11.0, "committed")
+SECOND = Delivery("worker-1", A, "second", 12.0, ((2, 0),), (2,), 13.0, "committed")
+LEASES = [Lease(A, LeaseCheckpoint("2"))]
+
+
+def problems(
+    *deliveries: Delivery, stored: list[StoredRecord] = STORED, leases: list[Lease] = LEASES, numbers: int = 3
+) -> list[str]:
+    return list(judge(stored, numbers, deliveries, leases))
+
+
+def test_batches_that_were_committed_once() -> None:
+    """Nothing is wrong with batches that were committed once, or were delivered again because they were not."""
+    assert problems(FIRST, SECOND) == []
+    for outcome in ("dropped", "committing", "lost"):
+        assert problems(evolve(FIRST, at_s=9.0, outcome=outcome), FIRST, SECOND) == []
+    assert problems(FIRST, evolve(SECOND, outcome="committing"), leases=[Lease(A, FINISHED)]) == []
+
+
+@pytest.mark.parametrize(
+    ("deliveries", "message"),
+    [
+        ([FIRST], "1 records were never delivered"),
+        (
+            [FIRST, evolve(SECOND, outcome="dropped")],
+            "second was never committed, and is not delivered again",
+        ),
+        ([FIRST, evolve(FIRST, at_s=20.0), SECOND], "first was delivered again after it was committed"),
+        (
+            [evolve(FIRST, at_s=9.0, outcome="lost", numbers=(0, 2)), FIRST, SECOND],
+            "first had different records",
+        ),
+        ([FIRST, SECOND, evolve(SECOND, batch_id="third")], "1 records are in several batches"),
+        (
+            [FIRST, evolve(SECOND, records=((2, 0), (3, 0)))],
+            "1 records were delivered that are not in the stream",
+        ),
+    ],
+)
+def test_what_the_judge_finds_in_journals(deliveries: list[Delivery], message: str) -> None:
+    """Each broken promise has a message of its own."""
+    assert [found for found in problems(*deliveries) if message in found]
+
+
+def test_what_the_judge_finds_elsewhere() -> None:
+    """Keys out of order, leases that stand before the end, and records that the producer lost, are found, too."""
+    one_key = [evolve(record, key="k") for record in STORED]
+    late = evolve(FIRST, committing_s=14.0)
+    assert [found for found in problems(late, SECOND, stored=one_key) if "older than committed ones" in found]
+    copies = [evolve(record, is_misrouted=record.number == 2) for record in one_key]
+    assert not [
+        found for found in problems(late, SECOND, stored=copies) if "older than committed ones" in found
+    ]
+    assert problems(FIRST, SECOND, leases=[Lease(A, LeaseCheckpoint("1", 1))]) == [
+        f"the lease of {A} ends at 1/1, before the last record"
+    ]
+    assert problems(FIRST, SECOND, numbers=4) == ["the producer lost 1 records, such as 3"]
+
+
+def test_a_journal_survives_a_kill(tmp_path: Path) -> None:
+    """What a worker wrote before it was killed counts, and half a line does not."""
+    path = tmp_path / "worker-1.jsonl"
+    path.write_text(
+        f'["delivered", 10.0, "{A}", "first", [[1, 0, 0], [1, 1, 1]]]\n'
+        f'["committing", 11.0, "{A}", "first", null]\n'
+        f'["committed", 12.0, "{A}", "first", null]\n'
+        f'["delivered", 13.0, "{A}", "second", [[2, 0,'
+    )
+    assert read_journal(path) == [FIRST]
+
+
+def test_the_time_without_a_worker() -> None:
+    """It lasts from a kill until another worker has a batch of the shard. What happens meanwhile makes it another kind."""
+    kill = Incident("kill", "worker-1", 11.5, frozenset({A, B}))
+    later = evolve(SECOND, worker="worker-2", at_s=14.0)
+
+    def gaps(*incidents: Incident) -> dict[str, list[float]]:
+        found = Outcome.of([FIRST, SECOND, later], incidents, records=3, reshards=0, seconds=1.0, problems=())
+        return found.gaps_s
+
+    assert gaps(kill) == {"kill": [2.5]}
+    assert gaps(kill, Incident("stop", "worker-3", 12.0, frozenset())) == {"kill among others": [2.5]}
+
+
+def test_a_plan_has_what_it_says() -> None:
+    """A seed decides the order and the times, and all happen before the end."""
+    strikes = SHORT.strikes()
+    count: Callable[[str], int] = lambda kind: sum(each.kind == kind for each in strikes)  # noqa: E731 # shorter
+    assert [count(kind) for kind in ("kill", "stop", "pause", "reshard")] == [4, 2, 1, 4]
+    assert strikes == SHORT.strikes() != evolve(SHORT, seed=4).strikes()
+    assert max(strike.turn for strike in strikes) < SHORT.turns()

@@ -1,0 +1,83 @@
+"""Groups over HTTP: what `ConsumerGroup.open` reads, refuses, and hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, MemoryLeases, SendTo, SqliteLeases
+from kinesis_core import Stream, StreamNotFoundError
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator
+from support.streams import KEY_ID, REGION, SECRET
+
+KEYS = StaticKeys(KEY_ID, SECRET)
+QUICK = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2)
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    with Emulator() as running:
+        running.create_stream("orders", 2)
+        yield running
+
+
+def opened(emulator: Emulator, streams: Any = "orders", **more: Any) -> ConsumerGroup:
+    chosen = {"leases": MemoryLeases(), "start": "TRIM_HORIZON", "settings": QUICK, **more}
+    return ConsumerGroup.open(
+        streams, "billing", region=REGION, endpoint_url=emulator.endpoint_url, credentials=KEYS, **chosen
+    )
+
+
+def read(emulator: Emulator, stream: str) -> list[tuple[bytes, str | None]]:
+    """Return the data and keys of all records in a stream."""
+    found = Stream.open(stream, region=REGION, endpoint_url=emulator.endpoint_url, credentials=KEYS)
+    return [(record.data, record.partition_key) for record in found.read("TRIM_HORIZON").records()]
+
+
+@pytest.mark.parametrize("each", ["batch", "record"])
+def test_failed_records_go_to_another_stream(emulator: Emulator, each: Any) -> None:
+    """With `SendTo` the records that a handler fails for are in the other stream, with their keys, before the commit."""
+    emulator.create_stream("orders-dead")
+    for number in range(10):
+        emulator.put("orders", b"%d" % number, f"key-{number}")
+    dead = SendTo("orders-dead", region=REGION, endpoint_url=emulator.endpoint_url, credentials=KEYS)
+    left = [10]
+
+    with opened(emulator) as group:
+
+        def handler(unit: Any) -> None:
+            left[0] -= unit.record_count if isinstance(unit, Batch) else 1
+            if not left[0]:
+                group.stop()
+            raise ZeroDivisionError
+
+        group.run(handler, retries=0, on_failure=dead, each=each)
+    wanted = [(b"%d" % number, f"key-{number}") for number in range(10)]
+    assert sorted(read(emulator, "orders-dead")) == wanted
+
+
+def test_several_streams_share_a_table(emulator: Emulator, tmp_path: Path) -> None:
+    """A group of two streams reads both, and a second one goes on where it ended."""
+    emulator.create_stream("teas")
+    leases = SqliteLeases(tmp_path / "leases.db")
+    for data in (b"first", b"second"):
+        for stream in ("orders", "teas"):
+            emulator.put(stream, data, "k")
+        found = {}
+        with opened(emulator, ["orders", "teas"], leases=leases) as group:
+            for batch in group:
+                found[batch.stream] = [record.data for record in batch.records()]
+                batch.commit()
+                if len(found) == 2:
+                    group.stop()
+        assert found == {"orders": [data], "teas": [data]}
+
+
+def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:
+    """`open` verifies that each stream exists."""
+    with pytest.raises(StreamNotFoundError, match="teas"):
+        opened(emulator, ["orders", "teas"])

@@ -1,0 +1,110 @@
+"""One run: a stream, workers that share it, and what happens to them."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from attrs import define
+
+from kinesis_emulator import EmulatorProcess
+from support.consumer_chaos.journal import read_journal
+from support.consumer_chaos.load import Load
+from support.consumer_chaos.outcome import Outcome
+from support.consumer_chaos.script import Plan
+from support.consumer_chaos.verdict import StoredRecord, judge, last_positions, unread
+from support.consumer_chaos.workers import Workers
+
+TURN_S = 0.1
+DRAIN_S = 120.0
+_TESTS = Path(__file__).parents[2]
+
+
+def run(plan: Plan, folder: Path, say: Callable[[str], None]) -> Outcome:
+    """Play *plan*, and judge what the workers did. No process survives it."""
+    with ExitStack() as stack:
+        emulator = stack.enter_context(EmulatorProcess())
+        load = stack.enter_context(closing(Load(emulator.endpoint_url)))
+        workers = Workers(plan.workers, emulator.endpoint_url, folder, _environment(folder))
+        stack.callback(workers.kill_all)
+        play = _Play(plan, load, workers, say)
+        play.play()
+        stored = list(load.read())
+        play.drain(stored)
+        workers.stop_all()
+        return play.outcome(stored)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {
+        **inherited,
+        "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPYCACHEPREFIX": str(folder / "pycache"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "KINESIS_LOG_LEVEL": "INFO",
+    }
+
+
+@define
+class _Play:
+    plan: Plan
+    load: Load
+    workers: Workers
+    say: Callable[[str], None]
+    started_s: float = 0.0
+
+    def play(self) -> None:
+        """Write, strike and reshard until all that was planned is done."""
+        rng = random.Random(self.plan.seed)
+        self.started_s = time.monotonic()
+        while not self.workers.are_reading():
+            self.workers.fill()
+            time.sleep(TURN_S)
+        strikes, turns = self.plan.strikes(), self.plan.turns()
+        done = 0
+        for turn in range(turns):
+            turn_ends_s = time.monotonic() + TURN_S
+            self.workers.fill()
+            self.load.write((self.plan.records - self.load.written) // (turns - turn) or 1)
+            for strike in [each for each in strikes[done:] if each.turn <= turn]:
+                done += 1
+                self._do(strike.kind, rng)
+                if done % 20 == 0:
+                    self.say(f"{done} of {len(strikes)}, {self.load.written} records")
+            time.sleep(max(0.0, turn_ends_s - time.monotonic()))
+        while self.load.written < self.plan.records:
+            self.load.write(self.plan.records - self.load.written)
+
+    def drain(self, stored: list[StoredRecord]) -> None:
+        """Wait until the workers have read everything."""
+        last, deadline_s = last_positions(stored), time.monotonic() + DRAIN_S
+        while unread(last, self.workers.leases()):
+            if time.monotonic() > deadline_s:
+                self.workers.problems.append(f"records were unread {DRAIN_S:.0f} s after the last one")
+                return
+            self.workers.fill()
+            time.sleep(TURN_S)
+
+    def outcome(self, stored: list[StoredRecord]) -> Outcome:
+        deliveries = [each for path in self.workers.journals.iterdir() for each in read_journal(path)]
+        leases = self.workers.leases()
+        problems = [*self.workers.problems, *judge(stored, self.plan.records, deliveries, leases)]
+        return Outcome.of(
+            deliveries,
+            self.workers.incidents,
+            records=len(stored),
+            reshards=self.load.reshards,
+            seconds=time.monotonic() - self.started_s,
+            problems=tuple(problems),
+        )
+
+    def _do(self, kind: str, rng: random.Random) -> None:
+        if kind == "reshard":
+            self.load.reshard(rng)
+        else:
+            self.workers.strike(kind, rng)

@@ -1,0 +1,172 @@
+"""An application of the KCL in a test: its stream, its lease table, and the workers that the test starts."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from kinesis_core import Producer, ProducerSettings
+from kinesis_credentials import StaticKeys
+from support.kcl.dynamodb_local import DynamoDbLocal, Item
+from support.kcl.event_process import DEADLINE_S, EventProcess
+from support.kcl.group_worker import Delivered, GroupWorker
+from support.kcl.python_worker import PythonOptions, start_python
+from support.kcl.verdict import Verdict, judge
+from support.kcl.worker import KclOptions, KclWorker, Version
+from support.streams import KEY_ID, SECRET, StreamUnderTest
+
+_names = itertools.count()
+
+
+@define(eq=False)
+class KclApplication:
+    """A context manager that kills the workers at the end."""
+
+    dynamodb: DynamoDbLocal
+    kinesis_url: str
+    folder: Path
+    """For the logs of the workers."""
+    shards: int = 2
+    name: str = field(factory=lambda: f"application-{next(_names)}")
+    """Also the name of the lease table. The stream is named `stream-of-` and this."""
+    stream: StreamUnderTest = field(init=False)
+    workers: list[GroupWorker] = field(factory=list, init=False)
+    sent: list[str] = field(factory=list, init=False)
+    """The data of all user records that were put, in their order."""
+
+    def __attrs_post_init__(self) -> None:
+        self.stream = StreamUnderTest(self.kinesis_url, f"stream-of-{self.name}", self.shards)
+
+    def __enter__(self) -> KclApplication:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.kill()
+        self.stream.client.close()
+
+    def create_table(self) -> None:
+        """Create the lease table with its index, for which KCL 3 would wait for 10 s."""
+        self.dynamodb.create_lease_table(self.name)
+
+    def start(self, version: Version, worker: str = "worker", **options: Any) -> KclWorker:
+        """Start a worker, and return at once. *options* are those of `KclOptions`."""
+        wanted = KclOptions(
+            version=version,
+            worker=worker,
+            **{
+                "application": self.name,
+                "stream": self.stream.name,
+                "kinesis_url": self.kinesis_url,
+                "dynamodb_url": self.dynamodb.endpoint_url,
+                **options,
+            },
+        )
+        started = KclWorker.start(wanted, self._log(worker))
+        self.workers.append(started)
+        return started
+
+    def start_python(self, worker: str, **options: Any) -> GroupWorker:
+        """Start a worker of this project, and return at once. *options* are those of `PythonOptions`."""
+        wanted = PythonOptions(
+            worker=worker,
+            **{
+                "application": self.name,
+                "stream": self.stream.name,
+                "kinesis_url": self.kinesis_url,
+                "dynamodb_url": self.dynamodb.endpoint_url,
+                **options,
+            },
+        )
+        started = start_python(wanted, self._log(worker))
+        self.workers.append(started)
+        return started
+
+    def _log(self, worker: str) -> Path:
+        return self.folder / f"{worker}-{len(self.workers)}.log"
+
+    def put(self, count: int, *, keys: int = 20, aggregate_bytes: int = 300) -> list[str]:
+        """Put *count* further user records, numbered on, in aggregates of about ten; 0 bytes put plain records."""
+        first = len(self.sent)
+        rows = [str(number) for number in range(first, first + count)]
+        settings = ProducerSettings(
+            aggregation_enabled=aggregate_bytes > 0, aggregation_max_size=max(64, aggregate_bytes)
+        )
+        with Producer.open(
+            self.stream.name,
+            region=self.stream.region,
+            endpoint_url=self.kinesis_url,
+            credentials=StaticKeys(KEY_ID, SECRET),
+            settings=settings,
+        ) as producer:
+            producer.put_columns([row.encode() for row in rows], [f"key-{int(row) % keys}" for row in rows])
+        self.sent += rows
+        return rows
+
+    @contextmanager
+    def load(self) -> Iterator[None]:
+        """Put records all the time while the block runs. Not while shards are split or merged."""
+        is_over = threading.Event()
+
+        def put() -> None:
+            while not is_over.wait(0.1):
+                self.put(30)
+
+        with ThreadPoolExecutor(1) as pool:
+            putting = pool.submit(put)
+            try:
+                yield
+            finally:
+                is_over.set()
+                putting.result()
+
+    def delivered(self) -> list[Delivered]:
+        """Return all user records that the workers have had until now, worker by worker."""
+        return [record for worker in self.workers for record in worker.records()]
+
+    def wait_all_delivered(
+        self, also: Callable[[], Iterable[str]] = tuple, within_s: float = DEADLINE_S
+    ) -> list[Delivered]:
+        """
+        Return what the workers had, once all that was put has been delivered.
+
+        *also* returns the data of user records that consumers of another kind have had. One worker has to run.
+        """
+        wanted = set(self.sent)
+        self._any_running().wait_until(
+            lambda: wanted <= {*also(), *(record.data for record in self.delivered())}, within_s
+        )
+        return self.delivered()
+
+    def verdict(self) -> Verdict:
+        """Judge all that the workers did until now."""
+        return judge([worker.process.events() for worker in self.workers], self.sent)
+
+    def _any_running(self) -> EventProcess:
+        running = [worker.process for worker in self.workers if not worker.process.is_over]
+        assert running, "every worker has ended"
+        return running[0]
+
+    def items(self) -> dict[str, Item]:
+        return self.dynamodb.items(self.name)
+
+    def leases(self) -> dict[str, Item]:
+        return self.dynamodb.leases(self.name)
+
+
+def repeated(records: Iterable[Delivered]) -> list[str]:
+    """Return the data of the user records that came more than once."""
+    seen: set[str] = set()
+    twice = []
+    for record in records:
+        if record.data in seen:
+            twice.append(record.data)
+        seen.add(record.data)
+    return twice

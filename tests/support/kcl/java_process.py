@@ -1,0 +1,34 @@
+"""Starts Java programs that cannot reach other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from support.kcl.event_process import EventProcess
+from support.kcl.programs import Installed
+
+SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+"""A small heap, and a quick start instead of fast code."""
+FAST = ("-Xmx1g", "-XX:+UseSerialGC", "-Xshare:auto")
+"""Fast code. Other collectors take more CPU for their threads."""
+_NOBODY = "127.0.0.1", "1"
+"""An address at which nobody listens: the proxy for all names and addresses of other machines."""
+
+
+def start_java(
+    installed: Installed,
+    main: str,
+    arguments: Iterable[str],
+    log: Path,
+    properties: Iterable[str] = (),
+    flags: Iterable[str] = SMALL,
+) -> EventProcess:
+    """Start the class *main*. *properties* are system properties, as name=value, and *flags* those of the JVM."""
+    host, port = _NOBODY
+    proxies = [
+        f"-D{kind}.proxy{name}" for kind in ("http", "https") for name in (f"Host={host}", f"Port={port}")
+    ]
+    given = [f"-D{each}" for each in ("http.nonProxyHosts=127.0.0.1", *properties)]
+    command = ["java", *flags, *proxies, *given, "-cp", installed.class_path, main, *arguments]
+    return EventProcess(command, log)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -58,3 +59,11 @@ def _declared_events() -> Iterator[None]:
         return
     with declared_events():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _same_sigterm() -> Iterator[None]:
+    """Restore the handler of SIGTERM, which a query by enhanced fan-out changes for its process."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)

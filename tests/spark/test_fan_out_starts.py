@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,15 +16,6 @@ from support.streams import StreamUnderTest
 FAN_OUT = {"consumerType": "SubscribeToShard"}
 
 
-@pytest.fixture
-def _restore_sigterm() -> Iterator[None]:
-    """Restore the handler of SIGTERM, which a query changes for its process."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
-
-
-@pytest.mark.usefixtures("_restore_sigterm")
 def test_a_stop_while_the_consumer_is_created(emulator: Emulator, stream: StreamUnderTest) -> None:
     """A query that Spark stops while it waits for its new consumer deregisters that consumer."""
 

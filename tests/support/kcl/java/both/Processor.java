@@ -46,12 +46,12 @@ final class Processor implements ShardRecordProcessor {
         int count = behaviour.countUntilStop(records);
         boolean isStop = count > 0;
         records = isStop ? records.subList(0, count) : records;
-        if (behaviour.onlyCounts()) {
-            Events.print("counted", "shard", shard, "count", records.size());
-        } else {
-            printRecords(records, input.millisBehindLatest());
-        }
-        synchronized (this) {
+        synchronized (this) { // a test that has seen the records can tell to checkpoint them
+            if (behaviour.onlyCounts()) {
+                Events.print("counted", "shard", shard, "count", records.size());
+            } else {
+                printRecords(records, input.millisBehindLatest());
+            }
             last = records.get(records.size() - 1);
             checkpointer = input.checkpointer();
         }

@@ -67,7 +67,7 @@ class Forgetful(ScriptedStream):
 
 
 def states(query: Planned) -> list[ShardState]:
-    return [state for planner in query.planner._streams.values() for state in planner._states.values()]
+    return [state for planner in query.planner._streams.values() for state in planner.states.found.values()]
 
 
 def play(

@@ -127,9 +127,9 @@ class Stream:
         """
         Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
 
-        A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z",
-        JSON such as '{"kclApplication": "billing"}'), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset` of another batch. The
-        batch has no records where that offset is after *end*.
+        A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z", JSON such
+        as '{"kclApplication": "billing"}'), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset`
+        of another batch. The batch has no records where that offset is after *end*.
 
         Raises:
             OptionError: A position is malformed, the start is after the end or in the future, or a shard does not exist.

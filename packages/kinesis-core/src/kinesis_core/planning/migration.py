@@ -79,7 +79,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         DataLossError: Neither the record nor an older one is in the shard, and a loss stops the query.
         OptionError: The number is of another shard or stream.
     """
-    state = planner.state(shard_id)
+    state = planner.states.of(shard_id)
     try:
         named = _first(state, At(cut.number))
         if named and named.number == cut.number:

@@ -142,7 +142,7 @@ class Planner:
 
     def lag_ms(self) -> dict[str, dict[str, int]]:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""
-        return {name: planner.lag_ms() for name, planner in self._streams.items()}
+        return {name: planner.states.lags_ms() for name, planner in self._streams.items()}
 
     def retention_hours(self) -> dict[str, int]:
         """Return the retention by stream, as it was described last. A stream is left out until then."""

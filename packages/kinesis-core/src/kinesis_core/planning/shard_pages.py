@@ -93,7 +93,7 @@ class ShardPages:
             DataLossError: Records after *number* may be lost (unless `fail_on_data_loss` is off).
             InvalidRequestError: The number is not one of this shard.
         """
-        state = self._planner.state(shard_id)
+        state = self._planner.states.of(shard_id)
         named = _first_record(state, At(number))
         if named is not None and named.number == number:
             aggregate = unpack(named.data)
@@ -116,7 +116,7 @@ class ShardPages:
         """
         planner = self._planner
         planner.facts.begin_plan(self._created_ms)
-        state = planner.state(shard_id)
+        state = planner.states.of(shard_id)
         read: list[Found] = []
 
         def find(begin: ShardOffset) -> ShardOffset:
@@ -151,11 +151,11 @@ class ShardPages:
 
     def due_s(self, shard_id: str) -> float:
         """Return in how many seconds the shard may be read again."""
-        return self._planner.state(shard_id).calls.limiter.wait_s(self._planner.clock.now_s())
+        return self._planner.states.of(shard_id).calls.limiter.wait_s(self._planner.clock.now_s())
 
     def lag_ms(self, shard_id: str) -> int | None:
         """Return how far behind the tip the last page was, or for how long calls were refused since; None before the first one."""
-        return self._planner.shard_lag_ms(shard_id)
+        return self._planner.states.lag_ms(shard_id)
 
     def watch(self, shard_id: str, arrived: Callable[[], None]) -> None:
         """Do nothing: a page never arrives by itself."""

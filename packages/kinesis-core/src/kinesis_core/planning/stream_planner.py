@@ -8,7 +8,7 @@ from functools import partial
 
 from attrs import define, evolve, field
 
-from kinesis_core.aws import ReadRateLimiter, StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError
 from kinesis_core.model import (
@@ -29,8 +29,8 @@ from kinesis_core.planning.loss_report import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.progress import Unknown
-from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import Targets, no_further
 from kinesis_core.planning.tip import plan_tip
@@ -39,8 +39,6 @@ Plan = Callable[[ShardState, ShardOffset], ShardOffset]
 RunAll = Callable[[Callable[[str], ShardOffset], Iterable[str]], Iterable[ShardOffset]]
 """Applies a function to every shard id, as `map` does, concurrently or not."""
 
-PLANNER_BURST = 3
-"""Calls that one plan may make at once on a shard. Later ones are spread over time."""
 IDLE_PERIODS = 2
 """An idle shard is read half as often as `min_fetch_period_s` allows: other consumers share its quota."""
 
@@ -63,8 +61,8 @@ class StreamPlanner:
     run_all: RunAll = map
     names: PositionNames = OPTION_NAMES
     """What errors call the start and the end of a read."""
-    _states: dict[str, ShardState] = field(factory=dict, init=False)
     facts: StreamFacts = field(init=False)
+    states: ShardStates = field(init=False)
     reports: LossReport = field(init=False)
     loss: DataLoss = field(init=False)
     times: OffsetTimes = field(init=False)
@@ -74,8 +72,10 @@ class StreamPlanner:
         self.facts = StreamFacts(self.name, self.api, self.clock)
         self.reports = LossReport(self.name, self.settings.fail_on_data_loss)
         self.loss = DataLoss(self.reports, self.facts)
-        self.times = OffsetTimes(self.loss, self._states)
-        is_there, summary = (lambda shard_id: is_known(self.state(shard_id).calls)), self.facts.summary
+        on_expired = self.facts.see_same_stream
+        self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)
+        self.times = OffsetTimes(self.loss, self.states.found)
+        is_there, summary = (lambda shard_id: is_known(self.states.of(shard_id).calls)), self.facts.summary
         self.discovery = Discovery(self.name, self.api, self.clock, self.reports.report, is_there, summary)
 
     @property
@@ -93,22 +93,6 @@ class StreamPlanner:
         known = self._known(start, {})
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
-
-    def state(self, shard_id: str) -> ShardState:
-        if shard_id not in self._states:
-            limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
-            calls = ShardCalls(
-                self.api,
-                shard_id,
-                self.clock,
-                limiter,
-                self.rng,
-                stream=self.name,
-                on_expired=self.facts.see_same_stream,
-                crosses_gaps=self.settings.first_plan_crosses_gaps,
-            )
-            self._states[shard_id] = ShardState(calls)
-        return self._states[shard_id]
 
     def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
         """
@@ -128,7 +112,7 @@ class StreamPlanner:
 
         def is_due(shard_id: str) -> bool:
             is_done = targets is not None and self._is_reached(start, shard_id, targets)
-            return not is_done and self.state(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
+            return not is_done and self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
         # A run continues while a target is left.
         is_last = targets is None or self.has_reached(start, targets)
@@ -145,7 +129,7 @@ class StreamPlanner:
     def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
         """Return the end of every shard that has records after *start* now."""
         tips = self.tip(start).shards.items()
-        return {s: p for s, p in tips if p.cut != start.started(s).cut and not self._is_ended(start, s)}
+        return {s: p for s, p in tips if p.cut != start.started(s).cut and not self.states.is_ended(start, s)}
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
@@ -155,21 +139,8 @@ class StreamPlanner:
         """Return in how many seconds the next shard that may have new records can be read; a period when no shard is left."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
         left = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
-        waits_s = (self.state(s).calls.limiter.wait_s(now) for s in left)
+        waits_s = (self.states.of(s).calls.limiter.wait_s(now) for s in left)
         return min(waits_s, default=self.settings.min_fetch_period_s)
-
-    def lag_ms(self) -> dict[str, int]:
-        """Return how far behind its tip each shard was when it was read last, or how long its calls were refused since."""
-        lags_ms = {shard_id: self.shard_lag_ms(shard_id) for shard_id in sorted(self._states)}
-        return {shard_id: lag_ms for shard_id, lag_ms in lags_ms.items() if lag_ms is not None}
-
-    def shard_lag_ms(self, shard_id: str) -> int | None:
-        """Return the same of one shard; None where no lag is to be reported."""
-        if shard_id not in self._states:
-            return None
-        state = self._states[shard_id]
-        lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
-        return max(lag_ms or 0, refused_ms) if refused_ms else lag_ms
 
     def _plan(
         self,
@@ -195,7 +166,7 @@ class StreamPlanner:
                 zip(ready, self.run_all(partial(self._plan_shard, started, plan), ready), strict=True)
             )
             ends.update((s, end) for s, end in found.items() if end.cut != started[s].cut)
-            empty = [s for s in ready if self._is_ended(start, s)]
+            empty = [s for s in ready if self.states.is_ended(start, s)]
             ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
             if self.discovery.lacks_children(ended):
                 self.discovery.refresh(self._known(start, ends), patiently=includes_children)
@@ -219,7 +190,7 @@ class StreamPlanner:
         return end
 
     def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
-        state, started = self.state(shard_id), starts[shard_id]
+        state, started = self.states.of(shard_id), starts[shard_id]
         end = self.plan_shard(state, started, plan)
         if end is None:
             return ShardOffset(ShardEnd())
@@ -231,39 +202,31 @@ class StreamPlanner:
         end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)
 
-    def _is_ended(self, start: StreamOffset, shard_id: str) -> bool:
-        """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""
-        state = self._states.get(shard_id)
-        return state is not None and state.has_ended and state.is_ended(start.started(shard_id).cut)
-
     def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
         target = targets.get(shard_id)
-        if target is None or self._is_ended(start, shard_id):
+        if target is None or self.states.is_ended(start, shard_id):
             return True
         # A shard may leave the stream before its target is reached.
         return start.started(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
-        return Frontier(self.discovery, start.shards, start.finished() | self._ended(start))
-
-    def _ended(self, start: StreamOffset) -> set[str]:
-        return {shard_id for shard_id in self._states if self._is_ended(start, shard_id)}
+        return Frontier(self.discovery, start.shards, start.finished() | self.states.ended(start))
 
     def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
-        ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        ended = self.states.ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
         named = {*start.shards, *ends, *ended}
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
         readable = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
-        return any(self.loss.is_outdated(self._states.get(s), p) for s, p in readable.items())
+        return any(self.loss.is_outdated(self.states.found.get(s), p) for s, p in readable.items())
 
     def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
         return self.times.started(start, ends, shard_id, self.listing)
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> StreamOffset:
         """Return *start* with *ends*, and with all that was found out since and was no reason for a batch."""
-        ended, readable = self._ended(start), self._frontier(start).shards
+        ended, readable = self.states.ended(start), self._frontier(start).shards
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
         shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
         shards.update((s, closed(seen[s], seen[s])) for s in ended)

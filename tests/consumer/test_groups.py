@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, MemoryLeases, SendTo, SqliteLeases
+from kinesis_consumer import (
+    Batch,
+    ConsumerGroup,
+    GroupSettings,
+    GroupStateError,
+    MemoryLeases,
+    SendTo,
+    SqliteLeases,
+)
 from kinesis_core import Stream, StreamNotFoundError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
@@ -75,6 +83,23 @@ def test_several_streams_share_a_table(emulator: Emulator, tmp_path: Path) -> No
                 if len(found) == 2:
                     group.stop()
         assert found == {"orders": [data], "teas": [data]}
+
+
+def test_streams_change_between_starts(emulator: Emulator, tmp_path: Path) -> None:
+    """A group of two streams may lose one, and goes on in the other. A group of one stream refuses a second one."""
+    emulator.create_stream("teas")
+    leases = SqliteLeases(tmp_path / "leases.db")
+    for streams, data in ((["orders", "teas"], b"first"), (["orders"], b"second")):
+        emulator.put("orders", data, "k")
+        with opened(emulator, streams, leases=leases) as group:
+            batch = next(group)
+            assert [record.data for record in batch.records()] == [data]
+            batch.commit()
+    alone = SqliteLeases(tmp_path / "others.db")
+    with opened(emulator, "orders", leases=alone) as group:
+        next(group)
+    with pytest.raises(GroupStateError, match="opened with several streams"):
+        opened(emulator, ["orders", "teas"], leases=alone)
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

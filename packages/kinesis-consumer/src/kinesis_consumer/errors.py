@@ -4,7 +4,7 @@ The errors of consumer groups, besides those of `kinesis_core`.
     KinesisError
     ├── LeaseLostError              another worker has the shard now
     ├── HandlerError                a handler failed for good
-    └── GroupStateError             the table says something that this version does not know
+    └── GroupStateError             the table has what this worker cannot work with
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HandlerError(KinesisError):
 
 class GroupStateError(KinesisError):
     """
-    The table of leases says that the group coordinates in a way that this version does not know.
+    The table of leases has what this worker cannot work with: leases of other streams than its own, or a state of a newer version.
 
-    Use a newer version of kinesis-consumer.
+    Do what the message says.
     """

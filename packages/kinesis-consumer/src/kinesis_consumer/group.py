@@ -73,7 +73,8 @@ class ConsumerGroup:
         """
         Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
 
-        *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones.
+        *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
+        may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
         *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
         *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
@@ -85,6 +86,7 @@ class ConsumerGroup:
             OptionError: An argument is malformed.
             CredentialsError: No credentials or no region are found.
             StreamNotFoundError: A stream does not exist.
+            GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version.
             ServiceError: AWS cannot be reached, or access is denied.
         """
         name = worker or f"{platform.node()}:{uuid.uuid4()}"

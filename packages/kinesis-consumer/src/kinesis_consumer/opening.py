@@ -8,11 +8,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kinesis_consumer.assignment import Mode
+from kinesis_consumer.assignment import Mode, read_leases
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
+from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
-from kinesis_consumer.shards import InitialPosition, LeaseKeeper
+from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
@@ -42,19 +43,23 @@ class Opening:
 
         Raises:
             StreamNotFoundError: A stream does not exist.
+            GroupStateError: The table has leases of another kind of group.
             ServiceError: AWS cannot be reached, or access is denied.
         """
         rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
-        sources: dict[str | None, Source] = {}
-        apis: dict[str | None, StreamApi] = {}
+        found: list[tuple[str, Source]] = []
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
         impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0))
         for ref in self.connection.streams:
-            stream_client(self.connection, ref).describe()
             api = _Impatient(stream_client(impatient, ref))
-            stream_id, source = self._source(ref, api, rng, initial)
-            sources[stream_id], apis[stream_id] = source, api
+            found.append(self._source(ref, api, rng, initial))
         tables = leases.open(self.application, self.connection)
+        present, _ = read_leases(patiently("Scan", tables.leases.scan, clock, rng))
+        named = names_streams(present, len(found))
+        sources: dict[str | None, Source] = {
+            (stream_id if named else None): each for stream_id, each in found
+        }
+        apis = {stream_id: source.api for stream_id, source in sources.items()}
         member = Worker(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
         keeper = LeaseKeeper(tables.leases, apis, initial, clock)
         coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
@@ -62,14 +67,14 @@ class Opening:
 
     def _source(
         self, ref: StreamRef, api: StreamApi, rng: random.Random, initial: InitialPosition
-    ) -> tuple[str | None, Source]:
+    ) -> tuple[str, Source]:
+        """Return a stream, with its id in the leases of a group with several."""
         plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
         pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
-        summary = pages.begin()
-        has_siblings = len(self.connection.streams) > 1
-        stream_id = identify_stream(summary.arn, summary.created_ms) if has_siblings else None
+        summary = patiently("DescribeStreamSummary", pages.begin, SteadyClock(), rng)
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
-        return stream_id, Source(ref.label, self._feed(ref, summary, pages), api, initial_ms)
+        source = Source(ref.label, self._feed(ref, summary, pages), api, initial_ms)
+        return identify_stream(summary.arn, summary.created_ms), source
 
     def _feed(self, ref: StreamRef, summary: StreamSummary, pages: ShardPages) -> Feed:
         if self.consumer is None:

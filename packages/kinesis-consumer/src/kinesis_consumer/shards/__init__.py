@@ -4,6 +4,7 @@ from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ran
 from kinesis_consumer.shards.cleanup import delete_finished, left_unfinished, needless_leases
 from kinesis_consumer.shards.ending import ChildShard, Ended, NotYet, create_children, read_child_shards
 from kinesis_consumer.shards.keeper import Findings, LeaseKeeper
+from kinesis_consumer.shards.naming import names_streams, verify_naming
 from kinesis_consumer.shards.order import unfinished_parents
 from kinesis_consumer.shards.positions import InitialPosition, LeaseStart, start_at
 from kinesis_consumer.shards.sync import StaleListing, find_staleness, missing_leases
@@ -25,8 +26,10 @@ __all__ = [
     "left_unfinished",
     "missing_leases",
     "missing_ranges",
+    "names_streams",
     "needless_leases",
     "read_child_shards",
     "start_at",
     "unfinished_parents",
+    "verify_naming",
 ]

@@ -20,7 +20,7 @@ from kinesis_consumer.assignment import (
     read_leases,
     scan_pause_s,
 )
-from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases
+from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
 from kinesis_consumer.worker.leaving import retire
 from kinesis_consumer.worker.periods import Periodic
 from kinesis_consumer.worker.roles import Roles, roles_of
@@ -154,6 +154,7 @@ class Coordinator:
         return scan_pause_s(self._leases, LEADING_S, self.worker.settings.lease_duration_s)
 
     def _keep(self, leases: Sequence[Lease]) -> bool:
+        verify_naming(leases, named=None not in self.keeper.streams)
         findings = self.keeper.run(leases)
         for error in findings.failed.values():
             if not error.retryable:

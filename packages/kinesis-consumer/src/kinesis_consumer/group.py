@@ -73,6 +73,8 @@ class ConsumerGroup:
         """
         Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
 
+        Throttles and outages of up to half a minute are waited out.
+
         *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
         may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
         *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kinesis_consumer.assignment import MIGRATION, TABLE_MIGRATION
+from kinesis_consumer.patience import OPENING, patiently
 from kinesis_consumer.stores import DynamoTable, ItemTable, MemoryTable, SqliteTable
 from kinesis_consumer.worker import GroupTables
 from kinesis_core import TableNotFoundError
 from kinesis_core.aws import Connection
+from kinesis_core.clock import SteadyClock
+
+T = TypeVar("T")
 
 
 class LeaseStore(Protocol):
@@ -50,7 +56,7 @@ class SqliteLeases:
 
     def open(self, application: str, connection: Connection) -> GroupTables:  # noqa: ARG002 - it needs none
         table = SqliteTable(self.path, application)
-        table.prepare()
+        _patiently("prepare", table.prepare)
         return GroupTables(table)
 
 
@@ -70,10 +76,13 @@ class DynamoLeases:
 
     def open(self, application: str, connection: Connection) -> GroupTables:
         table = DynamoTable.open(
-            connection, self.table or application, self.endpoint_url, with_index=self.add_index
+            evolve(connection, retry=OPENING),
+            self.table or application,
+            self.endpoint_url,
+            with_index=self.add_index,
         )
         table.prepare()
-        if not _may_have_legacy_tables(table):
+        if not _patiently("GetItem", lambda: _may_have_legacy_tables(table)):
             return GroupTables(table)
         return GroupTables(
             table,
@@ -85,10 +94,14 @@ class DynamoLeases:
         """Return a table of the KCL 3.0 to 3.4; None if there is none."""
         table = DynamoTable.open(connection, name, self.endpoint_url, key_name=key_name)
         try:
-            table.get(MIGRATION)
+            _patiently("GetItem", lambda: table.get(MIGRATION))
         except TableNotFoundError:
             return None
         return table
+
+
+def _patiently(name: str, call: Callable[[], T]) -> T:
+    return patiently(name, call, SteadyClock(), random.Random())  # noqa: S311 # jitter, not a secret
 
 
 def _may_have_legacy_tables(table: ItemTable) -> bool:

@@ -78,15 +78,6 @@ _LEASES = (
         example="lease.gained lease=shardId-000000000000 worker=host:6f1c... checkpoint=4966...",
     ),
     Event(
-        "lease.ignored",
-        "WARNING",
-        "worker",
-        "This worker has the lease of a stream that it was not opened with, so nobody reads the shard. Name the same streams in all "
-        "workers of the group, or delete the lease.",
-        {**_LEASE, **_WORKER},
-        example="lease.ignored lease=123456789012:orders:1780000000:shardId-000000000000 worker=host:6f1c...",
-    ),
-    Event(
         "lease.lost",
         "INFO",
         "worker",
@@ -141,6 +132,15 @@ _LEASES = (
         "A shard has left the stream before it was read to its end, so records may be lost. Its lease stays.",
         {**_LEASE, **_CHECKPOINT},
         example="shard.unread lease=shardId-000000000000 checkpoint=4966...",
+    ),
+    Event(
+        "stream.ignored",
+        "WARNING",
+        "worker",
+        "The table has leases of a stream that this worker was not opened with. Only workers that name the stream read it. Name the "
+        "same streams in all workers of the group, or delete the leases of a stream that nobody is to read. Logged once for each stream.",
+        {"stream": "the stream's id in leases: account, name and creation time", **_WORKER},
+        example="stream.ignored stream=123456789012:orders:1780000000 worker=host:6f1c...",
     ),
     Event(
         "subscription.ended",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from attrs import define, frozen
 
@@ -27,6 +27,12 @@ class BeginHandOver:
 
 
 Decision = Assign | BeginHandOver
+Knows = Callable[[str, Lease], bool]
+"""Whether a worker can read the shard of a lease: it may have been opened with other streams."""
+
+
+def _knows_all(_worker: str, _lease: Lease) -> bool:
+    return True
 
 
 def decide(
@@ -35,6 +41,7 @@ def decide(
     expired: Collection[str],
     overdue: Collection[str],
     max_leases: int = sys.maxsize,
+    knows: Knows = _knows_all,
 ) -> list[Decision]:
     """
     Return what a leader does about *leases*, all leases of the table.
@@ -43,8 +50,8 @@ def decide(
     those of leases whose worker has not handed them over in time. Nothing is decided about other leases that are being handed
     over: they count for their next owner.
 
-    Only unfinished leases are balanced: a lease at the end of its shard is no work. No worker gets more than *max_leases* of them;
-    those that are left wait for another worker.
+    Only unfinished leases are balanced: a lease at the end of its shard is no work. No worker gets more than *max_leases* of them,
+    or one that it does not *know*; those that are left wait for another worker.
     """
     if not workers:
         return []
@@ -55,7 +62,7 @@ def decide(
     ]
     freed = {lease.key for lease in free}
     settled = [lease for lease in leases if lease.key not in freed]
-    loads = _Loads(dict.fromkeys(workers, 0), dict.fromkeys(workers, 0), max_leases)
+    loads = _Loads(dict.fromkeys(workers, 0), dict.fromkeys(workers, 0), max_leases, knows)
     for lease in settled:
         loads.add(lease, lease.owner)
     decisions: list[Decision] = []
@@ -74,24 +81,29 @@ class _Loads:
     unfinished: dict[str, int]
     all: dict[str, int]
     max_leases: int
+    knows: Knows
 
     def add(self, lease: Lease, worker: str | None, count: int = 1) -> None:
         if worker in self.unfinished:
             self.unfinished[worker] += 0 if lease.is_finished else count
             self.all[worker] += count
 
-    def least(self) -> str:
-        return min(self.unfinished, key=lambda worker: (self.unfinished[worker], self.all[worker], worker))
+    def rank(self, worker: str) -> tuple[int, int, str]:
+        """Return what orders workers by their work."""
+        return self.unfinished[worker], self.all[worker], worker
 
     def give(self, lease: Lease) -> str | None:
         """
         Return the worker that gets *lease*: one with the least work, and of these the next owner if a hand-over has begun.
 
-        None if all workers have as many leases as they may have.
+        None if all workers that know its stream have as many leases as they may have.
         """
-        worker = self.least()
+        able = [worker for worker in self.unfinished if self.knows(worker, lease)]
+        if not able:
+            return None
+        worker = min(able, key=self.rank)
         following = lease.owner if lease.checkpoint_owner is not None else None
-        if following is not None and self.unfinished.get(following) == self.unfinished[worker]:
+        if following in able and self.unfinished[following] == self.unfinished[worker]:
             worker = following
         if not lease.is_finished and self.unfinished[worker] >= self.max_leases:
             return None
@@ -100,23 +112,30 @@ class _Loads:
 
 
 def _balance(settled: Iterable[Lease], loads: _Loads) -> list[Decision]:
-    """Return the hand-overs after which no worker has two leases more than another one."""
+    """Return the hand-overs after which no worker has two leases more than another one that could have one of them."""
     movable: dict[str, list[Lease]] = {worker: [] for worker in loads.unfinished}
     for lease in settled:
         if lease.owner in movable and lease.checkpoint_owner is None and not lease.is_finished:
             movable[lease.owner].append(lease)
     decisions: list[Decision] = []
-    while True:
-        least = loads.least()
+    while (move := next(_moves(movable, loads), None)) is not None:
+        source, lease, to = move
+        movable[source].remove(lease)
+        loads.add(lease, source, -1)
+        loads.add(lease, to)
+        decisions.append(BeginHandOver(lease, to))
+    return decisions
+
+
+def _moves(movable: dict[str, list[Lease]], loads: _Loads) -> Iterator[tuple[str, Lease, str]]:
+    """Yield the moves that balance, the best first: from one of the workers with most leases to one of those with least."""
+    for to in sorted(loads.unfinished, key=loads.rank):
         sources = [
             worker
             for worker, theirs in movable.items()
-            if theirs and loads.unfinished[worker] >= loads.unfinished[least] + 2
+            if theirs and loads.unfinished[worker] >= loads.unfinished[to] + 2
         ]
-        if not sources:
-            return decisions
-        source = max(sources, key=lambda worker: (loads.unfinished[worker], worker))
-        lease = movable[source].pop()
-        loads.add(lease, source, -1)
-        loads.add(lease, least)
-        decisions.append(BeginHandOver(lease, least))
+        for source in sorted(sources, key=lambda worker: (loads.unfinished[worker], worker), reverse=True):
+            for lease in reversed(movable[source]):
+                if loads.knows(to, lease):
+                    yield source, lease, to

@@ -70,6 +70,8 @@ class Leader:
     hand_over_s: float = HAND_OVER_S
     max_leases: int = sys.maxsize
     """How many leases any worker gets at most. The leader's setting counts for all, as in the KCL."""
+    knows: Callable[[Lease], bool] = lambda _lease: True
+    """Whether this worker can read the shard of a lease."""
     _sightings: Sightings = field(init=False)
     _roster: Roster = field(factory=Roster, init=False)
     _failures: int = field(default=0, init=False)
@@ -145,12 +147,17 @@ class Leader:
     def _carry_out(self, view: _View) -> tuple[list[Decision], list[Decision]]:
         done: list[Decision] = []
         refused: list[Decision] = []
-        for decision in decide(view.leases, view.workers, view.expired, view.overdue, self.max_leases):
+        for decision in decide(
+            view.leases, view.workers, view.expired, view.overdue, self.max_leases, self._knows
+        ):
             if not self.lock.is_held():
                 break
             item = self.table.update(_update_of(decision))
             (refused if item is None else done).append(decision)
         return done, refused
+
+    def _knows(self, worker: str, lease: Lease) -> bool:
+        return self.knows(lease) if worker == self.worker else self._roster.knows(worker, lease.stream_id)
 
     def _delete_forgotten(self) -> None:
         for report in self._roster.forgotten(self.clock.now_s()):

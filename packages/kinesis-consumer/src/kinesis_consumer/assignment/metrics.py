@@ -14,7 +14,7 @@ from attrs import define, evolve, field, frozen
 
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.clock import Clock
-from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item
+from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, Value
 
 WORKER_METRICS = "WORKER_METRIC_STATS"
 WORKER_ID = "wid"
@@ -27,6 +27,7 @@ REPORT_S = 10.0
 _PROPERTIES = "properties"
 """A map of texts that the KCL has in its items, and does not use."""
 _PERIOD = "reportSeconds"
+_STREAMS = "streams"
 _MISSED = 2.5
 """So many periods after its last report a worker counts as dead."""
 FRESH_S = 12.0
@@ -43,16 +44,23 @@ class WorkerReport:
     """Seconds since the epoch by the clock of the worker."""
     active_s: float = ACTIVE_S
     """For how long the report is believed."""
+    streams: frozenset[str] | None = None
+    """The streams that the worker reads, by their id in leases. None: any, as the workers of a KCL, or the only one of the group."""
 
 
-def report_alive(worker: str, wall_s: float, period_s: float = REPORT_S) -> Update:
+def report_alive(
+    worker: str, wall_s: float, period_s: float = REPORT_S, streams: Collection[str] = ()
+) -> Update:
     """
     Return the write that says that *worker* is alive, and will say it again. It makes the item if there is none.
 
     A worker that is killed leaves its report. It has no leases then, so a leader prefers it: each lease that it gets is idle until
-    it expires. So it should not be believed for longer than needed.
+    it expires. So it should not be believed for longer than needed. *streams* are those that it reads, if the group has several.
     """
     now = int(wall_s)
+    properties: dict[str, Value] = {_PERIOD: f"{period_s:g}"}
+    if streams:
+        properties[_STREAMS] = " ".join(sorted(streams))
     return Update(
         worker,
         expect={},
@@ -63,7 +71,7 @@ def report_alive(worker: str, wall_s: float, period_s: float = REPORT_S) -> Upda
             "opr": {},
             "sup": SUPPORTS_ONE_TABLE,
             "slu": now,
-            _PROPERTIES: {_PERIOD: f"{period_s:g}"},
+            _PROPERTIES: properties,
         },
     )
 
@@ -76,11 +84,16 @@ def read_report(item: Item) -> WorkerReport | None:
     updated = item.get(UPDATED)
     if not isinstance(worker, str) or not isinstance(updated, (int, float)):
         return None
-    return WorkerReport(worker, int(updated), _active_s(item.get(_PROPERTIES)))
+    properties = item.get(_PROPERTIES)
+    known = properties if isinstance(properties, dict) else {}
+    return WorkerReport(worker, int(updated), _active_s(known.get(_PERIOD)), _streams(known.get(_STREAMS)))
 
 
-def _active_s(properties: object) -> float:
-    period = properties.get(_PERIOD) if isinstance(properties, dict) else None
+def _streams(text: object) -> frozenset[str] | None:
+    return frozenset(text.split()) if isinstance(text, str) else None
+
+
+def _active_s(period: object) -> float:
     try:
         return min(ACTIVE_S, float(period) * _MISSED) if isinstance(period, str) else ACTIVE_S
     except ValueError:
@@ -95,6 +108,7 @@ class MetricsWriter:
     table: ItemTable
     wall_clock: Clock
     period_s: float = REPORT_S
+    streams: Collection[str] = ()
 
     def write(self) -> None:
         """
@@ -103,7 +117,7 @@ class MetricsWriter:
         Raises:
             ServiceError: Nobody knows whether it was written.
         """
-        self.table.update(report_alive(self.worker, self.wall_clock.now_s(), self.period_s))
+        self.table.update(report_alive(self.worker, self.wall_clock.now_s(), self.period_s, self.streams))
 
     def delete(self) -> None:
         """Say that the worker ends: it is given no leases any more."""
@@ -116,6 +130,7 @@ class _Seen:
     seen_s: float
     """When the report was last seen to change, by the steady clock."""
     active_s: float
+    streams: frozenset[str] | None = None
     is_suspect: bool = False
 
 
@@ -165,6 +180,11 @@ class Roster:
             if not seen.is_suspect and now_s - seen.seen_s <= seen.active_s
         }
 
+    def knows(self, worker: str, stream_id: str | None) -> bool:
+        """Return whether *worker* can read a shard of that stream, as far as its report says."""
+        seen = self._seen.get(worker)
+        return seen is None or seen.streams is None or stream_id in seen.streams
+
     def forgotten(self, now_s: float) -> list[WorkerReport]:
         """Return the reports that have not changed for a day."""
         return [
@@ -178,5 +198,6 @@ def _look(last: _Seen | None, report: WorkerReport, now_s: float, wall_s: float,
     updated = report.updated
     if last is None:
         age_s = max(0.0, wall_s - updated)
-        return _Seen(updated, now_s - age_s, report.active_s, is_suspect=age_s > FRESH_S and not is_working)
-    return last if updated == last.updated else _Seen(updated, now_s, report.active_s)
+        is_suspect = age_s > FRESH_S and not is_working
+        return _Seen(updated, now_s - age_s, report.active_s, report.streams, is_suspect)
+    return last if updated == last.updated else _Seen(updated, now_s, report.active_s, report.streams)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from attrs import define, field, frozen
 
@@ -119,6 +119,8 @@ class LeaseTaker:
     clock: Clock
     rng: random.Random
     limits: TakingLimits = TakingLimits()
+    knows: Callable[[Lease], bool] = lambda _lease: True
+    """Whether this worker can read the shard of a lease. It leaves others alone, and does not count them."""
     leases: list[Lease] = field(factory=list, init=False)
     """All leases of the last scan, before anything was taken."""
     malformed: list[str] = field(factory=list, init=False)
@@ -138,12 +140,13 @@ class LeaseTaker:
         self.leases, self.malformed = read_leases(self.table.scan())
         now_s = self.clock.now_s()
         self.sightings.look(self.leases, now_s)
+        known = [lease for lease in self.leases if self.knows(lease)]
         own = [
             lease
-            for lease in self.leases
+            for lease in known
             if lease.owner == self.worker and lease.checkpoint_owner is None and lease.key not in held
         ]
-        choice = choose_leases(self.leases, self.sightings, now_s, self.worker, self.rng, self.limits)
+        choice = choose_leases(known, self.sightings, now_s, self.worker, self.rng, self.limits)
         is_old = choice.is_steal and now_s - started_s > _SLOW_SCAN * self.sightings.duration_s
         chosen = {lease.key: lease for lease in (*own, *choice.leases)}
         return self._take(list(chosen.values()), is_old)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
 
 from attrs import define, field
@@ -72,6 +72,7 @@ class Coordinator:
             self.clock,
             self.rng,
             TakingLimits(settings.max_leases),
+            self.worker.streams.knows,
         )
         self._periodic = [
             Periodic("mode", self._look_at_mode, self.clock),
@@ -147,8 +148,8 @@ class Coordinator:
         leader = self._roles.leader
         if leader is not None and leader.lock.is_held():
             run = leader.run()
-            self._leases = len(run.leases) if run else self._leases
-            self._warn_of_malformed(run.malformed if run else ())
+            if run is not None:
+                self._note(run.leases, run.malformed)
         elif leader is not None and leader.lock.suspects_leader():
             leader.watch()
         return scan_pause_s(self._leases, LEADING_S, self.worker.settings.lease_duration_s)
@@ -190,15 +191,17 @@ class Coordinator:
         if not self._is_taking:
             return DISCOVERY_S
         leases, malformed = read_leases(self.tables.leases.scan())
-        self._warn_of_malformed(malformed)
-        self._leases = len(leases)
+        self._note(leases, malformed)
+        verify_naming(leases, named=None not in self.keeper.streams)
         if not malformed and (not leases or elect_auditor(leases) == self.worker.name):
             self._keep(leases)
         return KEEPING_S if leases else DISCOVERY_S
 
-    def _warn_of_malformed(self, keys: Iterable[str]) -> None:
-        """Warn once of items that should be leases and cannot be read: nobody reads their shards."""
-        for key in set(keys) - self._malformed:
+    def _note(self, leases: Collection[Lease], malformed: Iterable[str]) -> None:
+        """Remember what a scan has shown, and warn once of what this worker does not read: other streams, and malformed items."""
+        self._leases = len(leases)
+        self.worker.streams.warn(leases)
+        for key in set(malformed) - self._malformed:
             self._malformed.add(key)
             log.warning("lease.malformed", lease=key)
 

@@ -17,6 +17,7 @@ from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.worker.callbacks import Callbacks
+from kinesis_consumer.worker.known_streams import KnownStreams
 from kinesis_consumer.worker.ready import ReadyBatches
 from kinesis_consumer.worker.sources import Source
 from kinesis_core import ServiceError
@@ -48,6 +49,7 @@ class LeaseHolder(ABC):
     callbacks: Callbacks
     wake: Callable[[], None] = lambda: None
     """Called when another step is due at once."""
+    streams: KnownStreams = field(init=False)
     process: int = field(factory=os.getpid, init=False)
     """The process that holds the leases."""
     _readers: dict[str, ShardReader] = field(factory=dict, init=False)
@@ -57,6 +59,9 @@ class LeaseHolder(ABC):
     _leaving_s: dict[str, float] = field(factory=dict, init=False)
     """When hand-overs were noticed."""
     _lock: RLock = field(factory=RLock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.streams = KnownStreams(self.name, self.sources)
 
     @abstractmethod
     def commit(self, batch: Batch) -> None:
@@ -84,12 +89,10 @@ class LeaseHolder(ABC):
     def gain(self, lease: Lease, sent_s: float) -> None:
         """Take up a lease that this worker owns since a write that was sent at *sent_s*."""
         held = HeldLease(lease, self.name, self.table, self.clock, self.settings.lease_duration_s, sent_s)
-        source = self.sources.get(lease.stream_id)
-        if lease.is_finished or source is None:
+        if lease.is_finished:
             self._keep_finished(held)
-            if source is None:
-                log.warning("lease.ignored", lease=lease.key, worker=self.name)
             return
+        source = self.sources[lease.stream_id]
         reader = ShardReader(
             held,
             source.name,
@@ -114,12 +117,16 @@ class LeaseHolder(ABC):
 
     def discover(self) -> None:
         """
-        Take up the leases that a leader has assigned to this worker.
+        Take up the leases that a leader has assigned to this worker. Those of other streams it lets go: a KCL's leader gives any.
 
         Raises:
             ServiceError: The store failed.
         """
         for found in self._assigned():
+            if not self.streams.knows(found.lease):
+                self.streams.warn([found.lease])
+                found.leave(None)
+                continue
             try:
                 found.renew()  # proves that nobody else has it
             except LeaseLostError:

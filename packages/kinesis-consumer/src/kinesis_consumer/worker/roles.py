@@ -38,9 +38,10 @@ def roles_of(
     if legacy_reports is not None and not now.layout.writes_reports_to_lease_table:
         reports_table = legacy_reports
     period_s = min(REPORT_S, worker.settings.lease_duration_s)
-    reports = MetricsWriter(worker.name, reports_table, wall_clock, period_s) if now.writes_reports else None
+    streams = [stream_id for stream_id in worker.sources if stream_id is not None]
+    reports = MetricsWriter(worker.name, reports_table, wall_clock, period_s, streams)
     if now.mode is not Mode.ASSIGNED:
-        return Roles(None, reports)
+        return Roles(None, reports if now.writes_reports else None)
     lock_table = tables.leases
     if tables.legacy_coordination is not None and not now.layout.has_lock_in_lease_table:
         lock_table = tables.legacy_coordination
@@ -56,5 +57,6 @@ def roles_of(
         keep,
         settings.hand_over_timeout_s,
         settings.max_leases,
+        worker.streams.knows,
     )
     return Roles(leader, reports)

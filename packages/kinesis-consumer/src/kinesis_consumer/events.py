@@ -9,6 +9,7 @@ _LEASE = {"lease": "the lease's key: the shard, and before it the stream if the 
 _BATCH = {"batch": "the batch's id: stream, shard, first and last record"}
 _WORKER = {"worker": "the worker's name"}
 _FAILURE = {"code": "AWS's error code, or the name of the failure", "reason": ""}
+_FAILURES = {"failures": "how many attempts failed since the last line, with this one"}
 _CHECKPOINT = {"checkpoint": "how far the shard was read: a sequence number, or a word of the KCL"}
 _BATCHES = (
     Event(
@@ -105,9 +106,16 @@ _LEASES = (
         "renewal.failed",
         "WARNING",
         "worker",
-        "A lease could not be written. It is tried again while the lease is valid.",
-        {**_LEASE, **_FAILURE},
-        example="renewal.failed lease=shardId-000000000000 code=ThrottlingException reason=DynamoDB UpdateItem failed: ...",
+        "Leases could not be written. Each is tried again while it is valid. The first failure has a line at once, further ones one each "
+        "minute. `coordination.recovered` follows.",
+        {
+            "leases": "how many leases failed since the last line, with this one",
+            "lease": "one of them: the key",
+            **_FAILURE,
+            **_FAILURES,
+        },
+        example="renewal.failed leases=12 lease=shardId-000000000000 code=ThrottlingException "
+        "reason=DynamoDB UpdateItem failed: ... failures=480",
     ),
     Event(
         "shard.ended",
@@ -167,9 +175,21 @@ _COORDINATION = (
         "coordination.failed",
         "WARNING",
         "worker",
-        "A part of the coordination failed. It is tried again.",
-        {"task": "the part", **_FAILURE},
-        example="coordination.failed task=assignment code=ThrottlingException reason=DynamoDB Scan failed: ...",
+        "A part of the coordination failed. It is tried again. The first failure has a line at once, further ones one each minute.",
+        {"task": "the part", **_FAILURE, **_FAILURES},
+        example="coordination.failed task=assignment code=ThrottlingException reason=DynamoDB Scan failed: ... failures=6",
+    ),
+    Event(
+        "coordination.recovered",
+        "INFO",
+        "worker",
+        "A part of the coordination works again, or the renewal of leases.",
+        {
+            "task": "the part; `renewal` for leases",
+            "failures": "how many attempts failed",
+            "failed_s": "for how many seconds",
+        },
+        example="coordination.recovered task=assignment failures=9 failed_s=95",
     ),
     Event(
         "file.created",

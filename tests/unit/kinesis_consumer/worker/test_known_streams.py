@@ -47,7 +47,7 @@ class Group:
                 member._threads.worker.renew()
             self.clock.sleep(0.5)
 
-    def owners(self, stream_id: str) -> list[str | None]:
+    def owners(self, stream_id: str) -> list[str]:
         leases = leases_of(self.table).values()
         return sorted(str(lease.owner) for lease in leases if lease.stream_id == stream_id)
 

@@ -4,7 +4,7 @@ from kinesis_consumer.assignment.auditor import elect_auditor
 from kinesis_consumer.assignment.balancing import Assign, BeginHandOver, Decision, decide
 from kinesis_consumer.assignment.items import read_leases
 from kinesis_consumer.assignment.leader import Leader, LeaderRun
-from kinesis_consumer.assignment.lock import LeaderLock
+from kinesis_consumer.assignment.lock import HEARTBEATS, LeaderLock
 from kinesis_consumer.assignment.metrics import (
     REPORT_S,
     MetricsWriter,
@@ -30,6 +30,7 @@ __all__ = [
     "Choice",
     "Coordination",
     "Decision",
+    "HEARTBEATS",
     "Layout",
     "Leader",
     "LeaderLock",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 
 from attrs import define, field
 
 from kinesis_consumer.assignment import (
+    HEARTBEATS,
     REPORT_S,
     Coordination,
     LeaseTaker,
@@ -22,6 +23,7 @@ from kinesis_consumer.assignment import (
 )
 from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
 from kinesis_consumer.worker.leaving import retire
+from kinesis_consumer.worker.outages import Outage
 from kinesis_consumer.worker.periods import Periodic
 from kinesis_consumer.worker.roles import Roles, roles_of
 from kinesis_consumer.worker.tables import GroupTables
@@ -59,6 +61,8 @@ class Coordinator:
     """How many leases the table had in the last scan."""
     _malformed: set[str] = field(factory=set, init=False)
     """Items that were warned of."""
+    _listings: dict[str | None, Outage] = field(factory=dict, init=False)
+    """Failed looks at the shards of each stream."""
     _periodic: list[Periodic] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -74,16 +78,21 @@ class Coordinator:
             TakingLimits(settings.max_leases),
             self.worker.streams.knows,
         )
+        heartbeat_s = settings.lease_duration_s / HEARTBEATS
         self._periodic = [
-            Periodic("mode", self._look_at_mode, self.clock),
-            Periodic("report", self._report, self.clock),
-            Periodic("leader's lock", self._lock, self.clock),
-            Periodic("assignment", self._lead, self.clock),
-            Periodic("discovery", self._discover, self.clock),
-            Periodic("taking", self._take, self.clock),
-            Periodic("creation", self._keep_without_leader, self.clock),
-            Periodic("deletion", self._clean_up, self.clock, self.clock.now_s() + CLEANUP_S),
+            self._each("mode", self._look_at_mode),
+            self._each("report", self._report),
+            # Others have the lock once it has not been renewed for a while.
+            self._each("leader's lock", self._lock, longest_retry_s=heartbeat_s),
+            self._each("assignment", self._lead),
+            self._each("discovery", self._discover),
+            self._each("taking", self._take),
+            self._each("creation", self._keep_without_leader),
+            self._each("deletion", self._clean_up, due_s=self.clock.now_s() + CLEANUP_S),
         ]
+
+    def _each(self, name: str, run: Callable[[], float], **more: float) -> Periodic:
+        return Periodic(name, run, self.clock, self.rng, **more)
 
     def step(self) -> float:
         """
@@ -157,17 +166,22 @@ class Coordinator:
     def _keep(self, leases: Sequence[Lease]) -> bool:
         verify_naming(leases, named=None not in self.keeper.streams)
         findings = self.keeper.run(leases)
-        for error in findings.failed.values():
+        for stream_id, error in findings.failed.items():
             if not error.retryable:
                 raise error
-            log.warning("coordination.failed", task="creation", code=error.code, reason=str(error))
-        for stale in findings.refused.values():
-            log.warning("coordination.failed", task="creation", code="StaleListing", reason=stale.reason)
+            self._warn_of_listing(stream_id, error.code, str(error))
+        for stream_id, stale in findings.refused.items():
+            self._warn_of_listing(stream_id, "StaleListing", stale.reason)
         for lease in findings.unread:
             log.warning("shard.unread", lease=lease.key, checkpoint=str(lease.checkpoint))
         for lease in findings.created:
             log.info("lease.created", lease=lease.key, checkpoint=str(lease.checkpoint))
         return bool(findings.created)
+
+    def _warn_of_listing(self, stream_id: str | None, code: str, reason: str) -> None:
+        failures = self._listings.setdefault(stream_id, Outage()).failed(self.clock.now_s())
+        if failures is not None:
+            log.warning("coordination.failed", task="creation", code=code, reason=reason, failures=failures)
 
     def _discover(self) -> float:
         if self._is_assigned:

@@ -19,6 +19,7 @@ from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.worker.callbacks import Callbacks
 from kinesis_consumer.worker.known_streams import KnownStreams
 from kinesis_consumer.worker.ready import ReadyBatches
+from kinesis_consumer.worker.renewals import RenewalLog
 from kinesis_consumer.worker.sources import Source
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
@@ -58,6 +59,7 @@ class LeaseHolder(ABC):
     _ready: ReadyBatches = field(factory=ReadyBatches, init=False)
     _leaving_s: dict[str, float] = field(factory=dict, init=False)
     """When hand-overs were noticed."""
+    _renewals: RenewalLog = field(factory=RenewalLog, init=False)
     _lock: RLock = field(factory=RLock, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -137,6 +139,7 @@ class LeaseHolder(ABC):
         """Renew the leases that are due, all by *run_all*. Returns in how many seconds the next one is."""
         list(run_all(self._renew_reader, self.readers()))
         list(run_all(self._renew_finished, self.finished()))
+        self._renewals.end(self.clock.now_s())
         held_leases = [*(reader.held for reader in self.readers()), *self.finished()]
         next_s = min((held.renewed_s for held in held_leases), default=self.clock.now_s()) + self._period_s
         return max(RENEWAL_PAUSE_S, next_s - self.clock.now_s())
@@ -226,7 +229,9 @@ class LeaseHolder(ABC):
         except LeaseLostError:
             return False
         except ServiceError as error:
-            log.warning("renewal.failed", lease=held.key, code=error.code, reason=str(error))
+            self._renewals.fail(held.key, error, self.clock.now_s())
+        else:
+            self._renewals.succeed()
         return True
 
     def _hand_over(self, reader: ShardReader) -> None:
@@ -249,7 +254,7 @@ class LeaseHolder(ABC):
         try:
             is_left = held.leave(to)
         except ServiceError as error:  # it expires
-            log.warning("renewal.failed", lease=held.key, code=error.code, reason=str(error))
+            self._renewals.fail(held.key, error, self.clock.now_s())
             held.lose("it could not be released")
         is_removed = self._remove(reader)
         if is_removed and is_left:

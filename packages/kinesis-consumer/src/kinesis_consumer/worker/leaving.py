@@ -74,4 +74,4 @@ def _survived(task: str) -> Iterator[None]:
     try:
         yield
     except ServiceError as error:
-        log.warning("coordination.failed", task=task, code=error.code, reason=str(error))
+        log.warning("coordination.failed", task=task, code=error.code, reason=str(error), failures=1)

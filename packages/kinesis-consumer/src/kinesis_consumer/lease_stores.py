@@ -72,7 +72,10 @@ class DynamoLeases:
     """Its name, if that is not the application's."""
     endpoint_url: str | None = None
     add_index: bool = False
-    """Whether a table without the index gets it. A group whose leader assigns leases needs it; the KCL 3.x adds it, too."""
+    """
+    Whether a table without the index gets it: one that a KCL 1.x or 2.x has made. A group whose leader assigns leases needs it; the
+    KCL 3.x adds it, too. DynamoDB takes minutes, and the workers of the application may go on meanwhile.
+    """
 
     def open(self, application: str, connection: Connection) -> GroupTables:
         table = DynamoTable.open(

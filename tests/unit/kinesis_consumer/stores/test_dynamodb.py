@@ -62,9 +62,9 @@ def table_of(*responses: Any) -> tuple[DynamoTable, FakeDynamoDb]:
     return DynamoTable(TableClient("leases", fake, policy, FakeClock(), None)), fake  # type: ignore[arg-type] # no random numbers
 
 
-def refusal(code: str, status: int = 400) -> ClientError:
+def refusal(code: str, status: int = 400, text: str = "It will not do.") -> ClientError:
     response: Any = {
-        "Error": {"Code": code, "Message": "It will not do."},
+        "Error": {"Code": code, "Message": text},
         "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "request-1"},
     }
     return ClientError(response, "Operation")
@@ -120,6 +120,29 @@ def test_refusals(operation: str, code: str, status: int, kind: type[ServiceErro
         CALLS[operation](table)
     assert len(fake.requests) == 1
     assert caught.value.retryable is (kind in {ThrottledError, UnavailableError})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        (
+            "The table does not have the specified index: X",
+            InvalidRequestError,
+            r"add_index=True.*request-1.*\[table=leases\]",
+        ),
+        (
+            "Cannot read from backfilling global secondary index: X",
+            UnavailableError,
+            "Query failed.*backfilling",
+        ),
+        ("Invalid KeyConditionExpression", InvalidRequestError, "Query failed.*KeyCondition"),
+    ],
+)
+def test_a_query_without_the_index(text: str, kind: type[ServiceError], message: str) -> None:
+    """The error says what to do about a missing index. One that is being made is waited for."""
+    table, _ = table_of(refusal("ValidationException", text=text))
+    with pytest.raises(kind, match=message):
+        table.keys_of_owner("a")
 
 
 @pytest.mark.parametrize("operation", sorted(CALLS))
@@ -185,7 +208,7 @@ def test_a_table_of_an_older_kcl(endpoint_url: str) -> None:
     assert old.create(KEY, {"leaseOwner": "a"})
     old.prepare()
     assert not describe(old).get("GlobalSecondaryIndexes")
-    with pytest.raises(ServiceError, match=r"Query failed.*index"):  # moto has another code than AWS
+    with pytest.raises(InvalidRequestError, match=r"Table dynamo-old lacks the index.*add_index=True"):
         old.keys_of_owner("a")
     new = open_dynamo_table(endpoint_url, "dynamo-old", with_index=True)
     new.prepare()

@@ -10,6 +10,7 @@ from attrs import frozen
 from kinesis_consumer.stores.table import Update
 from kinesis_core.aws import Connection
 from kinesis_core.clock import Clock
+from kinesis_core.errors import InvalidRequestError, ServiceError, TableNotFoundError, UnavailableError
 from kinesis_core.leases import (
     LEASE_KEY,
     LEASE_OWNER,
@@ -94,7 +95,12 @@ class DynamoTable:
             "ExpressionAttributeNames": {"#owner": LEASE_OWNER},
             "ExpressionAttributeValues": {":owner": to_dynamodb(owner)},
         }
-        return list(self._pages("Query", self._boto.query, lambda item: str(item[self._key_name]), **request))
+        try:
+            return list(
+                self._pages("Query", self._boto.query, lambda item: str(item[self._key_name]), **request)
+            )
+        except (InvalidRequestError, TableNotFoundError) as error:
+            raise self._explain(error) from error
 
     def create(self, key: str, item: Item) -> bool:
         request = {
@@ -126,6 +132,21 @@ class DynamoTable:
 
     def close(self) -> None:
         self._boto.close()
+
+    def _explain(self, error: ServiceError) -> ServiceError:
+        """Return what an error of a query means: the index is missing, or DynamoDB has not made it yet."""
+        if "backfilling" in str(error):
+            return UnavailableError(str(error), error.code, error.request_id)
+        if "index" not in str(error):
+            return error
+        return InvalidRequestError(
+            f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. A group whose leader assigns leases "
+            "needs it. Open the group with leases=DynamoLeases(add_index=True), which adds it within minutes, as a KCL 3.x does, or "
+            f"with mode='taking' if the table does not say the mode. (DynamoDB: {error.code}, request id {error.request_id or 'none'}) "
+            f"[table={self.name}]",
+            error.code,
+            error.request_id,
+        )
 
     @property
     def _boto(self) -> Any:

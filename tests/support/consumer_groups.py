@@ -36,17 +36,23 @@ def new_group(
     worker: str = "worker-1",
     clock: Clock | None = None,
     mode: Mode | None = None,
+    tables: GroupTables | None = None,
 ) -> ConsumerGroup:
-    """Return a group's worker that was not entered. Several streams are given by their ids in leases."""
+    """
+    Return a group's worker that was not entered. Several streams are given by their ids in leases.
+
+    *tables* are those of a group with more than one table.
+    """
     by_id: dict[str | None, FakeStream] = (
         {None: streams} if isinstance(streams, FakeStream) else dict(streams.items())
     )
-    leases, steady = table or MemoryTable(), clock or SteadyClock()
+    tables = tables or GroupTables(table or MemoryTable())
+    leases, steady = tables.leases, clock or SteadyClock()
     sources = {stream_id: _source(stream, stream_id) for stream_id, stream in by_id.items()}
     member = Worker(worker, leases, sources, settings, steady, callbacks or Callbacks())
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)
     rng = random.Random(1)
-    coordinator = Coordinator(member, GroupTables(leases), keeper, steady, SystemClock(), rng, mode)
+    coordinator = Coordinator(member, tables, keeper, steady, SystemClock(), rng, mode)
     return ConsumerGroup("billing", worker, WorkerThreads(member, coordinator, settings.fetch_threads))
 
 

@@ -65,7 +65,9 @@ class DynamoLeases:
     """
     Leases in DynamoDB, in the layout of Java's KCL: for processes on several machines, and beside the KCL.
 
-    The table is in the region of the first stream. A missing one is created, billed by request, with the index of the KCL.
+    The table is in the region of the first stream. A missing one is created, billed by request, with the index of the KCL. A KCL of
+    3.0 to 3.4 has two more tables, named after the application. They are used if they exist; a group that takes leases, as the KCL 2.x,
+    looks for them each minute.
     """
 
     table: str | None = None
@@ -85,22 +87,9 @@ class DynamoLeases:
             with_index=self.add_index,
         )
         table.prepare()
-        if not _patiently("GetItem", lambda: _may_have_legacy_tables(table)):
-            return GroupTables(table)
-        return GroupTables(
-            table,
-            self._legacy(f"{application}-CoordinatorState", "key", connection),
-            self._legacy(f"{application}-WorkerMetricStats", "wid", connection),
-        )
-
-    def _legacy(self, name: str, key_name: str, connection: Connection) -> ItemTable | None:
-        """Return a table of the KCL 3.0 to 3.4; None if there is none."""
-        table = DynamoTable.open(connection, name, self.endpoint_url, key_name=key_name)
-        try:
-            _patiently("GetItem", lambda: table.get(MIGRATION))
-        except TableNotFoundError:
-            return None
-        return table
+        if _patiently("GetItem", lambda: _may_have_legacy_tables(table)):
+            return _patiently("GetItem", lambda: _find_legacy_tables(table, application))
+        return GroupTables(table, look_again=lambda: _find_legacy_tables(table, application))
 
 
 def _patiently(name: str, call: Callable[[], T]) -> T:
@@ -113,3 +102,23 @@ def _may_have_legacy_tables(table: ItemTable) -> bool:
         return bool(table.scan())
     moving = table.get(TABLE_MIGRATION)  # the lock stays in its table until the move is complete
     return moving is not None and moving.get("tm") != "TABLE_MIGRATION_STATUS_COMPLETE"
+
+
+def _find_legacy_tables(table: DynamoTable, application: str) -> GroupTables:
+    """Return the tables of the group: those of the KCL 3.0 to 3.4 too, if they exist."""
+    coordination = table.sibling(f"{application}-CoordinatorState", "key")
+    reports = table.sibling(f"{application}-WorkerMetricStats", "wid")
+    return GroupTables(
+        table,
+        coordination if _exists(coordination) else None,
+        reports if _exists(reports) else None,
+        lambda: _find_legacy_tables(table, application),
+    )
+
+
+def _exists(table: ItemTable) -> bool:
+    try:
+        table.get(MIGRATION)
+    except TableNotFoundError:
+        return False
+    return True

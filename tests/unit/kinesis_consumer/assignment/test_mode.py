@@ -7,6 +7,7 @@ import pytest
 from kinesis_consumer import GroupStateError
 from kinesis_consumer.assignment import Coordination, Layout, Mode, ModeReader
 from kinesis_consumer.stores import MemoryTable
+from kinesis_core import InvalidRequestError
 from support.fake_stream import FakeClock
 from support.shared_leases import SharedTime, UnreliableTable, make_lease, put_leases
 
@@ -51,6 +52,23 @@ def test_a_new_group_is_assigned_by_a_leader() -> None:
             "h": [],
         }
     ]
+
+
+class TableWithoutIndex(MemoryTable):
+    """A table that a KCL 2.x has made."""
+
+    def keys_of_owner(self, owner: str) -> list[str]:
+        raise InvalidRequestError(f"Table billing lacks the index, as {owner} has found.")
+
+
+def test_a_table_without_the_index_is_not_changed() -> None:
+    """No leader could assign leases in it. Its workers go on as they do, and the worker that wants a leader gets the error."""
+    table = TableWithoutIndex("billing")
+    put_leases(table, [make_lease(0)])
+    with pytest.raises(InvalidRequestError, match="lacks the index"):
+        ModeReader("w1", table, None, FakeClock(), Mode.ASSIGNED).read()
+    assert table.get("Migration3.0") is None
+    assert ModeReader("w2", table, None, FakeClock()).read() == TAKING
 
 
 def test_leases_without_a_version_are_those_of_a_kcl_2() -> None:

@@ -96,6 +96,8 @@ class ModeReader:
     wall_clock: Clock
     wanted: Mode | None = None
     """What the user has set. It counts for a group that has not decided: what the table says comes first, as in the KCL."""
+    is_undecided: bool = field(default=True, init=False)
+    """Whether no item said how the group coordinates."""
     _last: Mode | None = field(default=None, init=False)
 
     def read(self) -> Coordination:
@@ -113,6 +115,7 @@ class ModeReader:
         if item is None and self._decide() is Mode.ASSIGNED:
             self._write_3x(layout)
             item = self._find(MIGRATION, layout)  # another worker may have written something else
+        self.is_undecided = item is None
         mode, writes_reports = _known(item, _VERSION, _OF_VERSION) if item else (Mode.TAKING, False)
         self._last = mode
         return Coordination(mode, layout, writes_reports)

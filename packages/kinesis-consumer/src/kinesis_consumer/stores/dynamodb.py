@@ -71,6 +71,14 @@ class DynamoTable:
             return cls(client, OwnerIndex.NONE)
         return cls(client, OwnerIndex.OF_ALL_TABLES if with_index else OwnerIndex.OF_NEW_TABLES)
 
+    def sibling(self, name: str, key_name: str) -> DynamoTable:
+        """Return another table, which is reached in the same way and has no index. Makes no call."""
+        mine = self.client
+        client = TableClient(
+            name, mine.client, mine.policy, mine.clock, mine.rng, key_name=key_name, named_by=mine.named_by
+        )
+        return DynamoTable(client, OwnerIndex.NONE)
+
     @property
     def name(self) -> str:
         return self.client.name

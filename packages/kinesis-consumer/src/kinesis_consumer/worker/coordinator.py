@@ -12,6 +12,7 @@ from kinesis_consumer.assignment import (
     HEARTBEATS,
     REPORT_S,
     Coordination,
+    Layout,
     LeaseTaker,
     Mode,
     ModeReader,
@@ -130,13 +131,33 @@ class Coordinator:
 
     def _look_at_mode(self) -> float:
         now = self._reader.read()
-        if now != self._now:
+        has_found = self._now is not None and self._find_tables(now)
+        if has_found:
+            now = self._reader.read()
+        if has_found or now != self._now:
             log.info("coordination.changed", mode=now.mode.value, layout=now.layout.value)
             if self._roles.leader is not None:
                 self._roles.leader.lock.release()
             self._now = now
             self._roles = roles_of(now, self.worker, self.tables, self.wall_clock, self.rng, self._keep)
         return MODE_S
+
+    def _find_tables(self, now: Coordination) -> bool:
+        """
+        Look for tables in which an application coordinates after an upgrade. Returns whether there are new ones.
+
+        A KCL makes them one after the other: one alone is not used yet.
+        """
+        is_complete = self.tables.legacy_reports is not None
+        if is_complete or self.tables.look_again is None:
+            return False
+        if not self._reader.is_undecided and now.layout is Layout.ONE_TABLE:
+            return False
+        found = self.tables.look_again()
+        if found.legacy_coordination is None or found.legacy_reports is None:
+            return False
+        self.tables, self._reader.legacy_table = found, found.legacy_coordination
+        return True
 
     def _report(self) -> float:
         if self._roles.reports is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Callable
+
+from attrs import field, frozen
 
 from kinesis_consumer.stores import ItemTable
 
@@ -14,6 +16,11 @@ class GroupTables:
     leases: ItemTable
     legacy_coordination: ItemTable | None = None
     legacy_reports: ItemTable | None = None
+    look_again: Callable[[], GroupTables] | None = field(default=None, eq=False, repr=False)
+    """
+    Looks for the other two tables: they appear if an application is upgraded to one of these versions. None if there never are any.
+    Raises a `ServiceError` if the store fails.
+    """
 
     def all(self) -> list[ItemTable]:
         """Return the tables that there are."""

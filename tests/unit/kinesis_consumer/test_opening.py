@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
-from kinesis_consumer import ConsumerGroup, GroupSettings, MemoryLeases, SendTo
+from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, MemoryLeases, SendTo
+from kinesis_consumer.arguments import named_arguments
 from kinesis_consumer.assignment import Mode
 from kinesis_consumer.opening import connect, parse_mode, parse_start
-from kinesis_core import OptionError
+from kinesis_core import OptionError, StreamNotFoundError
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import StaticKeys
+from support.streams import KEY_ID, REGION, SECRET
+
+KEYS = StaticKeys(KEY_ID, SECRET)
 
 
-@pytest.mark.parametrize("streams", [[], ["orders", "orders"]])
+@pytest.mark.parametrize("streams", [[], ["orders", "orders"], [""]])
 def test_a_group_has_different_streams(streams: list[str]) -> None:
     """No stream, or one twice, is an error without a call."""
     with pytest.raises(OptionError, match="'streams' accepts one stream or several different ones"):
@@ -46,6 +51,55 @@ def test_a_group_cannot_start_elsewhere(start: Any) -> None:
     """Other starts are an error that names what is accepted: positions of single shards belong into the leases."""
     with pytest.raises(OptionError, match=r"'start' accepts .*LATEST"):
         parse_start(start)
+
+
+@pytest.mark.parametrize("name", ["", "ab", "a" * 256, "bill ing", "billing/orders", None])
+def test_the_name_of_an_application(name: Any) -> None:
+    """It is that of a table in DynamoDB. So is the name of another table. Errors name the argument."""
+    domain = r"accepts 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '\.'; got"
+    with pytest.raises(OptionError, match=f"'application' {domain}"):
+        ConsumerGroup.open("orders", name, leases=MemoryLeases())
+    with pytest.raises(OptionError, match=f"'table' {domain}"):
+        DynamoLeases(name or "")
+    assert DynamoLeases("billing_1.orders-leases").table
+
+
+def test_an_endpoint_is_a_url() -> None:
+    """Other texts are errors before any call, for the streams and for the table."""
+    with pytest.raises(OptionError, match=r"'endpoint_url' accepts a URL .*; got 'localhost:4566'"):
+        ConsumerGroup.open(
+            "orders", "billing", region=REGION, endpoint_url="localhost:4566", credentials=KEYS
+        )
+    with pytest.raises(OptionError, match="'endpoint_url' accepts a URL"):
+        DynamoLeases(endpoint_url="localhost:8000")
+
+
+def test_a_malformed_region() -> None:
+    """It is an error that names the argument."""
+    with pytest.raises(OptionError, match=r"'region' accepts the name of a region, .*; got 'Ireland 1'"):
+        ConsumerGroup.open("orders", "billing", region="Ireland 1", credentials=KEYS, leases=MemoryLeases())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "Check streamName or streamARN, region and account (or endpointUrl).",
+            "Check 'streams', region and account (or 'endpoint_url').",
+        ),
+        (
+            "Check the name of the table (dynamodbTableName).",
+            "Check the name of the table ('application', or 'table' of DynamoLeases).",
+        ),
+        ("Check region (and dynamodbEndpointUrl).", "Check region (and 'endpoint_url' of DynamoLeases)."),
+    ],
+)
+def test_errors_name_arguments(text: str, wanted: str) -> None:
+    """Errors of the core name options of Spark. A group has arguments. The error keeps its facts, and pickles."""
+    with pytest.raises(StreamNotFoundError) as caught, named_arguments():
+        raise StreamNotFoundError(text, "ResourceNotFoundException", "request-1")
+    copy = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 # our own
+    assert (str(copy), copy.code, copy.request_id) == (wanted, "ResourceNotFoundException", "request-1")
 
 
 def test_modes() -> None:

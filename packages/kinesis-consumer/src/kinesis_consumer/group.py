@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from attrs import define, field
 
+from kinesis_consumer.arguments import named_arguments, verify_table_name
 from kinesis_consumer.delivery import Batch, TakenBatches
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
@@ -77,6 +78,7 @@ class ConsumerGroup:
 
         *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
         may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
+        *application*: the name of the group, with 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
         *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
         *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
@@ -93,17 +95,18 @@ class ConsumerGroup:
         """
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
         names = [streams] if isinstance(streams, str) else list(streams)
-        opening = Opening(
-            connect(names, region, endpoint_url, credentials),
-            application,
-            name,
-            settings or GroupSettings(),
-            callbacks or Callbacks(),
-            consumer,
-        )
-        return cls(
-            application, name, opening.threads(leases or DynamoLeases(), parse_start(start), parse_mode(mode))
-        )
+        verify_table_name("application", application)
+        with named_arguments():
+            opening = Opening(
+                connect(names, region, endpoint_url, credentials),
+                application,
+                name,
+                settings or GroupSettings(),
+                callbacks or Callbacks(),
+                consumer,
+            )
+            threads = opening.threads(leases or DynamoLeases(), parse_start(start), parse_mode(mode))
+        return cls(application, name, threads)
 
     def __enter__(self) -> ConsumerGroup:
         self._threads.start()

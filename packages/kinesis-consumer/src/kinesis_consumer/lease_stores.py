@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from attrs import evolve, field, frozen
 
+from kinesis_consumer.arguments import verify_endpoint, verify_table_name
 from kinesis_consumer.assignment import MIGRATION, TABLE_MIGRATION
 from kinesis_consumer.patience import OPENING, patiently
 from kinesis_consumer.stores import DynamoTable, ItemTable, MemoryTable, SqliteTable
@@ -73,11 +74,17 @@ class DynamoLeases:
     table: str | None = None
     """Its name, if that is not the application's."""
     endpoint_url: str | None = None
+    """The endpoint of DynamoDB, if that is not AWS's."""
     add_index: bool = False
     """
     Whether a table without the index gets it: one that a KCL 1.x or 2.x has made. A group whose leader assigns leases needs it; the
     KCL 3.x adds it, too. DynamoDB takes minutes, and the workers of the application may go on meanwhile.
     """
+
+    def __attrs_post_init__(self) -> None:
+        if self.table is not None:
+            verify_table_name("table", self.table)
+        verify_endpoint(self.endpoint_url)
 
     def open(self, application: str, connection: Connection) -> GroupTables:
         table = DynamoTable.open(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from attrs import evolve, frozen
 
+from kinesis_consumer.arguments import verify_endpoint
 from kinesis_consumer.assignment import Mode, read_leases
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
@@ -51,7 +53,7 @@ class Opening:
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
         impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0))
         for ref in self.connection.streams:
-            api = _Impatient(stream_client(impatient, ref))
+            api = _Impatient(_client(impatient, ref))
             found.append(self._source(ref, api, rng, initial))
         tables = leases.open(self.application, self.connection)
         present, _ = read_leases(patiently("Scan", tables.leases.scan, clock, rng))
@@ -111,6 +113,16 @@ class _Impatient:
         return self._api.get_records(iterator, limit, with_data, shard_id)
 
 
+def _client(connection: Connection, ref: StreamRef) -> BotoStreamApi:
+    try:
+        return stream_client(connection, ref)
+    except ValueError as error:  # botocore's
+        region = connection.region_of(ref)
+        raise OptionError(
+            f"'region' accepts the name of a region, such as eu-west-1; got {region!r}. {error}"
+        ) from error
+
+
 def connect(
     names: Sequence[str], region: str | None, endpoint_url: str | None, credentials: CredentialSpec | None
 ) -> Connection:
@@ -118,11 +130,12 @@ def connect(
     Return how to reach the streams *names*. Makes no call.
 
     Raises:
-        OptionError: No stream is named, or one twice.
+        OptionError: No stream is named, or one twice, or the endpoint is malformed.
         CredentialsError: No region is found.
     """
-    if not names or len(set(names)) < len(names):
+    if not all(names) or not names or len(set(names)) < len(names):
         raise OptionError(f"'streams' accepts one stream or several different ones; got {list(names)}.")
+    verify_endpoint(endpoint_url)
     first = Connection.to_stream(names[0], region=region, endpoint_url=endpoint_url, credentials=credentials)
     return evolve(first, streams=tuple(StreamRef.parse(name) for name in names))
 
@@ -136,17 +149,12 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
     """
     position: Any = start
     if isinstance(start, str):
-        parser = starting_position()
-        try:
-            position = parser.parse(start)
-        except BadValueError as error:
-            raise OptionError(
-                f"'start' accepts {parser.domain}; got '{start}'. {error.hint}".rstrip()
-            ) from error
+        with suppress(BadValueError):
+            position = starting_position().parse(start)
     if not isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
         raise OptionError(
-            f"'start' accepts LATEST, TRIM_HORIZON or AT_TIMESTAMP with a time; got '{start}'. "
-            "Positions by shard belong into the table of leases."
+            "'start' accepts LATEST, TRIM_HORIZON, and AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z, or with seconds or "
+            f"milliseconds since the epoch; got '{start}'. Positions by shard belong into the table of leases."
         )
     return position
 

@@ -1,0 +1,57 @@
+"""The arguments of `ConsumerGroup.open`: what they accept, and their names in errors of the core, which has options of Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kinesis_core import KinesisError, OptionError
+
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_ENDPOINT = re.compile(r"https?://[^/]")
+_NAMES = {
+    "streamName or streamARN": "'streams'",
+    "dynamodbEndpointUrl": "'endpoint_url' of DynamoLeases",
+    "endpointUrl": "'endpoint_url'",
+    "(dynamodbTableName)": "('application', or 'table' of DynamoLeases)",
+    "stsRoleArn, awsProfile or": "AssumeRole, Profile or",
+}
+"""What the core names by an option of Spark, and the argument for it."""
+
+
+def verify_table_name(argument: str, name: str) -> None:
+    """
+    Verify that DynamoDB accepts the name of a table.
+
+    Raises:
+        OptionError: It does not.
+    """
+    if not isinstance(name, str) or not _TABLE.fullmatch(name):
+        raise OptionError(
+            f"'{argument}' accepts 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'; got {name!r}."
+        )
+
+
+def verify_endpoint(url: str | None) -> None:
+    """
+    Verify that *url* is one, if it is given.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if url is not None and not _ENDPOINT.match(url):
+        raise OptionError(f"'endpoint_url' accepts a URL that begins with http:// or https://; got {url!r}.")
+
+
+@contextmanager
+def named_arguments() -> Iterator[None]:
+    """Let errors of the core name arguments in place of options."""
+    try:
+        yield
+    except KinesisError as error:
+        text = str(error)
+        for option, argument in _NAMES.items():
+            text = text.replace(option, argument)
+        error.args = (text, *error.args[1:])
+        raise

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
+from kinesis_consumer.delivery.batch import Batch, BatchId, BatchOwner
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core.aggregation import unpack
 from kinesis_core.leases import LeaseCheckpoint
@@ -60,6 +61,20 @@ def split(page: ShardPage, count: int) -> list[ShardPage]:
             end=evolve(page.end, first=records[count].number, first_skip=0),
         ),
     ]
+
+
+def build_batch(pages: Sequence[ShardPage], stream: str, shard_id: str, owner: BatchOwner) -> Batch:
+    """Return the batch of all records on *pages*, of which there is at least one."""
+    first, last = pages[0].page.records[0], pages[-1].page.records[-1]
+    start = LeaseCheckpoint(first.sequence_number, pages[0].end.first_skip)
+    return Batch(
+        BatchId(stream, shard_id, str(start), last.sequence_number),
+        start,
+        checkpoint_after(last),
+        size_bytes(pages),
+        pages,
+        owner,
+    )
 
 
 def checkpoint_after(record: Record) -> LeaseCheckpoint:

@@ -7,19 +7,19 @@ from threading import Lock
 
 from attrs import define, field
 
-from kinesis_consumer.delivery.batch import Batch, BatchId, BatchOwner
+from kinesis_consumer.delivery.batch import Batch, BatchOwner
 from kinesis_consumer.delivery.feed import Feed
-from kinesis_consumer.delivery.pages import checkpoint_after, is_full, size_bytes, take_batch, take_up_to
-from kinesis_consumer.delivery.positions import OpenBatch, describe_batch, describe_emptiness
+from kinesis_consumer.delivery.page_buffer import PageBuffer
+from kinesis_consumer.delivery.pages import build_batch
+from kinesis_consumer.delivery.positions import describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import start_of
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import EMPTY_UNTIL, Item, LeaseCheckpoint
-from kinesis_core.model import At, ShardOffset
-from kinesis_core.planning import ShardPage
+from kinesis_core.leases import EMPTY_UNTIL, Item
+from kinesis_core.model import ShardOffset
 
 STORE_PAUSE_S = 0.2
 """Pause after a failed write of a commit, which waits until the store is back or the lease is lost."""
@@ -46,28 +46,28 @@ class ShardReader:
     """The time where a new group begins, if the user gave one."""
     wake: Callable[[], None] = lambda: None
     """Called when a page can be fetched at once."""
-    is_ended: bool = field(default=False, init=False)
-    """Whether the shard is closed, and its last record was fetched."""
     due_s: float = field(default=float("-inf"), init=False)
     """When the next page is due, if there is room for it."""
     _position: ShardOffset | None = field(default=None, init=False)
-    _replayed: OpenBatch | None = field(default=None, init=False)
-    """The batch that an earlier worker did not commit, until it was built again."""
     size_bytes: int = field(default=0, init=False)
     """The data of all records in memory. It is counted, because with each batch of any shard all readers are asked for it."""
-    _buffer: list[ShardPage] = field(factory=list, init=False)
-    _is_at_tip: bool = field(default=False, init=False)
+    _buffer: PageBuffer = field(init=False)
     _planned: Batch | None = field(default=None, init=False)
     """A batch that was built, and whose end is not fixed yet."""
     out: Batch | None = field(default=None, init=False)
     """The batch whose end is fixed, and that is not committed."""
     failures: int = field(default=0, init=False)
     """Failed steps in a row."""
+    leaving_s: float | None = field(default=None, init=False)
+    """When its worker noticed that another one is to have the lease, if so."""
     _is_withdrawn: bool = field(default=False, init=False)
     """Whether a batch whose end is fixed is left to the next owner."""
     _arrivals: int = field(default=0, init=False)
     """How often a page arrived by itself."""
     _lock: Lock = field(factory=Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._buffer = PageBuffer(self.settings)
 
     @property
     def shard_id(self) -> str:
@@ -79,24 +79,28 @@ class ShardReader:
         return self._position is not None
 
     @property
+    def is_ended(self) -> bool:
+        """Whether the shard is closed, and its last record was fetched."""
+        return self._buffer.is_ended
+
+    @property
     def has_work(self) -> bool:
         """Whether a batch can be handed out."""
         with self._lock:
-            has_records = self._planned or (self._buffer and not self._lacks_pages)
+            has_records = self._planned or (self._buffer.has_pages and not self._buffer.lacks_pages)
             return self.out is None and bool(has_records)
 
     @property
     def is_replaying(self) -> bool:
         """Whether a batch that an earlier worker did not commit is read, and not all of it is there."""
         with self._lock:
-            return self.has_begun and self._lacks_pages
+            return self.has_begun and self._buffer.lacks_pages
 
     @property
     def is_finished(self) -> bool:
         """Whether all records of a closed shard are committed."""
         with self._lock:
-            is_all_committed = not (self._buffer or self._planned or self.out or self._is_withdrawn)
-            return self.is_ended and is_all_committed
+            return self.is_ended and self._is_all_committed
 
     @property
     def is_idle(self) -> bool:
@@ -107,9 +111,7 @@ class ShardReader:
     def has_room(self) -> bool:
         """Whether another page may be fetched."""
         with self._lock:
-            return not self.is_ended and (
-                self._replayed is not None or not is_full(self._buffer, self.settings)
-            )
+            return self._buffer.has_room
 
     def fetch(self) -> None:
         """
@@ -120,16 +122,14 @@ class ShardReader:
             ServiceError: A call to Kinesis failed for good.
         """
         if self._position is None:
-            self._position, self._replayed = start_of(self.held, self.pages, self.initial_ms)
+            self._position, self._buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
         limit, arrivals = min(MAX_PAGE_RECORDS, self.settings.max_batch_records), self._arrivals
         page = self.pages.next(self.shard_id, self._position, limit)
         self.failures = 0
         with self._lock:
-            self._position, self.is_ended = page.end.carried_over(), page.is_last
-            self._is_at_tip = page.is_tip
-            if page.page.records:
-                self._buffer.append(page)
-                self.size_bytes += page.size_bytes
+            self._position = page.end.carried_over()
+            self._buffer.add(page)
+            self.size_bytes += page.size_bytes
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
         with self._lock:
@@ -166,7 +166,7 @@ class ShardReader:
         if batch is None:
             return None
         checkpoint = self.held.lease.checkpoint
-        description = self._describe(checkpoint, batch)
+        description = describe_batch(checkpoint, batch.start, batch.end)
         if (self.held.lease.pending, self.held.lease.pending_batch) != (batch.end, description):
             self.held.set_pending((batch.end, description), {})
         self.out, self._planned = batch, None
@@ -185,8 +185,7 @@ class ShardReader:
         if not self.held.is_leaving:
             self._plan()
         following = self._planned
-        pending = (following.end, self._describe(batch.end, following)) if following else None
-        self._write_patiently(batch, pending)
+        self._write_patiently(batch, following)
         batch.is_committed = True
         if following is not None and self.held.is_leaving:
             following, self._is_withdrawn = None, True  # its end is fixed, and the next owner delivers it
@@ -210,7 +209,7 @@ class ShardReader:
         """Return what a renewal says in addition: until when the shard was seen empty."""
         with self._lock:
             position = self._position
-            is_all_committed = not (self._buffer or self._planned or self.out or self._is_withdrawn)
+            is_all_committed = self._is_all_committed
         if position is None or position.arrived_ms is None or not is_all_committed:
             return {}
         return {EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms)}
@@ -218,51 +217,22 @@ class ShardReader:
     def _plan(self) -> None:
         """Build the next batch from the pages that are there, if it is not built yet."""
         with self._lock:
-            if self._planned is not None:
-                return
-            replayed = self._replayed
-            pages = self._take_replayed(replayed) if replayed else take_batch(self._buffer, self.settings)
+            pages = [] if self._planned is not None else self._buffer.take(self._report_lost)
             if pages:
-                self._planned = self._build(pages)
+                self._planned = build_batch(pages, self.stream, self.shard_id, self.owner)
 
     @property
-    def _lacks_pages(self) -> bool:
-        """Whether pages of the batch that was open before are still to come."""
-        if self._replayed is None or self.is_ended or self._is_at_tip:
-            return False
-        return not self._buffer or self._buffer[-1].page.records[-1].number < self._replayed.last
+    def _is_all_committed(self) -> bool:
+        """Whether all records that were fetched are committed. Only for those that have the lock."""
+        return not (self._buffer.has_pages or self._planned or self.out or self._is_withdrawn)
 
-    def _take_replayed(self, replayed: OpenBatch) -> list[ShardPage]:
-        """Return the pages of the batch that was open before, once all of them are there."""
-        buffer = self._buffer
-        if self._lacks_pages:
-            return []
-        first = buffer[0].page.records[0].number if buffer else None
-        newest = buffer[-1].page.records[-1].number if buffer else 0
-        if first != int(replayed.first.number) or newest < replayed.last:
-            what = f"records up to {replayed.last} of a batch that was not committed have expired"
-            self._replayed = None  # from here on, what is left is read
-            self.pages.report_lost(self.shard_id, ShardOffset(At(int(replayed.first.number))), what)
-            return take_batch(buffer, self.settings)
-        self._replayed = None
-        return take_up_to(buffer, replayed.last)
+    def _report_lost(self, after: ShardOffset, what: str) -> None:
+        self.pages.report_lost(self.shard_id, after, what)
 
-    def _build(self, pages: list[ShardPage]) -> Batch:
-        first, last = pages[0].page.records[0], pages[-1].page.records[-1]
-        start = LeaseCheckpoint(first.sequence_number, pages[0].end.first_skip)
-        return Batch(
-            BatchId(self.stream, self.shard_id, str(start), last.sequence_number),
-            start,
-            checkpoint_after(last),
-            size_bytes(pages),
-            pages,
-            self.owner,
-        )
-
-    def _describe(self, checkpoint: LeaseCheckpoint, batch: Batch) -> str:
-        return describe_batch(checkpoint, batch.start, batch.end)
-
-    def _write_patiently(self, batch: Batch, pending: tuple[LeaseCheckpoint, str] | None) -> None:
+    def _write_patiently(self, batch: Batch, following: Batch | None) -> None:
+        pending = None
+        if following is not None:
+            pending = (following.end, describe_batch(batch.end, following.start, following.end))
         arrived_ms = batch.ends_ms
         stamp: Item = {} if arrived_ms is None else {EMPTY_UNTIL: describe_emptiness(batch.end, arrived_ms)}
         while True:

@@ -259,7 +259,7 @@ def test_stop_ends_an_iteration_and_keeps_the_leases() -> None:
     fill(stream, 2)
     with new_group(stream, table, settings=ONE_BY_ONE) as group:
         batch = next(group)
-        wait_for(lambda: bool(group._threads.worker._ready))
+        wait_for(lambda: bool(group._threads.worker._shards.ready._batches))
         group.stop()
         assert group._threads.take() is None
         assert list(group) == []
@@ -415,8 +415,8 @@ def test_a_lease_that_is_lost_is_reported_once() -> None:
         reader.held.lose("the test says so")
         with pytest.raises(LeaseLostError, match="the test says so"):
             batch.commit()
-        group._threads.worker._drop(reader)
-        group._threads.worker._leave(reader, None)
+        group._threads.worker._releaser.drop(reader)
+        group._threads.worker._releaser.release(reader)
         assert calls.count(("lost", "orders", SHARD)) == 1
 
 

@@ -44,7 +44,7 @@ class Worker(LeaseHolder):
         try:
             self._advance(reader)
         except LeaseLostError:
-            self._drop(reader)
+            self._releaser.drop(reader)
         except ServiceError as error:
             if not error.retryable:
                 raise
@@ -79,7 +79,7 @@ class Worker(LeaseHolder):
 
     def take(self) -> Batch | None:
         """Return the next batch for the user; None if there is none now."""
-        return self._ready.take(self.is_ours)
+        return self._shards.ready.take(self.is_ours)
 
     def commit(self, batch: Batch) -> None:
         """
@@ -101,7 +101,7 @@ class Worker(LeaseHolder):
         try:
             following = reader.commit(batch)
         except LeaseLostError:
-            self._drop(reader)
+            self._releaser.drop(reader)
             raise
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
         self._hand_out(following)
@@ -122,7 +122,7 @@ class Worker(LeaseHolder):
 
     def _hand_out(self, batch: Batch | None) -> None:
         if batch is not None:
-            self._ready.put(batch)
+            self._shards.ready.put(batch)
             self.wake()
 
     def _advance(self, reader: ShardReader) -> None:
@@ -151,9 +151,7 @@ class Worker(LeaseHolder):
             reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
             return
         held.checkpoint(FINISHED, None, {})
-        with self._lock:
-            self._remove(reader)
-            self._keep_finished(held)
+        self._shards.finish(reader)
         log.info("shard.ended", lease=held.key, worker=self.name)
         self.callbacks.shard_ended(reader.stream, reader.shard_id)
         self.wake()

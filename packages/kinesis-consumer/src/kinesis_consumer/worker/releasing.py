@@ -1,0 +1,102 @@
+"""How a worker lets leases go: it hands them over, gives them to others when it leaves, and drops those that are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from attrs import define
+
+from kinesis_consumer.delivery import ShardReader
+from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.worker.callbacks import Callbacks
+from kinesis_consumer.worker.held_shards import HeldShards
+from kinesis_core import ServiceError
+from kinesis_core.clock import Clock
+from kinesis_core.logs import get_logger
+
+log = get_logger("kinesis_consumer")
+
+
+@define(eq=False)
+class LeaseReleaser:
+    """Lets leases of one worker go. Thread-safe: a lease is let go, and reported, once."""
+
+    worker: str
+    shards: HeldShards
+    clock: Clock
+    callbacks: Callbacks
+    hand_over_timeout_s: float
+
+    def hand_over(self, reader: ShardReader) -> None:
+        """Let a lease go that another worker is to have: once no batch is in hand, or after a while."""
+        now_s = self.clock.now_s()
+        if reader.leaving_s is None:
+            reader.leaving_s = now_s
+            self.shards.withdraw(reader)
+            self.callbacks.hand_over_requested(reader.stream, reader.shard_id)
+        if reader.is_idle or now_s - reader.leaving_s >= self.hand_over_timeout_s:
+            self.release(reader)
+
+    def hand_over_finished(self, held: HeldLease) -> None:
+        """Let the lease of a finished shard go. When the store fails, it expires."""
+        with suppress(ServiceError):
+            held.leave(None)
+        self.shards.forget(held.key)
+
+    def leave(self, assigned: Iterable[HeldLease], loads: Mapping[str, int], *, only_idle: bool) -> None:
+        """
+        Let leases go at once: to other workers, of which each has as many shards as *loads* says, or to anybody.
+
+        *assigned* are those that were not taken up. With *only_idle*, those stay whose batch is in hand. Otherwise such batches are
+        dropped: another worker delivers them again.
+        """
+        loads, released = dict(loads), []
+        with suppress(ServiceError):
+            for found in assigned:
+                to = _least_loaded(loads)
+                if found.leave(to) and to is not None:
+                    loads[to] += 1
+        for reader in self.shards.readers():
+            self.shards.withdraw(reader)
+            if only_idle and not reader.is_idle:
+                continue
+            to = _least_loaded(loads)
+            if self._released(reader, to):
+                released.append(reader)
+            if to is not None:
+                loads[to] += 1
+        for held in self.shards.finished():
+            self.hand_over_finished(held)
+        for reader in released:  # now: a callback may raise, and no lease must be kept because of that
+            self.callbacks.lease_lost(reader.stream, reader.shard_id)
+
+    def release(self, reader: ShardReader) -> None:
+        """Let a lease go: to the worker that is to have it, or to anybody."""
+        if self._released(reader, None):
+            self.callbacks.lease_lost(reader.stream, reader.shard_id)
+
+    def drop(self, reader: ShardReader) -> None:
+        """Read a shard no longer whose lease is lost."""
+        if self.shards.remove(reader):
+            log.info("lease.lost", lease=reader.held.key, worker=self.worker, reason=reader.held.lost)
+            self.callbacks.lease_lost(reader.stream, reader.shard_id)
+
+    def _released(self, reader: ShardReader, to: str | None) -> bool:
+        held, is_left = reader.held, False
+        try:
+            is_left = held.leave(to)
+        except ServiceError as error:  # it expires
+            log.warning("renewal.failed", lease=held.key, code=error.code, reason=str(error))
+            held.lose("it could not be released")
+        is_removed = self.shards.remove(reader)
+        if is_removed and is_left:
+            next_owner = held.lease.owner if held.is_leaving else to
+            log.info("lease.released", lease=held.key, worker=self.worker, next=next_owner or "nobody")
+        elif is_removed:
+            log.info("lease.lost", lease=held.key, worker=self.worker, reason=held.lost)
+        return is_removed
+
+
+def _least_loaded(loads: Mapping[str, int]) -> str | None:
+    return min(loads, key=lambda worker: (loads[worker], worker), default=None)

@@ -55,6 +55,15 @@ _BATCHES = (
 )
 _LEASES = (
     Event(
+        "handover.requested",
+        "INFO",
+        "worker",
+        "Another worker is to have the shard. This worker lets the lease go once the batch in hand is committed, or after "
+        "`hand_over_timeout_s`.",
+        {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
+        example="handover.requested lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
+    ),
+    Event(
         "lease.created",
         "INFO",
         "worker",
@@ -101,6 +110,14 @@ _LEASES = (
         "This worker let the lease go: it closes, or another worker was to have the shard.",
         {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
         example="lease.released lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
+    ),
+    Event(
+        "release.failed",
+        "WARNING",
+        "worker",
+        "A lease could not be let go. Other workers have it once it expires.",
+        {**_LEASE, **_FAILURE},
+        example="release.failed lease=shardId-000000000000 code=ThrottlingException reason=DynamoDB UpdateItem failed: ...",
     ),
     Event(
         "renewal.failed",

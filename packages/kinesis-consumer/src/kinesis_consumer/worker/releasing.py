@@ -34,14 +34,15 @@ class LeaseReleaser:
         if reader.leaving_s is None:
             reader.leaving_s = now_s
             self.shards.withdraw(reader)
+            lease = reader.held.lease
+            log.info("handover.requested", lease=lease.key, worker=self.worker, next=lease.owner or "nobody")
             self.callbacks.hand_over_requested(reader.stream, reader.shard_id)
         if reader.is_idle or now_s - reader.leaving_s >= self.hand_over_timeout_s:
             self.release(reader)
 
     def hand_over_finished(self, held: HeldLease) -> None:
-        """Let the lease of a finished shard go. When the store fails, it expires."""
-        with suppress(ServiceError):
-            held.leave(None)
+        """Let the lease of a finished shard go."""
+        _left(held, None)
         self.shards.forget(held.key)
 
     def leave(self, assigned: Iterable[HeldLease], loads: Mapping[str, int], *, only_idle: bool) -> None:
@@ -83,12 +84,8 @@ class LeaseReleaser:
             self.callbacks.lease_lost(reader.stream, reader.shard_id)
 
     def _released(self, reader: ShardReader, to: str | None) -> bool:
-        held, is_left = reader.held, False
-        try:
-            is_left = held.leave(to)
-        except ServiceError as error:  # it expires
-            log.warning("renewal.failed", lease=held.key, code=error.code, reason=str(error))
-            held.lose("it could not be released")
+        held = reader.held
+        is_left = _left(held, to)
         is_removed = self.shards.remove(reader)
         if is_removed and is_left:
             next_owner = held.lease.owner if held.is_leaving else to
@@ -96,6 +93,16 @@ class LeaseReleaser:
         elif is_removed:
             log.info("lease.lost", lease=held.key, worker=self.worker, reason=held.lost)
         return is_removed
+
+
+def _left(held: HeldLease, to: str | None) -> bool:
+    """Let a lease go. Returns whether that was written. When the store fails, the lease expires."""
+    try:
+        return held.leave(to)
+    except ServiceError as error:
+        log.warning("release.failed", lease=held.key, code=error.code, reason=str(error))
+        held.lose("it could not be released")
+        return False
 
 
 def _least_loaded(loads: Mapping[str, int]) -> str | None:

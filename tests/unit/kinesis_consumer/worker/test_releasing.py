@@ -1,0 +1,127 @@
+"""How a worker lets leases go, without threads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+from attrs import define, field
+
+from kinesis_consumer.leases import updates
+from kinesis_consumer.stores import Update
+from kinesis_consumer.worker import Callbacks, Source, Worker
+from kinesis_core.leases import FINISHED, OLDEST, Item, LeaseCheckpoint, read_lease
+from kinesis_core.planning import PlanSettings, ShardPages
+from support.consumer_parts import OneShard
+
+
+@define
+class OneWorker:
+    """A worker with one lease, and what its callbacks were called with."""
+
+    shard: OneShard
+    calls: list[str] = field(factory=list)
+    on_request: Callable[[], None] = lambda: None
+    worker: Worker = field(init=False)
+
+    @staticmethod
+    def new(checkpoint: LeaseCheckpoint = OLDEST) -> OneWorker:
+        one = OneWorker(OneShard.new(checkpoint=checkpoint))
+        shard = one.shard
+        pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
+        pages.begin()
+        callbacks = Callbacks(
+            hand_over_requested=lambda *_: one.requested(), lease_lost=lambda *_: one.calls.append("lost")
+        )
+        sources: Mapping[str | None, Source] = {None: Source("orders", pages, shard.stream)}
+        one.worker = Worker("w", shard.table, sources, shard.settings, shard.clock, callbacks)
+        one.worker.gain(read_lease(one.write(updates.take(shard.lease(), "w"))), shard.clock.now_s())
+        return one
+
+    def requested(self) -> None:
+        self.calls.append("requested")
+        self.on_request()
+
+    def write(self, update: Update) -> Item:
+        """Change the lease as another worker does."""
+        item = self.shard.table.table.update(update)
+        assert item is not None
+        return item
+
+    def begin_hand_over(self) -> None:
+        self.write(updates.begin_hand_over(self.shard.lease(), "next"))
+        self.renew()
+
+    def renew(self) -> None:
+        """Renew the lease when that is due."""
+        self.shard.clock.sleep(self.shard.settings.lease_duration_s / 2)
+        self.worker.renew()
+
+    def take_a_batch(self) -> None:
+        self.shard.stream.put(self.shard.shard_id, b"order")
+        for reader in self.worker.readers():
+            self.worker.advance(reader)
+        assert self.worker.take() is not None
+
+
+def test_a_hand_over_is_logged_when_it_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged once, with the worker that is to have the shard. The release follows later."""
+    caplog.set_level("INFO")
+    one = OneWorker.new()
+    one.take_a_batch()
+    one.begin_hand_over()
+    one.renew()
+    requested = [line for line in caplog.messages if line.startswith("handover.requested")]
+    assert requested == ["handover.requested lease=shardId-000000000000 worker=w next=next"]
+    assert "lease.released" not in caplog.text
+
+
+def test_a_hand_over_that_begins_again_has_its_whole_time_again() -> None:
+    """A leader may take a hand-over back. The program is asked again when the next one begins, and may take as long for it."""
+    one = OneWorker.new()
+    one.take_a_batch()
+    one.begin_hand_over()
+    one.write(updates.assign(one.shard.lease(), "w"))
+    for _ in range(10):
+        one.renew()
+    assert one.worker.held()
+    one.begin_hand_over()
+    assert one.calls == ["requested", "requested"]
+    assert one.worker.held()
+
+
+@pytest.mark.parametrize("has_batch", [True, False])
+def test_a_lease_may_be_let_go_while_a_hand_over_is_announced(has_batch: bool) -> None:
+    """The program may leave the group meanwhile. The lease is let go once."""
+    one = OneWorker.new()
+    if has_batch:
+        one.take_a_batch()
+    one.on_request = lambda: one.worker.leave({}, only_idle=False)
+    one.begin_hand_over()
+    assert one.calls == ["requested", "lost"]
+    assert one.shard.lease().owner == "next"
+    assert one.shard.lease().checkpoint_owner is None
+
+
+def test_the_lease_of_a_finished_shard_is_handed_over() -> None:
+    """No batch of it can be in hand, so the next owner has it at once, and the worker keeps it no longer."""
+    one = OneWorker.new(FINISHED)
+    assert one.worker.held() == {one.shard.shard_id}
+    one.begin_hand_over()
+    assert (one.shard.lease().owner, one.shard.lease().checkpoint_owner) == ("next", None)
+    assert one.worker.held() == set()
+
+
+@pytest.mark.parametrize("checkpoint", [OLDEST, FINISHED])
+def test_a_release_that_fails_is_logged(
+    checkpoint: LeaseCheckpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is a warning of its own, for a finished shard as well. The worker keeps no such lease: it expires for others."""
+    one = OneWorker.new(checkpoint)
+    one.shard.table.hook = lambda: "fail"
+    one.worker.leave({}, only_idle=False)
+    assert [line.split()[:2] for line in caplog.messages if "failed" in line.split()[0]] == [
+        ["release.failed", "lease=shardId-000000000000"]
+    ]
+    assert one.worker.held() == set()

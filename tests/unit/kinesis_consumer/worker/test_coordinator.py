@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import pytest
+from attrs import define
 
 from kinesis_consumer.assignment import Mode
 from kinesis_consumer.leases import new_item, renew
 from kinesis_consumer.stores import MemoryTable
+from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, OLDEST, Lease
 from kinesis_core.model import Shard
 from support.consumer_groups import leases_of, new_group, new_stream
-from support.fake_stream import FakeClock
+from support.fake_stream import FakeClock, FakeStream
+
+
+@define
+class Unlisted(FakeStream):
+    """A stream with two shards, which cannot be listed while there is an error."""
+
+    error: ServiceError | None = None
+
+    @staticmethod
+    def of(error: ServiceError) -> Unlisted:
+        stream = Unlisted(FakeClock(), error=error)
+        stream.create(2)
+        return stream
+
+    def list_shards(self) -> list[Shard]:
+        if self.error is not None:
+            raise self.error
+        return super().list_shards()
 
 
 @pytest.mark.parametrize(("worker", "creates"), [("wa", False), ("wb", False), ("wc", True)])
@@ -29,3 +49,31 @@ def test_one_worker_creates_what_is_missing(worker: str, creates: bool) -> None:
             if lease.owner != worker:
                 assert table.update(renew(lease)) is not None
     assert (listed[3].shard_id in leases_of(table)) is creates
+
+
+@pytest.mark.parametrize("mode", [Mode.ASSIGNED, Mode.TAKING])
+def test_a_listing_that_fails_for_good_ends_the_group(mode: Mode) -> None:
+    """Nobody would read new shards without it. The program gets the error."""
+    stream = Unlisted.of(AccessDeniedError("ListShards is not allowed.", "AccessDeniedException"))
+    coordinator = new_group(stream, clock=FakeClock(), mode=mode)._threads.coordinator
+    with pytest.raises(AccessDeniedError, match="ListShards is not allowed"):
+        coordinator.step()
+
+
+@pytest.mark.parametrize("mode", [Mode.ASSIGNED, Mode.TAKING])
+def test_a_listing_that_fails_is_warned_of_and_made_again(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The leases are created once Kinesis lists the shards."""
+    stream, table = Unlisted.of(UnavailableError("ListShards failed.", "InternalFailure")), MemoryTable()
+    clock = FakeClock()
+    coordinator = new_group(stream, table, clock=clock, mode=mode)._threads.coordinator
+    coordinator.step()
+    warned = [line for line in caplog.messages if line.startswith("coordination.failed task=creation")]
+    assert len(warned) == 1
+    assert "code=InternalFailure" in warned[0]
+    assert "reason=ListShards failed." in warned[0]
+    stream.error = None
+    clock.sleep(5)
+    coordinator.step()
+    assert sorted(leases_of(table)) == stream.open_shards()

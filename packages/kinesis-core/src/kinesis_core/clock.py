@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
 from typing import Protocol
 
 
@@ -30,7 +33,27 @@ class SystemClock:
 
 
 class SteadyClock(SystemClock):
-    """A clock for deadlines and pauses: it counts from an arbitrary moment, and cannot be set."""
+    """
+    A clock for deadlines and pauses: it counts from an arbitrary moment, and cannot be set.
+
+    It goes on while the machine is suspended. A worker that wakes up must know that its leases have expired.
+    """
 
     def now_s(self) -> float:
-        return time.monotonic()
+        return _steady_s()
+
+
+def find_steady(of: ModuleType = time) -> Callable[[], float]:
+    """
+    Return the platform's function for seconds that pass also while the machine is suspended. *of* is the module `time`.
+
+    That is CLOCK_BOOTTIME on Linux, whose CLOCK_MONOTONIC stands still meanwhile; CLOCK_MONOTONIC on macOS, whose
+    `time.monotonic` does; and `time.monotonic` on Windows.
+    """
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
+        if hasattr(of, name):
+            return partial(of.clock_gettime, getattr(of, name))
+    return partial(of.monotonic)
+
+
+_steady_s = find_steady()

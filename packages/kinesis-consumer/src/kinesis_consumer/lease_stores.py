@@ -30,6 +30,7 @@ class LeaseStore(Protocol):
 
         Raises:
             OptionError: There is something else of that name.
+            GroupStateError: Another version of this package has made it.
             ServiceError: The store cannot be reached, or access is denied.
         """
         ...

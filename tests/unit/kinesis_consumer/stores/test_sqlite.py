@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from kinesis_consumer import GroupStateError
 from kinesis_consumer.stores import SqliteTable, Update
 from kinesis_consumer.stores.sqlite_errors import explain
-from kinesis_core.errors import ServiceError, TableLayoutError, UnavailableError
+from kinesis_core.errors import OptionError, ServiceError, UnavailableError
 
 WRITER = Path(__file__).parents[3] / "support" / "jobs" / "item_writer.py"
 WRITERS = 6
@@ -234,11 +235,36 @@ def test_a_table_of_another_version(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE kinesis_consumer_items (key TEXT, item TEXT)")
     with (
-        pytest.raises(TableLayoutError, match=r"another version, with the columns key, item\.") as caught,
+        pytest.raises(GroupStateError, match=r"leases\.db has layout 0, with the columns key, item;"),
         opened(path),
     ):
         pass
-    assert caught.value.keys == ("key", "item")
+
+
+def test_a_file_of_a_newer_version(path: Path) -> None:
+    """It is refused, and stays as it is. The file says its version from the beginning."""
+    with opened(path) as table:
+        assert table.create("shardId-0", {"leaseCounter": 1})
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchall() == [(1,)]
+        connection.execute("PRAGMA user_version = 2")
+    with (
+        pytest.raises(GroupStateError, match=r"leases\.db has layout 2.*knows layout 1,.*newer"),
+        opened(path),
+    ):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchall() == [(2,)]
+
+
+def test_a_database_of_another_program(path: Path) -> None:
+    """Its version would be taken for that of leases. The file gets no table."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(OptionError, match=r"leases\.db is a database of another program"), opened(path):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchall() == [(0,)]
 
 
 def test_a_malformed_item(path: Path) -> None:
@@ -262,7 +288,7 @@ def test_a_file_that_is_deleted_while_in_use(path: Path) -> None:
             table.get("a")
         assert not path.exists()
         with closing(sqlite3.connect(path)) as other:
-            other.execute("PRAGMA user_version = 1")
+            other.execute("PRAGMA application_id = 1")
         with pytest.raises(ServiceError, match=r"no such table.*deleted or replaced while in use"):
             table.update(Update("a", {}, add={"n": 1}))
         table.prepare()

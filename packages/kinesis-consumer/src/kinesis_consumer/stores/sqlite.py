@@ -6,18 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kinesis_consumer.errors import GroupStateError
 from kinesis_consumer.stores.changes import change, meets
 from kinesis_consumer.stores.sqlite_file import WAIT_S, SqliteFile
 from kinesis_consumer.stores.table import Update
 from kinesis_consumer.stores.typed_json import decode_item, encode_item
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ServiceError, TableLayoutError
+from kinesis_core.errors import OptionError, ServiceError
 from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Item, Value
 from kinesis_core.logs import get_logger
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+VERSION = 1
+"""The layout of the file, which is in its header."""
 _TABLE = "kinesis_consumer_items"
 _COLUMNS = ("application", "key", "owner", "item")
 _CREATE = f"""
@@ -63,17 +66,27 @@ class SqliteTable:
         self._file.use_write_ahead_log()
         with self._file.writing() as connection:
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_TABLE})")]
+            [(version,)] = connection.execute("PRAGMA user_version")
             if not columns:
-                connection.execute(_CREATE)
-                connection.execute(_CREATE_INDEX)
-            elif tuple(columns) != _COLUMNS:
-                raise TableLayoutError(
-                    f"The file {self._file.path} has a table {_TABLE} of another version, with the columns "
-                    f"{', '.join(columns)}. Name another file, or use the version of this package that made it.",
-                    tuple(columns),
+                self._create(connection, version)
+            elif version != VERSION or tuple(columns) != _COLUMNS:
+                raise GroupStateError(
+                    f"The file of leases {self._file.path} has layout {version}, with the columns {', '.join(columns)}; this version of "
+                    f"kinesis-consumer knows layout {VERSION}, with the columns {', '.join(_COLUMNS)}. Use the version that made the "
+                    "file, or a newer one, or name another file."
                 )
         if not columns:
             log.info("file.created", file=self._file.path)
+
+    def _create(self, connection: Connection, version: int) -> None:
+        if version:
+            raise OptionError(
+                f"The file {self._file.path} is a database of another program, which has given it the version {version}. Name a file "
+                "for leases only."
+            )
+        connection.execute(_CREATE)
+        connection.execute(_CREATE_INDEX)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def scan(self) -> list[Item]:
         return [self._decode(text) for (text,) in self._file.read(_SELECT, self.name)]

@@ -47,7 +47,8 @@ class ItemTable(Protocol):
         Create the table and its index where they are missing, and wait until both can be used.
 
         Raises:
-            TableLayoutError: There is a table of that name with another key.
+            OptionError: There is something else of that name. For a table in DynamoDB with another key, a `TableLayoutError`.
+            GroupStateError: Another version of this package has made it.
         """
         ...
 

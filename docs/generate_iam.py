@@ -103,7 +103,7 @@ POLICIES = (
     Policy(
         "Sharing a stream",
         "For the workers of a consumer group, in addition to one for reading. CreateTable is only needed if the table does not exist "
-        "yet, and UpdateTable only for a table of KCL 1.x or 2.x with `add_index=True`. For the table of an application of KCL 1.x to 3.4, add "
+        'yet, and UpdateTable only for a table of KCL 1.x or 2.x with `add_index=True`. For a group with `mode="taking"`, and for the table of an application of KCL 1.x to 3.4, add '
         "the tables `TABLE-CoordinatorState` and `TABLE-WorkerMetricStats` to the first resources, with the name of the application for "
         "`TABLE`: a worker looks whether they exist, and uses them if they do.",
         (Purpose.GROUP_TABLE,),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
-from attrs import evolve
+import pytest
+from attrs import define, evolve, field
 from hypothesis import given, settings
 
 from kinesis_consumer.assignment import Mode
+from kinesis_consumer.settings import GroupSettings
+from kinesis_core.leases import Item, is_lease, read_lease
+from support.fake_stream import Mood
 from support.group_histories import (
     History,
     Scene,
@@ -18,6 +23,8 @@ from support.group_histories import (
     scenes,
     steps,
 )
+from support.group_ledger import Ledger
+from support.simulated_group import SimulatedGroup
 
 EXAMPLES = int(os.environ.get("CONSUMER_GROUP_EXAMPLES", "300"))
 """Set it to some thousands to look for rare cases by hand."""
@@ -54,3 +61,55 @@ def test_a_lease_is_handed_over_without_repeated_records(scene: Scene, history: 
     finally:
         group.simulation.end()
     assert group.ledger.repeated == 0
+
+
+# Workers that start together --------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Moves(Ledger):
+    """Counts how often each lease goes from one worker to another."""
+
+    moves: Counter[str] = field(factory=Counter)
+    _workers: dict[str, str] = field(factory=dict)
+
+    def write(self, worker: str, before: Item | None, after: Item | None) -> None:
+        super().write(worker, before, after)
+        lease = read_lease(after) if after is not None and is_lease(after) else None
+        if lease is not None and lease.actual_owner is not None:
+            self.moves[lease.key] += self._workers.get(lease.key, lease.actual_owner) != lease.actual_owner
+            self._workers[lease.key] = lease.actual_owner
+
+
+def is_balanced(group: SimulatedGroup) -> bool:
+    """Return whether each of ten workers has four of 40 leases."""
+    workers = Counter(lease.actual_owner for lease in group.leases())
+    is_settled = all(lease.checkpoint_owner is None for lease in group.leases())
+    return is_settled and sorted(workers.values()) == [4] * 10
+
+
+@pytest.mark.parametrize(
+    ("mode", "most_moves", "within_s"), [(Mode.ASSIGNED, 0, 3.0), (Mode.TAKING, 1, 15.0)]
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_workers_that_start_together_do_not_fight(
+    mode: Mode, most_moves: int, within_s: float, seed: int
+) -> None:
+    """Ten workers begin with 40 shards at one moment: soon all have four, and no lease goes to and fro meanwhile or later."""
+    scene = Scene(
+        *(mode, 40, 10, "TRIM_HORIZON", Mood(), False, [], GroupSettings()),
+        traffic_s=0.1,
+        processing_s=0.01,
+        seed=seed,
+    )
+    group = begin(scene)
+    group.ledger = moves = Moves(group.stream, group.table, group.readers_of, mode is Mode.TAKING)
+    try:
+        group.simulation.sleep(within_s)
+        assert is_balanced(group)
+        group.simulation.sleep(60.0)
+        assert is_balanced(group)
+        assert max(moves.moves.values()) <= most_moves
+        assert group.ledger.repeated == 0
+    finally:
+        group.simulation.end()

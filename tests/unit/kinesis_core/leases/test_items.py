@@ -39,8 +39,8 @@ ITEM: Item = {
 }
 
 
-def test_every_attribute_is_read() -> None:
-    """A lease has all that its item says, with shard ids in order. Unknown attributes are ignored."""
+def test_attributes_are_read() -> None:
+    """A lease has what its item says, with shard ids in order. Attributes that nothing here needs are ignored."""
     assert read_lease(ITEM) == Lease(
         shard_id="shardId-000000000001",
         checkpoint=LeaseCheckpoint("4966", 3),
@@ -51,8 +51,6 @@ def test_every_attribute_is_read() -> None:
         checkpoint_owner="worker-1",
         counter=12,
         pending=LeaseCheckpoint("4967"),
-        owner_switches=2,
-        throughput_kbps=12.5,
     )
 
 

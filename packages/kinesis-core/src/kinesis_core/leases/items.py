@@ -103,10 +103,6 @@ def _read(item: Item) -> Lease:
         checkpoint_owner=_text(item, "checkpointOwner") if "checkpointOwner" in item else None,
         counter=_number(item, "leaseCounter"),
         pending=_checkpoint(item, *PENDING[:2]) if PENDING[0] in item else None,
-        owner_switches=_number(item, "ownerSwitchesSinceCheckpoint", 0),
-        throughput_kbps=float(_typed(item, "throughputKBps", (int, float)))
-        if "throughputKBps" in item
-        else None,
         pending_batch=_text(item, PENDING_BATCH) if PENDING_BATCH in item else None,
         empty_until=_text(item, EMPTY_UNTIL) if EMPTY_UNTIL in item else None,
         starting_ms=_number(item, STARTING_TIME) if STARTING_TIME in item else None,

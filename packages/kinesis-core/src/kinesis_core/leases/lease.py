@@ -87,9 +87,6 @@ class Lease:
     """Grows with every write of the owner, so that other workers see that it is alive."""
     pending: LeaseCheckpoint | None = None
     """The end of the batch that was handed out and is not committed."""
-    owner_switches: int = 0
-    """How often the owner changed since the last checkpoint."""
-    throughput_kbps: float | None = None
     pending_batch: str | None = None
     """Which batch the pending checkpoint ends. An attribute of this project, which a KCL ignores and keeps."""
     empty_until: str | None = None

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_consumer.shards import (
-    ChildShard,
-    Ended,
     Findings,
     InitialPosition,
     LeaseKeeper,
@@ -128,7 +126,7 @@ class Group:
         if unfinished_parents(lease, find):
             return
         if lease.shard_id not in self.stream.shards:
-            self.end_shard(lease, [], crashes=crashes)
+            self.end_shard(lease, crashes=crashes)
             return
         self.check_order(lease.shard_id)
         page = self.stream.get_records(self.stream.get_iterator(lease.shard_id, cut_of(lease)), 10_000)
@@ -141,18 +139,13 @@ class Group:
         MemoryTable.update(self.table, Update(lease.key, {}, own))
         lease = read_lease(self.table.get(lease.key) or {})
         if page.is_shard_end:
-            self.end_shard(lease, self.reported_children(lease.shard_id), crashes=crashes)
+            self.end_shard(lease, crashes=crashes)
 
-    def reported_children(self, shard_id: str) -> list[ChildShard]:
-        """Return the children as GetRecords names them. It may name none."""
-        found = [s for s in self.stream.shards.values() if shard_id in s.parents]
-        is_told = self.table.rng.random() < 0.5
-        return [ChildShard(s.shard_id, s.parents, (s.hash_start, s.hash_end)) for s in found if is_told]
-
-    def end_shard(self, lease: Lease, reported: list[ChildShard], *, crashes: bool) -> None:
-        ended = create_children(self.table, lease, reported, self.stream)
-        if isinstance(ended, Ended) and not crashes:
-            assert ended.children or lease.shard_id in self.stream.gone
+    def end_shard(self, lease: Lease, *, crashes: bool) -> None:
+        waits = create_children(self.table, lease, self.stream)
+        if waits is None and not crashes:
+            named = read_lease(MemoryTable.get(self.table, lease.key) or {}).children
+            assert named or lease.shard_id in self.stream.gone
             self.table.update(Update(lease.key, {"leaseKey": lease.key}, {"checkpoint": "SHARD_END"}))
 
     def leave(self, number: int) -> None:

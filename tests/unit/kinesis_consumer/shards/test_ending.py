@@ -6,9 +6,9 @@ import pytest
 from attrs import evolve
 
 from kinesis_consumer.leases import new_item
-from kinesis_consumer.shards import ChildShard, Ended, NotYet, create_children, read_child_shards
+from kinesis_consumer.shards import NotYet, create_children
 from kinesis_consumer.stores import MemoryTable
-from kinesis_core.errors import MalformedResponseError, StreamNotFoundError
+from kinesis_core.errors import StreamNotFoundError
 from kinesis_core.leases import Lease, LeaseCheckpoint, read_lease
 from kinesis_core.model import Shard
 from support.fake_stream import FakeStream
@@ -22,13 +22,14 @@ def table_of(*leases: Lease) -> MemoryTable:
     return table
 
 
-def reported(stream: FakeStream, *shards: int) -> list[ChildShard]:
-    found = (stream.shards[name(number)] for number in shards)
-    return [ChildShard(s.shard_id, s.parents, (s.hash_start, s.hash_end)) for s in found]
-
-
 def leases_in(table: MemoryTable) -> dict[str, Lease]:
     return {lease.key: lease for lease in map(read_lease, table.scan())}
+
+
+def end(table: MemoryTable, parent: Lease, stream: FakeStream) -> tuple[str, ...] | NotYet:
+    """Make leases for the children, and return which ones the lease of the shard names then."""
+    waits = create_children(table, parent, stream)
+    return leases_in(table)[parent.key].children if waits is None else waits
 
 
 @pytest.fixture
@@ -49,12 +50,11 @@ def test_children_of_a_split(split: FakeStream) -> None:
     """Each child gets a lease that begins at its oldest record, and the shard's own lease names them. It is not finished yet."""
     parent = lease_of(split, 0)
     table = table_of(parent)
-    assert create_children(table, parent, reported(split, 1, 2), split) == Ended((name(1), name(2)))
+    assert end(table, parent, split) == (name(1), name(2))
     leases = leases_in(table)
     assert leases[name(1)] == lease_of(split, 1, "TRIM_HORIZON")
     assert leases[name(2)] == lease_of(split, 2, "TRIM_HORIZON")
     assert leases[name(0)] == evolve(parent, children=(name(1), name(2)))
-    assert "ListShards" not in split.calls
 
 
 def test_repeated_end(split: FakeStream) -> None:
@@ -62,26 +62,26 @@ def test_repeated_end(split: FakeStream) -> None:
     parent, child = lease_of(split, 0), lease_of(split, 1, "77")
     table = table_of(parent, child)
     for _ in range(2):
-        assert create_children(table, parent, reported(split, 1, 2), split) == Ended((name(1), name(2)))
+        assert end(table, parent, split) == (name(1), name(2))
     assert leases_in(table)[name(1)] == child
 
 
 def test_children_are_looked_up(split: FakeStream) -> None:
-    """The listed children count if the response named none. An incomplete listing does not."""
+    """All children get leases together. An incomplete listing counts for nothing."""
     parent = lease_of(split, 0)
     table = table_of(parent)
     second = split.shards.pop(name(2))
-    assert isinstance(create_children(table, parent, [], split), NotYet)
+    assert isinstance(end(table, parent, split), NotYet)
     assert set(leases_in(table)) == {name(0)}
     split.shards[name(2)] = second
-    assert create_children(table, parent, [], split) == Ended((name(1), name(2)))
+    assert end(table, parent, split) == (name(1), name(2))
 
 
 def test_a_listing_from_before_the_end() -> None:
     """A listing in which the shard is still open says nothing of its children."""
     stream = new_stream(1)
     parent = lease_of(stream, 0)
-    assert create_children(table_of(parent), parent, [], stream) == NotYet("its children are not listed yet")
+    assert end(table_of(parent), parent, stream) == NotYet("its children are not listed yet")
 
 
 def test_a_listing_without_the_shard_is_stale(split: FakeStream) -> None:
@@ -93,7 +93,7 @@ def test_a_listing_without_the_shard_is_stale(split: FakeStream) -> None:
 
     parent = lease_of(split, 0)
     stream = LeavingOut(split.clock, shards=split.shards)
-    assert create_children(table_of(parent), parent, [], stream) == NotYet("the listing is stale")
+    assert end(table_of(parent), parent, stream) == NotYet("the listing is stale")
 
 
 def test_shard_that_left_the_stream(split: FakeStream) -> None:
@@ -101,10 +101,10 @@ def test_shard_that_left_the_stream(split: FakeStream) -> None:
     parent = lease_of(split, 0)
     split.split(name(1))
     forget(split, 0, 1)
-    assert create_children(table_of(parent), parent, [], split) == Ended((name(2),))
+    assert end(table_of(parent), parent, split) == (name(2),)
     split.split(name(2))
     forget(split, 2)
-    assert create_children(table_of(parent), parent, [], split) == Ended(())
+    assert end(table_of(parent), parent, split) == ()
 
 
 def test_listing_with_a_hole(split: FakeStream) -> None:
@@ -112,7 +112,7 @@ def test_listing_with_a_hole(split: FakeStream) -> None:
     parent = lease_of(split, 0)
     forget(split, 0)
     del split.shards[name(2)]
-    assert create_children(table_of(parent), parent, [], split) == NotYet("the listing is stale")
+    assert end(table_of(parent), parent, split) == NotYet("the listing is stale")
 
 
 def test_deleted_stream(split: FakeStream) -> None:
@@ -123,39 +123,39 @@ def test_deleted_stream(split: FakeStream) -> None:
             raise StreamNotFoundError("it was deleted", "ResourceNotFoundException")
 
     parent = lease_of(split, 0)
-    assert create_children(table_of(parent), parent, [], Deleted(split.clock)) == Ended(())
+    assert end(table_of(parent), parent, Deleted(split.clock)) == ()
 
 
 def test_merge_waits_for_the_other_parent(merged: FakeStream) -> None:
     """A merged shard gets no lease before both parents have one. Otherwise it would be begun too early."""
     one, other = lease_of(merged, 0), lease_of(merged, 1)
     table = table_of(one)
-    waits = create_children(table, one, reported(merged, 2), merged)
+    waits = end(table, one, merged)
     assert waits == NotYet(f"its child is merged from {name(1)}, too, which has no lease yet")
     assert set(leases_in(table)) == {name(0)}
     table.create(other.key, new_item(other))
-    assert create_children(table, one, reported(merged, 2), merged) == Ended((name(2),))
+    assert end(table, one, merged) == (name(2),)
 
 
 def test_merge_with_a_parent_that_left(merged: FakeStream) -> None:
     """A merged shard does not wait for a parent that Kinesis does not know any more: that one gets no lease."""
     one = lease_of(merged, 0)
     forget(merged, 1)
-    assert create_children(table_of(one), one, reported(merged, 2), merged) == Ended((name(2),))
+    assert end(table_of(one), one, merged) == (name(2),)
 
 
 def test_merge_whose_child_has_a_lease(merged: FakeStream) -> None:
     """The other parent does not count once the child has a lease. It was read, and its lease was deleted."""
     one = lease_of(merged, 0)
     table = table_of(one, lease_of(merged, 2))
-    assert create_children(table, one, reported(merged, 2), merged) == Ended((name(2),))
+    assert end(table, one, merged) == (name(2),)
 
 
 def test_children_inherit_the_time(split: FakeStream) -> None:
     """A shard without a record since the group's time may have ended before it. Its children begin at that time, too."""
     parent = evolve(lease_of(split, 0, "AT_TIMESTAMP"), starting_ms=5)
     table = table_of(parent)
-    create_children(table, parent, reported(split, 1, 2), split)
+    end(table, parent, split)
     child = leases_in(table)[name(1)]
     assert (child.checkpoint, child.starting_ms) == (LeaseCheckpoint("AT_TIMESTAMP"), 5)
 
@@ -167,7 +167,7 @@ def test_children_begin_at_their_oldest_record(
     """Once a record was read all later ones are wanted. A KCL that begins at LATEST would miss records of a child."""
     parent = evolve(lease_of(split, 0, checkpoint), starting_ms=starting_ms)
     table = table_of(parent)
-    create_children(table, parent, reported(split, 1, 2), split)
+    end(table, parent, split)
     child = leases_in(table)[name(1)]
     assert (child.checkpoint, child.starting_ms) == (LeaseCheckpoint("TRIM_HORIZON"), None)
 
@@ -176,9 +176,9 @@ def test_streams_of_one_table(merged: FakeStream) -> None:
     """Leases of children and other parents are those of the same stream."""
     one, other = (evolve(lease_of(merged, n), stream_id="1:orders:2") for n in (0, 1))
     table = table_of(one, lease_of(merged, 1))
-    assert isinstance(create_children(table, one, reported(merged, 2), merged), NotYet)
+    assert isinstance(end(table, one, merged), NotYet)
     table.create(other.key, new_item(other))
-    create_children(table, one, reported(merged, 2), merged)
+    end(table, one, merged)
     assert leases_in(table)[f"1:orders:2:{name(2)}"].parents == (name(0), name(1))
 
 
@@ -186,22 +186,5 @@ def test_late_worker_brings_nothing_back(split: FakeStream) -> None:
     """A worker that slept while others read the shard and its children, and deleted their leases, leaves none behind."""
     parent, elsewhere = lease_of(split, 0), lease_of(split, 2, "88")
     table = table_of(elsewhere)
-    assert create_children(table, parent, reported(split, 1, 2), split) == NotYet("its lease was deleted")
+    assert end(table, parent, split) == NotYet("its lease was deleted")
     assert leases_in(table) == {name(2): elsewhere}
-
-
-def test_child_shards_of_a_response() -> None:
-    """The children that GetRecords names are read as values."""
-    raw = {
-        "ShardId": name(2),
-        "ParentShards": [name(0), name(1)],
-        "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": "99"},
-    }
-    assert read_child_shards([raw]) == [ChildShard(name(2), (name(0), name(1)), (0, 99))]
-    assert read_child_shards(None) == []
-
-
-def test_malformed_child_shards() -> None:
-    """A malformed child is an error that may be retried."""
-    with pytest.raises(MalformedResponseError, match="'ChildShards' is malformed"):
-        read_child_shards([{"ShardId": name(2)}])

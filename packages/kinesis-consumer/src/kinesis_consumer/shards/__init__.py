@@ -2,7 +2,7 @@
 
 from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
 from kinesis_consumer.shards.cleanup import delete_finished, left_unfinished, needless_leases
-from kinesis_consumer.shards.ending import ChildShard, Ended, NotYet, create_children, read_child_shards
+from kinesis_consumer.shards.ending import NotYet, create_children
 from kinesis_consumer.shards.keeper import Findings, LeaseKeeper
 from kinesis_consumer.shards.naming import names_streams, verify_naming
 from kinesis_consumer.shards.order import unfinished_parents
@@ -10,8 +10,6 @@ from kinesis_consumer.shards.positions import InitialPosition, LeaseStart, start
 from kinesis_consumer.shards.sync import StaleListing, find_staleness, missing_leases
 
 __all__ = [
-    "ChildShard",
-    "Ended",
     "Findings",
     "HoleWatch",
     "InitialPosition",
@@ -28,7 +26,6 @@ __all__ = [
     "missing_ranges",
     "names_streams",
     "needless_leases",
-    "read_child_shards",
     "start_at",
     "unfinished_parents",
     "verify_naming",

@@ -6,8 +6,7 @@ Source: ShutdownTask of the KCL 2.7 and 3.5
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
@@ -16,31 +15,10 @@ from kinesis_consumer.shards.known import is_known
 from kinesis_consumer.shards.positions import start_of_children
 from kinesis_consumer.stores import ItemTable
 from kinesis_core.aws import StreamApi
-from kinesis_core.errors import MalformedResponseError, StreamNotFoundError
+from kinesis_core.errors import StreamNotFoundError
 from kinesis_core.leases import LEASE_OWNER, Lease
-from kinesis_core.model import Shard, by_id, first_gap, index_children
+from kinesis_core.model import Shard, by_id, first_hole, index_children
 from kinesis_core.planning import Known, find_hole
-
-
-@frozen
-class ChildShard:
-    """A child of a shard that has ended."""
-
-    shard_id: str
-    parents: tuple[str, ...]
-    hash_range: tuple[int, int]
-
-    @staticmethod
-    def of(shard: Shard) -> ChildShard:
-        return ChildShard(shard.shard_id, shard.parents, (shard.hash_start, shard.hash_end))
-
-
-@frozen
-class Ended:
-    """The children have leases. Now the shard's own checkpoint may become SHARD_END."""
-
-    children: tuple[str, ...]
-    """Empty if the stream was deleted, or forgot the shard and all its children."""
 
 
 @frozen
@@ -50,55 +28,29 @@ class NotYet:
     reason: str
 
 
-def read_child_shards(values: Sequence[Mapping[str, Any]] | None) -> list[ChildShard]:
+def create_children(table: ItemTable, lease: Lease, api: StreamApi) -> NotYet | None:
     """
-    Return `ChildShards` of GetRecords and SubscribeToShard as values.
+    Make leases for the listed children of a shard whose last record was read, or that has left the stream. Idempotent.
 
-    Raises:
-        MalformedResponseError: A member is missing or malformed.
-
-    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ChildShard.html
-    """
-    try:
-        return [
-            ChildShard(
-                str(value["ShardId"]),
-                tuple(str(parent) for parent in value["ParentShards"]),
-                (int(value["HashKeyRange"]["StartingHashKey"]), int(value["HashKeyRange"]["EndingHashKey"])),
-            )
-            for value in values or ()
-        ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise MalformedResponseError(f"'ChildShards' is malformed: {error!r}", "MalformedResponse") from error
-
-
-def create_children(
-    table: ItemTable, lease: Lease, reported: Sequence[ChildShard], api: StreamApi
-) -> Ended | NotYet:
-    """
-    Make leases for the children of a shard whose last record was read, or that has left the stream. Idempotent.
-
-    *lease* is held by this worker. *reported* are the children as the last response named them. If it named none, those that are
-    listed count.
+    *lease* is held by this worker. Returns None once all children have leases. Now the shard's own checkpoint may become SHARD_END.
 
     Raises:
         ServiceError: A call failed. Call again.
     """
     found = _Family(table, lease, api)
-    children = list(reported) or found.listed_children()
+    children = found.listed_children()
     if isinstance(children, NotYet):
         return children
     waits_for = found.missing_parent(children)
     if waits_for is not None:
         return NotYet(f"its child is merged from {waits_for}, too, which has no lease yet")
-    ids = tuple(sorted(child.shard_id for child in children))
-    if not ids:
-        return Ended(ids)
+    if not children:
+        return None
     created = [new for child in children if table.create((new := found.lease_of(child)).key, new_item(new))]
-    if table.update(add_children(lease, ids)) is None:
+    if table.update(add_children(lease, sorted(child.shard_id for child in children))) is None:
         found.undo(created)
         return NotYet("its lease was deleted")
-    return Ended(ids)
+    return None
 
 
 @frozen
@@ -109,8 +61,10 @@ class _Family:
     lease: Lease
     api: StreamApi
 
-    def listed_children(self) -> list[ChildShard] | NotYet:
-        """Return the listed children: all of them, or an empty list if the shard and its children have left the stream."""
+    def listed_children(self) -> Sequence[Shard] | NotYet:
+        """
+        Return the listed children: all of them, or none if the stream was deleted, or forgot the shard and its children.
+        """
         try:
             listing = by_id(self.api.list_shards())
         except StreamNotFoundError:
@@ -119,13 +73,13 @@ class _Family:
         is_left_out = shard is None and is_known(self.api, self.lease.shard_id)
         if is_left_out or find_hole(listing, Known()) is not None:
             return NotYet("the listing is stale")
-        children = [ChildShard.of(child) for child in index_children(listing).get(self.lease.shard_id, ())]
+        children = index_children(listing).get(self.lease.shard_id, ())
         if shard is None:  # some of its children may have left, too
             return children
-        hole = first_gap((child.hash_range for child in children), shard.hash_start, shard.hash_end)
+        hole = first_hole(children, shard.hash_start, shard.hash_end)
         return children if hole is None else NotYet("its children are not listed yet")
 
-    def missing_parent(self, children: Sequence[ChildShard]) -> str | None:
+    def missing_parent(self, children: Sequence[Shard]) -> str | None:
         """
         Return the other parent of a merged shard if that parent gets a lease some time, and has none.
 
@@ -141,16 +95,8 @@ class _Family:
                     return parent
         return None
 
-    def lease_of(self, child: ChildShard) -> Lease:
-        start = start_of_children(self.lease)
-        return Lease(
-            child.shard_id,
-            start.checkpoint,
-            self.lease.stream_id,
-            parents=child.parents,
-            hash_range=child.hash_range,
-            starting_ms=start.starting_ms,
-        )
+    def lease_of(self, child: Shard) -> Lease:
+        return start_of_children(self.lease).lease(child, self.lease.stream_id)
 
     def undo(self, created: Sequence[Lease]) -> None:
         """

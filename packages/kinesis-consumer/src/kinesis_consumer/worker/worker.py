@@ -146,7 +146,7 @@ class Worker(LeaseHolder):
         held = reader.held
         if held.is_leaving or open_batch(held.lease) is not None:
             return
-        children = create_children(self.table, held.lease, (), self.sources[held.lease.stream_id].api)
+        children = create_children(self.table, held.lease, self.sources[held.lease.stream_id].api)
         if isinstance(children, NotYet):
             reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
             return

@@ -168,12 +168,13 @@ _LEASES = (
         example="stream.ignored stream=123456789012:orders:1780000000 worker=host:6f1c...",
     ),
     Event(
-        "subscription.ended",
-        "INFO",
+        "subscription.failed",
+        "WARNING",
         "worker",
-        "A subscription of enhanced fan-out failed. The shard is polled until the next one.",
-        {"shard": "", "consumer": "the consumer's ARN", "code": "AWS's error code"},
-        example="subscription.ended shard=shardId-000000000000 consumer=arn:aws:kinesis:... code=ResourceInUseException",
+        "A subscription of enhanced fan-out failed. The shard is polled until the next one, which is made after a pause. There is one "
+        "line for failures in a row with one code.",
+        {"shard": "", "consumer": "the consumer's ARN", **_FAILURE},
+        example="subscription.failed shard=shardId-000000000000 consumer=arn:aws:kinesis:... code=ResourceInUseException reason=...",
     ),
 )
 _COORDINATION = (

@@ -7,17 +7,19 @@ from collections.abc import Callable
 from attrs import define, evolve, field
 
 from kinesis_consumer.delivery.subscription import Subscription
-from kinesis_core import AccessDeniedError
+from kinesis_core import ResourceInUseError, ServiceError
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.logs import get_logger
-from kinesis_core.model import After, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
+from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
 
 log = get_logger("kinesis_consumer")
 
 RETRY_S = 5.0
 """For this time after a subscription AWS refuses another one of the same consumer to the shard."""
+LONGEST_RETRY_S = 60.0
+"""Pauses between subscriptions that fail in a row: each is twice as long as the one before, up to this."""
 QUIET_S = 5.0
 """An event without records comes about as often. After that time one looks whether the subscription has ended."""
 MARGIN_MS = 5000
@@ -31,8 +33,14 @@ def _nothing() -> None:
 @define
 class _Shard:
     subscription: Subscription | None = None
+    started_s: float = float("-inf")
+    """When the last subscription began."""
     retry_s: float = float("-inf")
-    """The earliest time of the next subscription."""
+    """The earliest time of the next one."""
+    failures: int = 0
+    """Subscriptions in a row that failed soon."""
+    code: str = ""
+    """Why the last one of them failed."""
     lag_ms: int | None = None
     arrived: Callable[[], None] = _nothing
 
@@ -43,7 +51,7 @@ class SubscribedPages:
     A `Feed` that subscribes to shards as *api*'s consumer.
 
     Each subscription begins where a polled page ended: that page shows whether records were lost before. While a subscription is
-    not to be had, the shard is polled.
+    not to be had, the shard is polled. An error that does not pass, such as a consumer that was removed, ends reading.
     """
 
     polled: ShardPages
@@ -61,7 +69,7 @@ class SubscribedPages:
 
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         shard = self._shard(shard_id)
-        self._settle(shard_id, shard)
+        refusal = self._settle(shard_id, shard)
         if shard.subscription is not None:
             event = shard.subscription.take()
             return (
@@ -70,17 +78,11 @@ class SubscribedPages:
                 else self._page(shard, start, event)
             )
         page = self.polled.next(shard_id, start, max_records)
+        if refusal is not None and not page.is_last:  # it is not the shard that is gone
+            raise refusal
         shard.lag_ms = self.polled.lag_ms(shard_id)
-        if (
-            not page.is_last
-            and isinstance(page.end.cut, (After, TrimHorizon))
-            and self.clock.now_s() >= shard.retry_s
-        ):
-            shard.subscription = Subscription(self.api, shard_id, page.end.cut, shard.arrived)
-            shard.retry_s = self.clock.now_s() + RETRY_S
-            shard.subscription.start()
-            if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile
-                shard.subscription.close()
+        if not page.is_last:
+            self._subscribe(shard_id, shard, page.end.cut)
         return page
 
     def due_s(self, shard_id: str) -> float:
@@ -108,23 +110,46 @@ class SubscribedPages:
     def _shard(self, shard_id: str) -> _Shard:
         return self._shards.setdefault(shard_id, _Shard())
 
-    def _settle(self, shard_id: str, shard: _Shard) -> None:
+    def _subscribe(self, shard_id: str, shard: _Shard, cut: Cut) -> None:
+        """Subscribe from *cut* on, if that is possible and it is time to."""
+        now_s = self.clock.now_s()
+        if not isinstance(cut, (After, TrimHorizon)) or now_s < shard.retry_s:
+            return
+        shard.subscription = Subscription(self.api, shard_id, cut, shard.arrived)
+        shard.started_s, shard.retry_s = now_s, now_s + RETRY_S
+        shard.subscription.start()
+        if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile
+            shard.subscription.close()
+
+    def _settle(self, shard_id: str, shard: _Shard) -> ServiceError | None:
         """
-        Drop a subscription that has ended.
+        Drop a subscription that has ended. Returns the error of one that AWS refuses for good.
 
         Raises:
-            AccessDeniedError: SubscribeToShard is not allowed.
+            Exception: Our own code failed.
         """
         subscription = shard.subscription
         if subscription is None or not subscription.is_over:
-            return
+            return None
         shard.subscription = None
-        error = subscription.error
-        if isinstance(error, AccessDeniedError):
+        error, now_s = subscription.error, self.clock.now_s()
+        if error is None or now_s - shard.started_s > LONGEST_RETRY_S:
+            shard.failures, shard.code = 0, ""
+        if error is None:
+            return None
+        if not isinstance(error, ServiceError):
             raise error
-        if error is not None:
-            shard.retry_s = max(shard.retry_s, self.clock.now_s() + RETRY_S)
-            log.info("subscription.ended", shard=shard_id, consumer=self.api.consumer, code=error.code)
+        if not (error.retryable or isinstance(error, ResourceInUseError)):
+            return error
+        shard.failures += 1
+        shard.retry_s = now_s + min(LONGEST_RETRY_S, RETRY_S * 2.0 ** (shard.failures - 1))
+        if error.code != shard.code:
+            shard.code = error.code
+            consumer, reason = self.api.consumer, str(error)
+            log.warning(
+                "subscription.failed", shard=shard_id, consumer=consumer, code=error.code, reason=reason
+            )
+        return None
 
     def _page(self, shard: _Shard, start: ShardOffset, event: SubscribedPage) -> ShardPage:
         drop_before(event, start.cut)

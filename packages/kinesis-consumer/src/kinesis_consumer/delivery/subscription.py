@@ -9,7 +9,6 @@ from contextlib import closing
 
 from attrs import define, field
 
-from kinesis_core import ServiceError
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.model import Cut, SubscribedPage
 
@@ -28,7 +27,7 @@ class Subscription:
     cut: Cut
     arrived: Callable[[], None]
     """Called when there is an event, and at the end."""
-    error: ServiceError | None = field(default=None, init=False)
+    error: Exception | None = field(default=None, init=False)
     """Why it ended, if it broke."""
     _events: queue.Queue[SubscribedPage] = field(init=False)
     _is_over: bool = field(default=False, init=False)
@@ -71,7 +70,7 @@ class Subscription:
                     if not self._put(page):
                         return
                     self.arrived()
-        except ServiceError as error:
+        except Exception as error:  # noqa: BLE001 - it surfaces where the shard is read
             self.error = error
         finally:
             self._is_over = True

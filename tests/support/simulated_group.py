@@ -164,8 +164,7 @@ class Member:
         for reader in due:
             self.worker.advance(reader)
         now_s = self.process.now_s()
-        later_s = [each.due_s for each in self.worker.readers() if each.has_room and each.due_s > now_s]
-        return 0.001 if due else min(later_s, default=now_s + LONGEST_WAIT_S) - now_s
+        return 0.001 if due else max(0.001, min(self.worker.next_due_s() - now_s, LONGEST_WAIT_S))
 
     def _use(self) -> None:
         """Do what a program does: take some batches, process them, and commit them in some order."""

@@ -384,6 +384,18 @@ def test_the_data_in_memory_is_counted() -> None:
     assert reader.size_bytes == 0
 
 
+def test_data_of_a_reader_that_is_closed_counts_no_longer() -> None:
+    """Not even that of a page which was on its way. So the memory of a worker does not fill with shards that it has lost."""
+    shard = OneShard.new(GroupSettings(max_batch_records=2))
+    put(shard, b"1", b"22", b"333")
+    reader = shard.reader()
+    reader.fetch()
+    assert reader.memory.size_bytes == 3
+    reader.close()
+    reader.fetch()
+    assert reader.memory.size_bytes == 0
+
+
 def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> None:
     """A batch that was fixed by the last commit of a hand-over is left to the next owner, also at the end of the shard."""
     shard = OneShard.new(GroupSettings(max_batch_records=1))

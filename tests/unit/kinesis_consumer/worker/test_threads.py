@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
+from attrs import define
 
 from kinesis_consumer import GroupSettings
 from kinesis_consumer.worker import WorkerThreads
@@ -86,4 +88,34 @@ def test_a_shard_that_is_handed_over_is_not_due() -> None:
     (reader,) = threads.worker.readers()
     assert threads.worker.due_readers() == [reader]
     reader.held.lose("the test says so")
+    threads.worker.look_at(reader.held.key)
     assert threads.worker.due_readers() == []
+
+
+def test_a_change_while_a_shard_is_advanced_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shard that was taken for busy is looked at again once it is no longer busy."""
+    stream = new_stream()
+    fill(stream, 2)
+    threads = new_group(stream, settings=RARELY, clock=FakeClock())._threads
+    threads.coordinator.step()
+    jobs: list[Callable[[], None]] = []
+    threads._fetching = Jobs(jobs)  # type: ignore[assignment]
+    threads._read_due()
+    (reader,) = threads.worker.readers()
+    threads.worker.look_at(reader.held.key)
+    threads._read_due()
+    assert len(jobs) == 1
+    monkeypatch.setattr(type(threads.worker), "advance", lambda *_: None)
+    jobs.pop()()
+    threads._read_due()
+    assert len(jobs) == 1
+
+
+@define
+class Jobs:
+    """A pool without threads."""
+
+    jobs: list[Callable[[], None]]
+
+    def submit(self, run: Callable[..., None], *arguments: object) -> None:
+        self.jobs.append(lambda: run(*arguments))

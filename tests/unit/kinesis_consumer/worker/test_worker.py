@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
@@ -29,3 +31,21 @@ def test_a_failed_renewal_is_made_again_after_a_pause() -> None:
     shard.clock.sleep(shard.settings.lease_duration_s / 2)
     shard.table.hook = lambda: "fail"
     assert 0.1 < worker.renew() < 1
+
+
+def test_a_lease_that_is_not_due_costs_no_thread() -> None:
+    """Of a thousand leases, most have nothing to do at a given time. Only the others are passed to the threads."""
+    worker, shard = worker_with_a_lease()
+    passed: list[object] = []
+
+    def run_all(run: Callable[[Any], None], values: Iterable[Any]) -> list[None]:
+        for value in values:
+            passed.append(value)
+            run(value)
+        return []
+
+    worker.renew(run_all)
+    assert passed == []
+    shard.clock.sleep(shard.settings.lease_duration_s / 2)
+    worker.renew(run_all)
+    assert passed == worker.readers()

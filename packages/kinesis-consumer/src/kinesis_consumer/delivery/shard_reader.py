@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 
 from attrs import define, field
 
 from kinesis_consumer.delivery.batch import Batch, BatchOwner
 from kinesis_consumer.delivery.feed import Feed
+from kinesis_consumer.delivery.memory import MemoryUse
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
 from kinesis_consumer.delivery.positions import describe_batch, describe_emptiness
@@ -44,13 +46,15 @@ class ShardReader:
     clock: Clock
     initial_ms: int | None = None
     """The time where a new group begins, if the user gave one."""
+    memory: MemoryUse = field(factory=MemoryUse)
+    """Counts the data of this reader, and of the others of its worker."""
     wake: Callable[[], None] = lambda: None
     """Called when a page can be fetched at once."""
     due_s: float = field(default=float("-inf"), init=False)
     """When the next page is due, if there is room for it."""
     _position: ShardOffset | None = field(default=None, init=False)
     size_bytes: int = field(default=0, init=False)
-    """The data of all records in memory. It is counted, because with each batch of any shard all readers are asked for it."""
+    """The data of all records in memory, until the reader is closed."""
     _buffer: PageBuffer = field(init=False)
     _planned: Batch | None = field(default=None, init=False)
     """A batch that was built, and whose end is not fixed yet."""
@@ -64,6 +68,7 @@ class ShardReader:
     """Whether a batch whose end is fixed is left to the next owner."""
     _arrivals: int = field(default=0, init=False)
     """How often a page arrived by itself."""
+    _is_closed: bool = field(default=False, init=False)
     _lock: Lock = field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -103,11 +108,6 @@ class ShardReader:
             return self.is_ended and self._is_all_committed
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no batch is out, so that the lease may be let go at once."""
-        return self.out is None
-
-    @property
     def has_room(self) -> bool:
         """Whether another page may be fetched."""
         with self._lock:
@@ -129,7 +129,7 @@ class ShardReader:
         with self._lock:
             self._position = page.end.carried_over()
             self._buffer.add(page)
-            self.size_bytes += page.size_bytes
+            self._count(page.size_bytes)
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
         with self._lock:
@@ -148,6 +148,9 @@ class ShardReader:
 
     def close(self) -> None:
         """Read no further pages. Another reader of the shard is not affected. Idempotent."""
+        with self._lock:
+            self._count(-self.size_bytes)
+            self._is_closed = True
         self.pages.forget(self.shard_id, self.arrived)
 
     def next_batch(self) -> Batch | None:
@@ -190,7 +193,7 @@ class ShardReader:
         if following is not None and self.held.is_leaving:
             following, self._is_withdrawn = None, True  # its end is fixed, and the next owner delivers it
         with self._lock:
-            self.size_bytes -= batch.size_bytes
+            self._count(-batch.size_bytes)
         # In this order: once no batch is out, a thread that fetches may plan the next one.
         self._planned = None
         self.out = following
@@ -214,10 +217,17 @@ class ShardReader:
             return {}
         return {EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms)}
 
+    def _count(self, size_bytes: int) -> None:
+        """Count data that came, or went. Only for those that have the lock."""
+        if not self._is_closed:  # a page may come afterwards
+            self.size_bytes += size_bytes
+            self.memory.add(size_bytes)
+
     def _plan(self) -> None:
         """Build the next batch from the pages that are there, if it is not built yet."""
+        report_lost = partial(self.pages.report_lost, self.shard_id)
         with self._lock:
-            pages = [] if self._planned is not None else self._buffer.take(self._report_lost)
+            pages = [] if self._planned is not None else self._buffer.take(report_lost)
             if pages:
                 self._planned = build_batch(pages, self.stream, self.shard_id, self.owner)
 
@@ -225,9 +235,6 @@ class ShardReader:
     def _is_all_committed(self) -> bool:
         """Whether all records that were fetched are committed. Only for those that have the lock."""
         return not (self._buffer.has_pages or self._planned or self.out or self._is_withdrawn)
-
-    def _report_lost(self, after: ShardOffset, what: str) -> None:
-        self.pages.report_lost(self.shard_id, after, what)
 
     def _write_patiently(self, batch: Batch, following: Batch | None) -> None:
         pending = None

@@ -6,9 +6,10 @@ from threading import RLock
 
 from attrs import define, field
 
-from kinesis_consumer.delivery import ShardReader
+from kinesis_consumer.delivery import Batch, MemoryUse, ShardReader
 from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.worker.ready import ReadyBatches
+from kinesis_consumer.worker.schedule import Schedule
 
 
 @define(eq=False)
@@ -16,7 +17,11 @@ class HeldShards:
     """The leases that a worker holds, and the batches that wait for its user. Thread-safe."""
 
     ready: ReadyBatches = field(factory=ReadyBatches, init=False)
+    schedule: Schedule = field(factory=Schedule, init=False)
+    memory: MemoryUse = field(factory=MemoryUse, init=False)
     _readers: dict[str, ShardReader] = field(factory=dict, init=False)
+    _by_shard: dict[tuple[str, str], ShardReader] = field(factory=dict, init=False)
+    """The same readers by the names of stream and shard, as batches have them."""
     _finished: dict[str, HeldLease] = field(factory=dict, init=False)
     """Leases of shards that are read to their end. They are kept until their children are read, as in the KCL."""
     _lock: RLock = field(factory=RLock, init=False)
@@ -41,18 +46,30 @@ class HeldShards:
         with self._lock:
             return self._readers.get(key)
 
+    def reads(self, reader: ShardReader) -> bool:
+        """Return whether the shard is read by *reader*."""
+        return self.reader_of(reader.held.key) is reader
+
+    def reader_of_batch(self, batch: Batch) -> ShardReader | None:
+        """Return the reader that *batch* is out of, and not committed."""
+        with self._lock:
+            reader = self._by_shard.get((batch.stream, batch.shard_id))
+        return reader if reader is not None and reader.out is batch else None
+
     def add(self, reader: ShardReader) -> None:
         """Read a shard from now on."""
         reader.open()
         with self._lock:
             self._readers[reader.held.key] = reader
+            self._by_shard[reader.stream, reader.shard_id] = reader
+        self.schedule.touch([reader.held.key])
 
     def remove(self, reader: ShardReader) -> bool:
         """Read a shard no longer. Returns False if another thread was first."""
         with self._lock:
-            is_removed = self.reader_of(reader.held.key) is reader
+            is_removed = self.reads(reader)
             if is_removed:
-                del self._readers[reader.held.key]
+                del self._readers[reader.held.key], self._by_shard[reader.stream, reader.shard_id]
                 reader.close()
         self.ready.remove(reader.out)
         return is_removed

@@ -83,6 +83,11 @@ class LeaseHolder(ABC):
         """Return a reader for each shard that this worker reads."""
         return self._shards.readers()
 
+    def look_at(self, key: str) -> None:
+        """Let a shard be looked at, because something has changed."""
+        self._shards.schedule.touch([key])
+        self.wake()
+
     def gain(self, lease: Lease, sent_s: float) -> None:
         """Take up a lease that this worker owns since a write that was sent at *sent_s*."""
         held = HeldLease(lease, self.name, self.table, self.clock, self.settings.lease_duration_s, sent_s)
@@ -98,7 +103,8 @@ class LeaseHolder(ABC):
             self.settings,
             self.clock,
             source.initial_ms,
-            lambda: self.wake(),
+            self._shards.memory,
+            lambda: self.look_at(lease.key),
         )
         former = self._shards.reader_of(lease.key)
         if former is not None:  # it expired, and was taken again before it was missed
@@ -129,8 +135,9 @@ class LeaseHolder(ABC):
 
     def renew(self, run_all: RunAll = map) -> float:
         """Renew the leases that are due, all by *run_all*. Returns in how many seconds the next one is."""
-        list(run_all(self._renew_reader, self.readers()))
-        list(run_all(self._renew_finished, self.finished()))
+        readers = [each for each in self.readers() if each.leaving_s is not None or self._has_news(each.held)]
+        list(run_all(self._renew_reader, readers))
+        list(run_all(self._renew_finished, filter(self._has_news, self.finished())))
         self._renewals.end(self.clock.now_s())
         held_leases = [*(reader.held for reader in self.readers()), *self.finished()]
         next_s = min((held.renewed_s for held in held_leases), default=self.clock.now_s()) + self._period_s
@@ -169,9 +176,16 @@ class LeaseHolder(ABC):
     def _period_s(self) -> float:
         return self.settings.lease_duration_s / RENEWALS
 
+    def _is_due(self, held: HeldLease) -> bool:
+        return held.renewed_s + self._period_s <= self.clock.now_s()
+
+    def _has_news(self, held: HeldLease) -> bool:
+        """Return whether a lease is to be renewed or handed over, or is lost. Most of a thousand leases have no news."""
+        return self._is_due(held) or held.is_leaving or not held.is_ours
+
     def _renew_reader(self, reader: ShardReader) -> None:
         held = reader.held
-        if held.is_ours and held.renewed_s + self._period_s <= self.clock.now_s():
+        if held.is_ours and self._is_due(held):
             self._renewed(held, reader)
         if not held.is_ours:
             held.lose("it could not be renewed")
@@ -182,8 +196,7 @@ class LeaseHolder(ABC):
             reader.leaving_s = None  # a hand-over may be revoked
 
     def _renew_finished(self, held: HeldLease) -> None:
-        is_due = held.renewed_s + self._period_s <= self.clock.now_s()
-        if (is_due and not self._renewed(held)) or not held.is_ours:
+        if (self._is_due(held) and not self._renewed(held)) or not held.is_ours:
             self.forget(held.key)
         elif held.is_leaving:
             self._releaser.hand_over_finished(held)

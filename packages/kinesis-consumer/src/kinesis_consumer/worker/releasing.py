@@ -37,7 +37,7 @@ class LeaseReleaser:
             lease = reader.held.lease
             log.info("handover.requested", lease=lease.key, worker=self.worker, next=lease.owner or "nobody")
             self.callbacks.hand_over_requested(reader.stream, reader.shard_id)
-        if reader.is_idle or now_s - reader.leaving_s >= self.hand_over_timeout_s:
+        if reader.out is None or now_s - reader.leaving_s >= self.hand_over_timeout_s:
             self.release(reader)
 
     def hand_over_finished(self, held: HeldLease) -> None:
@@ -60,7 +60,7 @@ class LeaseReleaser:
                     loads[to] += 1
         for reader in self.shards.readers():
             self.shards.withdraw(reader)
-            if only_idle and not reader.is_idle:
+            if only_idle and reader.out is not None:
                 continue
             to = _least_loaded(loads)
             if self._released(reader, to):

@@ -218,11 +218,7 @@ class WorkerThreads:
             if pool is not None and reader.held.key not in self._busy:
                 self._busy[reader.held.key] = future = Future[None]()
                 pool.submit(self._advance, reader, future)
-        # Those that are due and were not advanced wait for other things than time.
-        later_s = [
-            reader.due_s for reader in self.worker.readers() if reader.has_room and reader.due_s > now_s
-        ]
-        return max(0.0, min(later_s, default=now_s + LONGEST_WAIT_S) - now_s)
+        return max(0.0, min(self.worker.next_due_s(), now_s + LONGEST_WAIT_S) - now_s)
 
     def _advance(self, reader: ShardReader, future: Future[None]) -> None:
         try:
@@ -232,4 +228,4 @@ class WorkerThreads:
         finally:
             self._busy.pop(reader.held.key, None)
             future.set_result(None)
-            self.wake()
+            self.worker.look_at(reader.held.key)  # whoever looked before took it for busy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from attrs import define
+from attrs import define, field
 
 from kinesis_consumer.delivery import Batch, ShardReader, open_batch
 from kinesis_consumer.errors import LeaseLostError
@@ -20,6 +20,8 @@ log = get_logger("kinesis_consumer")
 PARENT_PAUSE_S = 1.0
 """How often a shard looks whether its parents are finished."""
 FAILURE_PAUSE_S = 0.5
+LOOK_S = 1.0
+"""How often all shards are looked at. One that has changed is looked at at once."""
 LONGEST_PAUSE_S = 15.0
 """Pauses of one shard after failed calls in a row: each is twice as long as the one before, up to this."""
 
@@ -29,8 +31,14 @@ class Worker(LeaseHolder):
     """
     Reads the shards of its leases, and hands out batches.
 
-    Its steps may run in several threads: `renew` in one, `advance` in many with one shard each, `take` and `commit` in the user's.
+    Its steps may run in several threads: `renew` in one, `due_readers` in one, `advance` in many with one shard each, `take` and
+    `commit` in the user's.
     """
+
+    _starved: dict[str, None] = field(factory=dict, init=False)
+    """Leases of shards that could be read if there were room."""
+    _looked_s: float = field(default=float("-inf"), init=False)
+    """When all shards were looked at."""
 
     def advance(self, reader: ShardReader) -> None:
         """
@@ -52,22 +60,44 @@ class Worker(LeaseHolder):
             pause_s = min(LONGEST_PAUSE_S, FAILURE_PAUSE_S * 2.0**reader.failures)
             reader.due_s = self.clock.now_s() + pause_s
             log.warning("shard.failed", lease=reader.held.key, code=error.code, reason=str(error))
-        if reader not in self.readers():  # the lease was let go meanwhile
+        if not self._shards.reads(reader):  # the lease was let go meanwhile
             reader.close()
+        self._shards.schedule.touch([reader.held.key])
 
     def due_readers(self) -> list[ShardReader]:
-        """Return the readers for which `advance` has something to do."""
+        """Return the readers for which `advance` has something to do. Each is returned once: `advance` it, and it is looked at again."""
         now_s, has_room = self.clock.now_s(), self._has_room()
+        if now_s >= self._looked_s + LOOK_S:
+            self._looked_s = now_s
+            self._shards.schedule.touch(reader.held.key for reader in self.readers())
+        if has_room:
+            self._shards.schedule.touch(self._starved)
+            self._starved.clear()
         return [
             reader
-            for reader in self.readers()
-            if reader.due_s <= now_s and reader.held.is_ours and not reader.held.is_leaving
-            if reader.is_finished or reader.has_work or self._may_fetch(reader, has_room)
+            for key in self._shards.schedule.take(now_s)
+            if (reader := self._shards.reader_of(key)) is not None and self._is_ready(reader, now_s, has_room)
         ]
+
+    def next_due_s(self) -> float:
+        """Return when `due_readers` may have another one, if nothing changes before."""
+        return min(self._shards.schedule.next_s(), self._looked_s + LOOK_S)
+
+    def _is_ready(self, reader: ShardReader, now_s: float, has_room: bool) -> bool:
+        """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
+        if not reader.held.is_ours or reader.held.is_leaving:
+            return False
+        if reader.due_s > now_s:
+            self._shards.schedule.put_off(reader.held.key, reader.due_s)
+            return False
+        is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader, has_room)
+        if not is_ready and reader.has_room:
+            self._starved[reader.held.key] = None
+        return is_ready
 
     def _has_room(self) -> bool:
         """Return whether the batches and pages in memory leave room for another page."""
-        return sum(reader.size_bytes for reader in self.readers()) < self.settings.max_buffered_bytes
+        return self._shards.memory.size_bytes < self.settings.max_buffered_bytes
 
     def _may_fetch(self, reader: ShardReader, has_room: bool) -> bool:
         """
@@ -95,7 +125,7 @@ class Worker(LeaseHolder):
             raise RuntimeError(
                 "A batch is committed in the process that has its group, not in one that was forked from it."
             )
-        reader = self._reader_of(batch)
+        reader = self._shards.reader_of_batch(batch)
         if reader is None:
             raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", batch.shard_id)
         try:
@@ -107,18 +137,15 @@ class Worker(LeaseHolder):
         self._hand_out(following)
         if following is None and reader.has_work:
             reader.due_s = float("-inf")  # a page came while the commit was written
-        self.wake()
+        self.look_at(reader.held.key)
         of_what = {"stream": batch.stream, "shard": batch.shard_id}
         self.callbacks.metric(RECORDS_COMMITTED, batch.record_count, of_what)
         self.callbacks.metric(BYTES_COMMITTED, batch.size_bytes, of_what)
 
     def is_ours(self, batch: Batch) -> bool:
         """Return whether *batch* is out, and no other worker can have its shard."""
-        reader = self._reader_of(batch)
+        reader = self._shards.reader_of_batch(batch)
         return reader is not None and reader.held.is_ours
-
-    def _reader_of(self, batch: Batch) -> ShardReader | None:
-        return next((reader for reader in self.readers() if reader.out is batch), None)
 
     def _hand_out(self, batch: Batch | None) -> None:
         if batch is not None:

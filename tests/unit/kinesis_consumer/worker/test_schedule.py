@@ -1,0 +1,150 @@
+"""Which shards are looked at next."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_consumer import GroupSettings
+from kinesis_consumer.delivery import ShardReader
+from kinesis_consumer.leases import updates
+from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.worker import Worker
+from kinesis_consumer.worker.schedule import Schedule
+from kinesis_consumer.worker.worker import LOOK_S
+from support.consumer_groups import fill, leases_of, new_group, new_stream
+from support.fake_stream import FakeClock
+
+
+def test_what_has_changed_is_looked_at_once() -> None:
+    """Shards are looked at in the order in which they changed, each once, however often it changed."""
+    schedule = Schedule()
+    schedule.touch(["b", "a", "b"])
+    assert schedule.take(0.0) == ["b", "a"]
+    assert schedule.take(0.0) == []
+
+
+def test_a_shard_whose_time_has_come_is_looked_at() -> None:
+    """Only the last time that a shard was put off to counts."""
+    schedule = Schedule()
+    schedule.put_off("a", 5.0)
+    schedule.put_off("b", 3.0)
+    schedule.put_off("a", 7.0)
+    assert schedule.next_s() == 3.0
+    assert [schedule.take(now_s) for now_s in (2.0, 3.0, 6.0, 7.0, 8.0)] == [[], ["b"], [], ["a"], []]
+    assert schedule.next_s() == float("inf")
+
+
+def test_putting_off_to_the_same_time_again_costs_nothing() -> None:
+    """A shard that waits for an hour is looked at many times meanwhile."""
+    schedule = Schedule()
+    for _ in range(1000):
+        schedule.put_off("a", 3600.0)
+    assert len(schedule._times) == 1
+
+
+def start(shards: int, settings: GroupSettings) -> tuple[Worker, FakeClock]:
+    """Return a worker that has the leases of so many shards with one record each, and its clock, which stands still."""
+    stream, clock = new_stream(shards), FakeClock()
+    fill(stream, shards)
+    threads = new_group(stream, settings=settings, clock=clock)._threads
+    while len(threads.worker.readers()) < shards:
+        threads.coordinator.step()
+        clock.sleep(1)
+    return threads.worker, clock
+
+
+def looks_per_batch(shards: int, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Return how often readers are looked at for each batch of a worker with that many shards."""
+    worker, _ = start(shards, GroupSettings(max_batch_records=1))
+    looks = 0
+
+    def is_ready(self: Worker, reader: ShardReader, now_s: float, has_room: bool) -> bool:
+        nonlocal looks
+        looks += 1
+        return original(self, reader, now_s, has_room)
+
+    def readers(self: Worker) -> list[ShardReader]:
+        nonlocal looks
+        looks += shards
+        return all_readers(self)
+
+    original, all_readers = Worker._is_ready, Worker.readers
+    with monkeypatch.context() as patch:
+        patch.setattr(Worker, "_is_ready", is_ready)
+        patch.setattr(Worker, "readers", readers)
+        due, batches = worker.due_readers(), 0
+        while batches < shards:
+            worker.advance(due.pop(0))
+            batch = worker.take()
+            if batch is not None:
+                batch.commit()
+                batches += 1
+            due += worker.due_readers()
+    return looks / shards
+
+
+def test_the_work_for_a_batch_does_not_grow_with_the_number_of_shards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker with many shards looks at a shard when it has changed, and not at all shards for each batch."""
+    few, many = looks_per_batch(8, monkeypatch), looks_per_batch(64, monkeypatch)
+    assert many <= few
+
+
+def test_a_commit_makes_room_for_shards_that_wait_for_it() -> None:
+    """Nothing else changes in such a shard. It is due at once, and not when all shards are looked at."""
+    worker, _ = start(2, GroupSettings(max_buffered_bytes=1))
+    first, second = worker.due_readers()
+    worker.advance(first)
+    worker.advance(second)
+    assert not second.has_begun
+    assert worker.due_readers() == []
+    batch = worker.take()
+    assert batch is not None
+    batch.commit()
+    assert second in worker.due_readers()
+
+
+def test_a_lease_that_was_gained_is_looked_at_at_once() -> None:
+    """It does not wait until all shards are looked at."""
+    stream, table, clock = new_stream(), MemoryTable(), FakeClock()
+    threads = new_group(stream, table, clock=clock)._threads
+    assert threads.worker.due_readers() == []
+    threads.coordinator.step()
+    assert threads.worker.due_readers() == threads.worker.readers() != []
+
+
+def test_a_shard_is_read_on_when_a_hand_over_is_revoked() -> None:
+    """Nothing happens in such a shard, so it is found when all shards are looked at, once a second."""
+    stream, table, clock = new_stream(), MemoryTable(), FakeClock()
+    threads = new_group(stream, table, clock=clock)._threads
+    threads.coordinator.step()
+    worker = threads.worker
+    (reader,) = worker.readers()
+    fill(stream, 1)
+    worker.advance(reader)
+    assert worker.take() is not None
+    (lease,) = leases_of(table).values()
+    assert table.update(updates.begin_hand_over(lease, "other")) is not None
+    clock.sleep(1.5)
+    worker.renew()
+    assert reader.held.is_leaving
+    assert worker.due_readers() == []
+    (lease,) = leases_of(table).values()
+    assert table.update(updates.assign(lease, worker.name)) is not None
+    clock.sleep(1.5)
+    worker.renew()
+    assert not reader.held.is_leaving
+    clock.sleep(LOOK_S)
+    assert worker.due_readers() == [reader]
+
+
+def test_a_lease_that_is_gone_is_not_looked_at() -> None:
+    """Also when its shard has changed, or waits for a time."""
+    worker, clock = start(2, GroupSettings())
+    for reader in worker.due_readers():
+        worker.advance(reader)
+    gone = worker.readers()[0]
+    worker._releaser.drop(gone)
+    clock.sleep(60)
+    assert gone not in worker.due_readers()

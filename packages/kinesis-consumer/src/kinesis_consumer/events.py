@@ -159,6 +159,15 @@ _LEASES = (
         example="shard.unread lease=shardId-000000000000 checkpoint=4966...",
     ),
     Event(
+        "shard.waiting",
+        "INFO",
+        "worker",
+        "A shard waits: to be read, for its parents, or at its end, for the leases of its children. Logged after 10 seconds, and then "
+        "each minute.",
+        {**_LEASE, "reason": "what it waits for", "waited_s": "for how long it waits"},
+        example="shard.waiting lease=shardId-000000000002 reason=its parents are not read to their end: shardId-000000000000 waited_s=10",
+    ),
+    Event(
         "stream.ignored",
         "WARNING",
         "worker",

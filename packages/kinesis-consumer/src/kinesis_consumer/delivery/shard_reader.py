@@ -15,6 +15,7 @@ from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
 from kinesis_consumer.delivery.positions import describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import start_of
+from kinesis_consumer.delivery.waiting import Waiting
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.settings import GroupSettings
@@ -62,6 +63,7 @@ class ShardReader:
     """The batch whose end is fixed, and that is not committed."""
     failures: int = field(default=0, init=False)
     """Failed steps in a row."""
+    waiting: Waiting = field(factory=Waiting, init=False)
     leaving_s: float | None = field(default=None, init=False)
     """When its worker noticed that another one is to have the lease, if so."""
     _is_withdrawn: bool = field(default=False, init=False)
@@ -84,11 +86,6 @@ class ShardReader:
         return self._position is not None
 
     @property
-    def is_ended(self) -> bool:
-        """Whether the shard is closed, and its last record was fetched."""
-        return self._buffer.is_ended
-
-    @property
     def has_work(self) -> bool:
         """Whether a batch can be handed out."""
         with self._lock:
@@ -105,7 +102,7 @@ class ShardReader:
     def is_finished(self) -> bool:
         """Whether all records of a closed shard are committed."""
         with self._lock:
-            return self.is_ended and self._is_all_committed
+            return self._buffer.is_ended and self._is_all_committed
 
     @property
     def has_room(self) -> bool:

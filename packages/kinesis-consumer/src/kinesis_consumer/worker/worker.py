@@ -17,8 +17,8 @@ from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 
-PARENT_PAUSE_S = 1.0
-"""How often a shard looks whether its parents are finished."""
+WAIT_S = 1.0
+"""How often a shard looks whether its parents are finished, or its children are listed."""
 FAILURE_PAUSE_S = 0.5
 LOOK_S = 1.0
 """How often all shards are looked at. One that has changed is looked at at once."""
@@ -153,15 +153,23 @@ class Worker(LeaseHolder):
             self.wake()
 
     def _advance(self, reader: ShardReader) -> None:
-        if not reader.has_begun and unfinished_parents(reader.held.lease, self._find):
-            reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
-            return
+        if not reader.has_begun:
+            parents = unfinished_parents(reader.held.lease, self._find)
+            if parents:
+                self._wait(reader, f"its parents are not read to their end: {', '.join(parents)}")
+                return
+            reader.waiting.end()
         if self._may_fetch(reader, self._has_room()):
             reader.fetch()
             self._measure_lag(reader)
         self._hand_out(reader.next_batch())
         if reader.is_finished:
             self._finish(reader)
+
+    def _wait(self, reader: ShardReader, reason: str) -> None:
+        now_s = self.clock.now_s()
+        reader.waiting.note(reader.held.key, reason, now_s)
+        reader.due_s = now_s + WAIT_S
 
     def _measure_lag(self, reader: ShardReader) -> None:
         lag_ms = reader.pages.lag_ms(reader.shard_id)
@@ -175,7 +183,7 @@ class Worker(LeaseHolder):
             return
         children = create_children(self.table, held.lease, self.sources[held.lease.stream_id].api)
         if isinstance(children, NotYet):
-            reader.due_s = self.clock.now_s() + PARENT_PAUSE_S
+            self._wait(reader, f"it has ended, and {children.reason}")
             return
         held.checkpoint(FINISHED, None, {})
         self._shards.finish(reader)

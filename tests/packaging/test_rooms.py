@@ -45,6 +45,7 @@ CONSUMER_MAY_IMPORT = {
     "errors": set[str](),
     "events": set[str](),
     "settings": set[str](),
+    "termination": set[str](),
     "version": set[str](),
     "arguments": set[str](),
     "patience": set[str](),
@@ -66,7 +67,17 @@ CONSUMER_MAY_IMPORT = {
         "delivery",
         "worker",
     },
-    "group": {"arguments", "settings", "lease_stores", "opening", "shards", "delivery", "worker", "handling"},
+    "group": {
+        "arguments",
+        "settings",
+        "termination",
+        "lease_stores",
+        "opening",
+        "shards",
+        "delivery",
+        "worker",
+        "handling",
+    },
 }
 """The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
 RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT}

@@ -12,6 +12,7 @@ import pytest
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
 from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import AccessDeniedError
 from kinesis_core.clock import SteadyClock
@@ -563,8 +564,8 @@ def test_a_cancelled_wait_loses_no_batch() -> None:
 def test_the_handler_of_sigterm_is_the_programs_own_again_after_the_end() -> None:
     """A group handles SIGTERM from its beginning to its end, unless the program has a handler of its own."""
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    with new_group(new_stream()) as group:
-        assert signal.getsignal(signal.SIGTERM) == group._on_signal
+    with new_group(new_stream()):
+        assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
     def own(*_: object) -> None:
@@ -592,6 +593,34 @@ def test_sigterm_ends_an_iteration_after_the_batch_in_hand() -> None:
     lease = leases_of(table)[SHARD]
     assert [batch.id.last for batch in batches] == [lease.checkpoint.number]
     assert lease.owner is None
+
+
+def test_sigterm_stops_all_groups_of_a_process() -> None:
+    """Two groups in the main thread both stop. The handler stays until the second one is closed, whichever that is."""
+    with new_group(new_stream()) as first:
+        with new_group(new_stream()) as second:
+            first.close()
+            assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
+            with new_group(new_stream()) as third:
+                signal.raise_signal(signal.SIGTERM)
+                assert [list(second), list(third)] == [[], []]
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_close_in_a_callback_leaves_the_handler() -> None:
+    """A group that is only stopped still lets its leases go at its end, so a signal before that must not end the program."""
+    closed = threading.Event()
+
+    def close(*_: object) -> None:
+        group.close()
+        closed.set()
+
+    group = new_group(new_stream(), callbacks=Callbacks(lease_gained=close))
+    with group:
+        assert closed.wait(EVENT_S)
+        assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
+        assert list(group) == []
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_a_group_says_what_it_is() -> None:

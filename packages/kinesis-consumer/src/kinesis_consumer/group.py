@@ -10,14 +10,11 @@ Consumer groups: workers that share the shards of a stream by leases.
 
 from __future__ import annotations
 
-import os
 import platform
 import random
-import signal
-import threading
 import uuid
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import define, field
 
@@ -27,6 +24,7 @@ from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
 from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start
 from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import CredentialSpec
@@ -37,15 +35,13 @@ class ConsumerGroup:
     """
     One worker of a group. Open one in each process; threads may share it.
 
-    It begins to work when it is entered (`with`), and lets its leases go when it is left. SIGTERM ends an iteration after the batch in
-    hand, if the group is entered in the main thread and the program has no handler of its own.
+    It begins to work when it is entered (`with`), and lets its leases go when it is left. SIGTERM ends the iterations of all groups of
+    the process after the batches in hand, if one of them is entered in the main thread and the program has no handler of its own.
     """
 
     application: str
     worker: str
     _threads: WorkerThreads
-    _previous: Any = field(default=None, init=False)
-    """The handler of SIGTERM before this group's."""
     _taken: TakenBatches = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -110,11 +106,7 @@ class ConsumerGroup:
 
     def __enter__(self) -> ConsumerGroup:
         self._threads.start()
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        ):
-            self._previous = signal.signal(signal.SIGTERM, self._on_signal)
+        TERMINATION.add(self._threads)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -222,14 +214,8 @@ class ConsumerGroup:
         """
         Let all leases go, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.
         """
-        if self._previous is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._previous)
-            self._previous = None
-        self._threads.close()
-
-    def _on_signal(self, number: int, _: object) -> None:
-        if self._threads.is_here:
-            self._threads.is_stopping = True  # a lock could be held by the interrupted code
-        else:  # a fork, which has inherited this handler, ends as it would without a group
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+        try:
+            self._threads.close()
+        finally:
+            if not self._threads.is_own_thread:  # else it was only stopped
+                TERMINATION.remove(self._threads)

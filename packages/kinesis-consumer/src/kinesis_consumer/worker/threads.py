@@ -78,6 +78,11 @@ class WorkerThreads:
         return self._process == os.getpid()
 
     @property
+    def is_own_thread(self) -> bool:
+        """Whether the caller is one of the group's threads, as in a callback."""
+        return getattr(self._own, "is_own", False)
+
+    @property
     def changes(self) -> int:
         """Grows with each change. Read it before a look at the state, and wait only if it is still the same."""
         return self._changes
@@ -154,7 +159,7 @@ class WorkerThreads:
         """
         if not self.is_here:
             return
-        if getattr(self._own, "is_own", False):
+        if self.is_own_thread:
             self.stop()
             return
         with self._closing:

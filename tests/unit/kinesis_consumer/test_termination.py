@@ -1,0 +1,98 @@
+"""SIGTERM once the groups of a program are closed, in programs of their own: it has to end them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import define
+
+from kinesis_consumer.termination import Termination
+
+TESTS = Path(__file__).parents[2]
+BEGINNING = """
+import signal, threading
+from support.consumer_groups import new_group, new_stream
+group = new_group(new_stream())
+"""
+
+
+@define(eq=False)
+class Group:
+    """The threads of a group."""
+
+    is_stopping: bool = False
+    is_here: bool = True
+
+
+def run(program: str) -> tuple[int, str]:
+    """Return how a program ends after `BEGINNING`, and what it prints."""
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", BEGINNING + program],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its processes do not end by signals")
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            """
+group.__enter__()
+closer = threading.Thread(target=group.close)
+closer.start()
+closer.join()
+print("closed", flush=True)
+signal.raise_signal(signal.SIGTERM)
+print("alive", flush=True)
+""",
+            id="after a close in another thread",
+        ),
+        pytest.param(
+            """
+with group:
+    group.stop()
+    signal.raise_signal(signal.SIGTERM)
+    print("closed", flush=True)
+print("alive", flush=True)
+""",
+            id="while the group ends by itself",
+        ),
+    ],
+)
+def test_sigterm_ends_a_program_without_groups(program: str) -> None:
+    """A SIGTERM that stops no group ends the program as by default: once all groups are closed, in whichever thread."""
+    assert run(program) == (-signal.SIGTERM, "closed\n")
+
+
+def test_a_second_sigterm_is_part_of_the_first() -> None:
+    """A program that was asked twice to end closes its group, and ends as it wants to."""
+    program = """
+with group:
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
+    print(list(group), flush=True)
+"""
+    assert run(program) == (0, "[]\n")
+
+
+def test_groups_of_another_process_are_not_stopped() -> None:
+    """A fork with a group of its own stops that one, and keeps nothing of what it has inherited."""
+    termination, own, inherited = Termination(), Group(), Group(is_here=False)
+    for group in (own, inherited):
+        termination._groups.add(group)
+    termination.on_signal(signal.SIGTERM, None)
+    assert (own.is_stopping, inherited.is_stopping) == (True, False)
+    termination.remove(own)
+    assert not termination._has_stopped

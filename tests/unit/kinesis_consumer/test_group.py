@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
+from kinesis_consumer.delivery.taken import UNCOMMITTED_S
 from kinesis_consumer.stores import MemoryTable
 from kinesis_consumer.termination import TERMINATION
+from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import AccessDeniedError
 from kinesis_core.clock import SteadyClock
@@ -558,6 +560,122 @@ def test_a_cancelled_wait_loses_no_batch() -> None:
         assert asyncio.run(program(group)) == [b"0"]
 
 
+def test_a_task_commits_and_closes_without_blocking_others() -> None:
+    """While a commit, or the end of the group, waits for the store, other tasks go on."""
+    stream, table, go_on = new_stream(), FaultyTable(), threading.Event()
+    fill(stream, 1)
+
+    async def program() -> None:
+        async with new_group(stream, table, settings=PATIENT) as group:
+            assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
+            batch = await anext(group)
+            table.hook = waiting
+            committing = asyncio.ensure_future(batch.commit_async())
+            await asyncio.sleep(0)
+            go_on.set()  # a commit in this thread would wait for ever
+            await committing
+            assert batch.is_committed
+            go_on.clear()
+            closing = asyncio.ensure_future(group.aclose())
+            await asyncio.sleep(0)
+            go_on.set()
+            await closing
+            assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+    def waiting() -> str:
+        assert go_on.wait(EVENT_S), "the event loop is blocked"
+        return ""
+
+    asyncio.run(program())
+    assert leases_of(table.table)[SHARD].owner is None
+
+
+def test_a_cancelled_commit_is_done_before_its_task_ends() -> None:
+    """A task that is cancelled during a commit, even twice, is cancelled after it: the batch is committed."""
+    stream, table, go_on = new_stream(), FaultyTable(), threading.Event()
+    fill(stream, 1)
+
+    def waiting() -> str:
+        go_on.wait(EVENT_S)
+        return ""
+
+    async def program(group: ConsumerGroup) -> None:
+        batch = await anext(group)
+        table.hook = waiting
+        committing = asyncio.ensure_future(batch.commit_async())
+        for _ in range(2):
+            await asyncio.sleep(0.05)
+            committing.cancel()
+        await asyncio.sleep(0.05)
+        assert not committing.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await committing
+        assert batch.is_committed
+
+    with new_group(stream, table, settings=PATIENT) as group:
+        asyncio.run(program(group))
+
+
+def test_a_cancelled_commit_that_fails_says_why() -> None:
+    """The error of a commit whose task is cancelled meanwhile is the cause of the cancellation."""
+    stream, table = new_stream(), FaultyTable()
+    fill(stream, 1)
+
+    async def program(group: ConsumerGroup) -> None:
+        batch = await anext(group)
+        committing = asyncio.ensure_future(batch.commit_async())
+        group._threads.worker.readers()[0].held.lose("the test says so")
+        await asyncio.sleep(0)
+        committing.cancel()
+        with pytest.raises(asyncio.CancelledError) as error:
+            await committing
+        assert isinstance(error.value.__cause__, LeaseLostError)
+        assert not batch.is_committed
+
+    with new_group(stream, table, settings=PATIENT) as group:
+        asyncio.run(program(group))
+
+
+# Handlers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_handler_that_takes_long_is_not_warned_of(is_async: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """`run` commits by itself, so a batch that its handler works on for minutes is no forgotten one."""
+    stream, clock = new_stream(), FakeClock()
+    fill(stream, 1)
+    group = new_group(stream, settings=PATIENT, clock=clock)
+    waits: list[float] = []
+    before_wait, before_wait_async = group._threads.wait, group._threads.wait_async
+
+    def handle(_: Batch) -> None:
+        clock.sleep(2 * UNCOMMITTED_S)
+        seen = len(waits)
+        wait_for(lambda: len(waits) > seen + 4)
+        group.stop()
+
+    async def handle_async(batch: Batch) -> None:
+        await asyncio.to_thread(handle, batch)
+
+    def wait(seen: int, seconds: float = 0.01) -> None:
+        waits.append(seconds)
+        before_wait(seen, 0.01)
+
+    async def wait_async(seen: int, seconds: float = 0.01) -> None:
+        waits.append(seconds)
+        await before_wait_async(seen, 0.01)
+
+    with group, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WorkerThreads, "wait", lambda _, *arguments: wait(*arguments))
+        patch.setattr(WorkerThreads, "wait_async", lambda _, *arguments: wait_async(*arguments))
+        if is_async:
+            asyncio.run(group.run_async(handle_async, tasks=2))
+        else:
+            group.run(handle, threads=2)
+    assert "batch.uncommitted" not in caplog.text
+
+
 # Signals ---------------------------------------------------------------------------------------------------------
 
 
@@ -618,7 +736,7 @@ def test_close_in_a_callback_leaves_the_handler() -> None:
     group = new_group(new_stream(), callbacks=Callbacks(lease_gained=close))
     with group:
         assert closed.wait(EVENT_S)
-        assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
+        assert TERMINATION._here() == [group._threads]
         assert list(group) == []
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 

@@ -25,7 +25,8 @@ from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
 from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.termination import TERMINATION
-from kinesis_consumer.worker import Callbacks, WorkerThreads
+from kinesis_consumer.waiting import in_thread
+from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import CredentialSpec
 
@@ -43,9 +44,11 @@ class ConsumerGroup:
     worker: str
     _threads: WorkerThreads
     _taken: TakenBatches = field(init=False)
+    _arrivals: Arrivals = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._taken = TakenBatches(self._threads.worker.clock)
+        self._arrivals = Arrivals(self._threads, self._taken.warn)
 
     def __repr__(self) -> str:
         return f"<ConsumerGroup {self.application}, worker {self.worker}>"
@@ -112,6 +115,12 @@ class ConsumerGroup:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    async def __aenter__(self) -> ConsumerGroup:
+        return self.__enter__()  # it only starts threads
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
     def __iter__(self) -> ConsumerGroup:
         return self
 
@@ -123,30 +132,14 @@ class ConsumerGroup:
             DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
             ServiceError: AWS refuses a call for good.
         """
-        while True:
-            seen = self._threads.changes
-            batch = self._threads.take()
-            if batch is not None:
-                return self._taken.note(batch)
-            if self._threads.is_stopping:
-                raise StopIteration
-            self._taken.warn()
-            self._threads.wait(seen)
+        return self._taken.note(next(self._arrivals))
 
     def __aiter__(self) -> ConsumerGroup:
         return self
 
     async def __anext__(self) -> Batch:
         """Return the next batch, as an iteration does. Nothing is lost if the task is cancelled while it waits."""
-        while True:
-            seen = self._threads.changes
-            batch = self._threads.take()
-            if batch is not None:
-                return self._taken.note(batch)
-            if self._threads.is_stopping:
-                raise StopAsyncIteration
-            self._taken.warn()
-            await self._threads.wait_async(seen)
+        return self._taken.note(await anext(self._arrivals))
 
     def lag(self) -> dict[str, dict[str, int]]:
         """
@@ -182,7 +175,8 @@ class ConsumerGroup:
             HandlerError: The handler failed for good.
             DataLossError, ServiceError: As in an iteration.
         """
-        Run(self._threads, handler, self._handling(retries, on_failure, each)).in_threads(iter(self), threads)
+        run = Run(self._threads, handler, self._handling(retries, on_failure, each))
+        run.in_threads(Arrivals(self._threads), threads)  # whose batches may take as long as they need
 
     async def run_async(
         self,
@@ -194,9 +188,8 @@ class ConsumerGroup:
         each: Literal["batch", "record"] = "batch",
     ) -> None:
         """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
-        await Run(self._threads, handler, self._handling(retries, on_failure, each)).in_tasks(
-            aiter(self), tasks
-        )
+        run = Run(self._threads, handler, self._handling(retries, on_failure, each))
+        await run.in_tasks(Arrivals(self._threads), tasks)
 
     def _handling(
         self,
@@ -219,3 +212,10 @@ class ConsumerGroup:
         finally:
             if not self._threads.is_own_thread:  # else it was only stopped
                 TERMINATION.remove(self._threads)
+
+    async def aclose(self) -> None:
+        """As `close`, for a task of asyncio. A task that is cancelled meanwhile waits until the group is closed."""
+        try:
+            await in_thread(self.close)
+        finally:
+            TERMINATION.remove(self._threads)  # here, because only the main thread can restore the default

@@ -91,7 +91,13 @@ class Batch:
 
     @property
     def is_ours(self) -> bool:
-        """Whether no other worker can have the shard now. It turns false when the lease is lost."""
+        """
+        Whether the batch is in hand and not committed, and no other worker can have its shard at this moment.
+
+        That is so as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
+        let go: then it stays false. It promises nothing for later: the process may be paused after a look at it, and lose the lease.
+        Only a commit verifies the lease in the store.
+        """
         return self._owner.is_ours(self)
 
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
@@ -140,3 +146,17 @@ class Batch:
         with self._committing:
             if not self.is_committed:
                 self._owner.commit(self)
+
+    async def commit_async(self) -> None:
+        """
+        As `commit`, for a task of asyncio: it is made in a thread.
+
+        A task that is cancelled meanwhile waits until the commit is written or has failed, and is cancelled then. `is_committed`
+        says which it was. A failed commit is the cause of the `CancelledError`.
+
+        Raises:
+            LeaseLostError: Another worker has the shard now, and delivers the batch again.
+        """
+        from kinesis_consumer.waiting import in_thread
+
+        await in_thread(self.commit)

@@ -103,7 +103,7 @@ class Run:
                     error = await call_async(self.handler, step)
                 if error is not None and _is_lost(batch):
                     return
-            await asyncio.to_thread(batch.commit)
+            await batch.commit_async()
         except LeaseLostError:
             return
 

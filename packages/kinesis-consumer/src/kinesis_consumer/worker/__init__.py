@@ -1,5 +1,6 @@
 """One worker of a group: its steps, how it gets leases, and the threads that run it."""
 
+from kinesis_consumer.worker.arrivals import Arrivals
 from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.sources import Source
@@ -8,6 +9,7 @@ from kinesis_consumer.worker.threads import WorkerThreads
 from kinesis_consumer.worker.worker import Worker
 
 __all__ = [
+    "Arrivals",
     "Callbacks",
     "Coordinator",
     "GroupTables",

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 import pytest
+from attrs import evolve
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
@@ -443,6 +444,21 @@ def test_metrics_count_commits_and_measure_the_lag() -> None:
     ]
 
 
+def test_the_lag_is_measured_while_nothing_is_read() -> None:
+    """A thread of the group reports the lag of a shard that waits for the commit of its batch."""
+    found: list[float] = []
+    stream, clock = new_stream(), FakeClock()
+    fill(stream, 2)
+    callbacks = Callbacks(metric=lambda _, value, __: found.append(value))
+    with new_group(
+        stream, settings=evolve(PATIENT, max_batch_records=1), callbacks=callbacks, clock=clock
+    ) as group:
+        next(group)
+        wait_for(lambda: not group._threads.worker.readers()[0].has_room)
+        clock.sleep(1000)
+        wait_for(lambda: found[-1] >= 1_000_000)
+
+
 @pytest.mark.parametrize("name", ["lease_gained", "shard_ended", "metric"])
 def test_a_callback_that_raises_ends_the_group_with_its_error(name: str) -> None:
     """The error of a callback in any thread surfaces in the iteration, and the leases are let go nevertheless."""
@@ -727,14 +743,16 @@ def test_sigterm_stops_all_groups_of_a_process() -> None:
 
 def test_close_in_a_callback_leaves_the_handler() -> None:
     """A group that is only stopped still lets its leases go at its end, so a signal before that must not end the program."""
-    closed = threading.Event()
+    entered, closed = threading.Event(), threading.Event()
 
     def close(*_: object) -> None:
+        entered.wait(EVENT_S)
         group.close()
         closed.set()
 
     group = new_group(new_stream(), callbacks=Callbacks(lease_gained=close))
     with group:
+        entered.set()
         assert closed.wait(EVENT_S)
         assert TERMINATION._here() == [group._threads]
         assert list(group) == []

@@ -145,14 +145,11 @@ class ConsumerGroup:
         """
         Return by stream and shard how many milliseconds this worker's reading is behind the tip.
 
-        A shard is left out until its first page is read.
+        That is the lag of the last page. While no further page is read, because a batch in hand keeps the shard waiting or the
+        memory is full, the age of that page is added: the lag grows. A shard is left out until its first page is read,
+        and once its last one is.
         """
-        lags: dict[str, dict[str, int]] = {}
-        for reader in self._threads.worker.readers():
-            lag_ms = reader.pages.lag_ms(reader.shard_id)
-            if lag_ms is not None:
-                lags.setdefault(reader.stream, {})[reader.shard_id] = lag_ms
-        return lags
+        return self._threads.worker.lag()
 
     def run(
         self,

@@ -271,7 +271,7 @@ def test_the_end_of_a_shard() -> None:
     reader = shard.reader()
     shard.stream.split(shard.shard_id)
     batch = next_batch(reader)
-    assert (reader._buffer.is_ended, reader.is_finished) == (True, False)
+    assert (reader.buffer.is_ended, reader.is_finished) == (True, False)
     assert batch is not None
     assert reader.commit(batch) is None
     assert reader.is_finished
@@ -409,7 +409,7 @@ def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> N
     shard.stream.split(shard.shard_id)
     shard.clock.sleep(1)
     reader.fetch()
-    assert reader._buffer.is_ended
+    assert reader.buffer.is_ended
     assert not reader.is_finished
     assert reader.renewal() == {}
     assert data(next_batch(shard.reader())) == [b"2"]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kinesis_consumer import Batch, GroupSettings
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
 from kinesis_core.leases import read_lease
@@ -13,12 +14,14 @@ from kinesis_core.planning import PlanSettings, ShardPages
 from support.consumer_parts import OneShard
 
 
-def worker_with_a_lease() -> tuple[Worker, OneShard]:
-    shard = OneShard.new()
+def worker_with_a_lease(
+    settings: GroupSettings | None = None, callbacks: Callbacks | None = None
+) -> tuple[Worker, OneShard]:
+    shard = OneShard.new(settings)
     pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
     pages.begin()
     source = Source("orders", pages, shard.stream)
-    worker = Worker("w", shard.table, {None: source}, shard.settings, shard.clock, Callbacks())
+    worker = Worker("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks or Callbacks())
     item = shard.table.update(updates.take(shard.lease(), worker.name))
     assert item is not None
     worker.gain(read_lease(item), shard.clock.now_s())
@@ -49,3 +52,100 @@ def test_a_lease_that_is_not_due_costs_no_thread() -> None:
     shard.clock.sleep(shard.settings.lease_duration_s / 2)
     worker.renew(run_all)
     assert passed == worker.readers()
+
+
+# Lag -------------------------------------------------------------------------------------------------------------
+
+HOUR = GroupSettings(lease_duration_s=3600, fetch_interval_s=60, max_batch_records=1)
+
+
+def advance(worker: Worker) -> None:
+    while due := worker.due_readers():
+        worker.advance(due[0])
+
+
+def stuck() -> tuple[Worker, OneShard, Batch]:
+    """Return a worker whose program holds a batch, and that reads nothing until it is committed."""
+    worker, shard = worker_with_a_lease(HOUR)
+    for _ in range(3):
+        shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    batch = worker.take()
+    assert batch is not None
+    return worker, shard, batch
+
+
+def test_the_lag_grows_while_a_batch_keeps_its_shard_waiting() -> None:
+    """It is the lag of the last page and its age by the own clock, until the shard is read again."""
+    worker, shard, batch = stuck()
+    before_ms = worker.lag()["orders"][shard.shard_id]
+    shard.clock.sleep(100)
+    assert worker.lag() == {"orders": {shard.shard_id: before_ms + 100_000}}
+    while batch:
+        batch.commit()
+        advance(worker)
+        following = worker.take()
+        if following is None:
+            break
+        batch = following
+    assert worker.lag() == {"orders": {shard.shard_id: 0}}
+
+
+def test_the_lag_grows_while_the_memory_is_full() -> None:
+    """A shard without a batch of its own waits as well while batches of others fill the memory."""
+    worker, shard = worker_with_a_lease(
+        GroupSettings(lease_duration_s=3600, max_buffered_bytes=1, max_batch_records=100)
+    )
+    shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    shard.clock.sleep(7)
+    assert worker.lag() == {"orders": {shard.shard_id: 7000}}
+
+
+def test_the_lag_of_a_calm_shard_does_not_grow() -> None:
+    """Between two polls at the tip, also when the second one is late, the lag is that of the last page: none."""
+    worker, shard = worker_with_a_lease(HOUR)
+    advance(worker)
+    shard.clock.sleep(HOUR.fetch_interval_s + 5)
+    assert worker.lag() == {"orders": {shard.shard_id: 0}}
+
+
+def test_an_ended_shard_has_no_lag() -> None:
+    """A closed shard of which all records are read gets no further ones, however long the batch in hand takes."""
+    worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=3600))
+    shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    assert worker.take() is not None
+    (reader,) = worker.readers()
+    reader.buffer.is_ended = True
+    shard.clock.sleep(100)
+    assert worker.lag() == {}
+
+
+def test_the_lag_grows_while_a_shard_is_handed_over() -> None:
+    """A shard that another worker is to have is not read until the batch in hand is done."""
+    worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=3600))
+    shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    assert worker.take() is not None
+    assert shard.table.update(updates.begin_hand_over(shard.lease(), "other")) is not None
+    shard.clock.sleep(2000)
+    worker.renew()
+    assert worker.lag() == {"orders": {shard.shard_id: 2_000_000}}
+
+
+def test_a_lag_is_reported_while_nothing_is_read() -> None:
+    """After each page, and then each ten seconds, the metric says it; not before the first page."""
+    found: list[float] = []
+    worker, shard = worker_with_a_lease(HOUR, Callbacks(metric=lambda _, value, __: found.append(value)))
+    worker.report_lags()
+    assert found == []
+    for _ in range(2):
+        shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    pages = len(found)
+    for _ in range(30):
+        shard.clock.sleep(1)
+        worker.report_lags()
+    base = found[pages] - 10_000
+    assert found[pages:] == [base + 10_000, base + 20_000, base + 30_000]

@@ -56,7 +56,7 @@ class ShardReader:
     _position: ShardOffset | None = field(default=None, init=False)
     size_bytes: int = field(default=0, init=False)
     """The data of all records in memory, until the reader is closed."""
-    _buffer: PageBuffer = field(init=False)
+    buffer: PageBuffer = field(init=False)
     _planned: Batch | None = field(default=None, init=False)
     """A batch that was built, and whose end is not fixed yet."""
     out: Batch | None = field(default=None, init=False)
@@ -66,6 +66,10 @@ class ShardReader:
     waiting: Waiting = field(factory=Waiting, init=False)
     leaving_s: float | None = field(default=None, init=False)
     """When its worker noticed that another one is to have the lease, if so."""
+    fetched_s: float = field(default=float("-inf"), init=False)
+    """When the last page was read."""
+    measured_s: float = field(default=float("-inf"), init=False)
+    """When the lag was reported last."""
     _is_withdrawn: bool = field(default=False, init=False)
     """Whether a batch whose end is fixed is left to the next owner."""
     _arrivals: int = field(default=0, init=False)
@@ -74,7 +78,7 @@ class ShardReader:
     _lock: Lock = field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._buffer = PageBuffer(self.settings)
+        self.buffer = PageBuffer(self.settings)
 
     @property
     def shard_id(self) -> str:
@@ -89,26 +93,26 @@ class ShardReader:
     def has_work(self) -> bool:
         """Whether a batch can be handed out."""
         with self._lock:
-            has_records = self._planned or (self._buffer.has_pages and not self._buffer.lacks_pages)
+            has_records = self._planned or (self.buffer.has_pages and not self.buffer.lacks_pages)
             return self.out is None and bool(has_records)
 
     @property
     def is_replaying(self) -> bool:
         """Whether a batch that an earlier worker did not commit is read, and not all of it is there."""
         with self._lock:
-            return self.has_begun and self._buffer.lacks_pages
+            return self.has_begun and self.buffer.lacks_pages
 
     @property
     def is_finished(self) -> bool:
         """Whether all records of a closed shard are committed."""
         with self._lock:
-            return self._buffer.is_ended and self._is_all_committed
+            return self.buffer.is_ended and self._is_all_committed
 
     @property
     def has_room(self) -> bool:
         """Whether another page may be fetched."""
         with self._lock:
-            return self._buffer.has_room
+            return self.buffer.has_room
 
     def fetch(self) -> None:
         """
@@ -119,13 +123,13 @@ class ShardReader:
             ServiceError: A call to Kinesis failed for good.
         """
         if self._position is None:
-            self._position, self._buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
+            self._position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
         limit, arrivals = min(MAX_PAGE_RECORDS, self.settings.max_batch_records), self._arrivals
         page = self.pages.next(self.shard_id, self._position, limit)
-        self.failures = 0
+        self.failures, self.fetched_s = 0, self.clock.now_s()
         with self._lock:
             self._position = page.end.carried_over()
-            self._buffer.add(page)
+            self.buffer.add(page)
             self._count(page.size_bytes)
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
@@ -224,14 +228,14 @@ class ShardReader:
         """Build the next batch from the pages that are there, if it is not built yet."""
         report_lost = partial(self.pages.report_lost, self.shard_id)
         with self._lock:
-            pages = [] if self._planned is not None else self._buffer.take(report_lost)
+            pages = [] if self._planned is not None else self.buffer.take(report_lost)
             if pages:
                 self._planned = build_batch(pages, self.stream, self.shard_id, self.owner)
 
     @property
     def _is_all_committed(self) -> bool:
         """Whether all records that were fetched are committed. Only for those that have the lock."""
-        return not (self._buffer.has_pages or self._planned or self.out or self._is_withdrawn)
+        return not (self.buffer.has_pages or self._planned or self.out or self._is_withdrawn)
 
     def _write_patiently(self, batch: Batch, following: Batch | None) -> None:
         pending = None

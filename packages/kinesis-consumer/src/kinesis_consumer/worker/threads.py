@@ -212,6 +212,7 @@ class WorkerThreads:
     def _read(self) -> None:
         while not self.is_stopping:
             seen = self._changes
+            self.worker.report_lags()
             wait_s = self._read_due()
             with self._changed:
                 self._changed.wait_for(lambda seen=seen: self._changes != seen, wait_s)  # type: ignore[misc]

@@ -19,6 +19,8 @@ log = get_logger("kinesis_consumer")
 
 WAIT_S = 1.0
 """How often a shard looks whether its parents are finished, or its children are listed."""
+LAG_S = 10.0
+"""How often the lag of a shard is reported while no page of it is read."""
 FAILURE_PAUSE_S = 0.5
 LOOK_S = 1.0
 """How often all shards are looked at. One that has changed is looked at at once."""
@@ -94,6 +96,23 @@ class Worker(LeaseHolder):
         if not is_ready and reader.has_room:
             self._starved[reader.held.key] = None
         return is_ready
+
+    def lag(self) -> dict[str, dict[str, int]]:
+        """Return the lag of each shard in milliseconds, by stream: see `ConsumerGroup.lag`."""
+        lags: dict[str, dict[str, int]] = {}
+        has_room = self._has_room()
+        for reader in self.readers():
+            lag_ms = self._lag_ms(reader, has_room=has_room)
+            if lag_ms is not None:
+                lags.setdefault(reader.stream, {})[reader.shard_id] = lag_ms
+        return lags
+
+    def report_lags(self) -> None:
+        """Report the lags of shards of which no page was read for a while."""
+        now_s = self.clock.now_s()
+        for reader in self.readers():
+            if reader.has_begun and now_s - reader.measured_s >= LAG_S:
+                self._measure_lag(reader)
 
     def _has_room(self) -> bool:
         """Return whether the batches and pages in memory leave room for another page."""
@@ -172,9 +191,23 @@ class Worker(LeaseHolder):
         reader.due_s = now_s + WAIT_S
 
     def _measure_lag(self, reader: ShardReader) -> None:
-        lag_ms = reader.pages.lag_ms(reader.shard_id)
+        lag_ms = self._lag_ms(reader, has_room=self._has_room())
         if lag_ms is not None:
+            reader.measured_s = self.clock.now_s()
             self.callbacks.metric(LAG_MS, lag_ms, {"stream": reader.stream, "shard": reader.shard_id})
+
+    def _lag_ms(self, reader: ShardReader, *, has_room: bool) -> int | None:
+        """
+        Return the lag of the last page, and its age while no further one may be read.
+
+        A shard that waits for its next poll has no more lag than its last page. None before the first page, and after the last one.
+        """
+        lag_ms = reader.pages.lag_ms(reader.shard_id)
+        if lag_ms is None or reader.buffer.is_ended:
+            return None
+        if self._may_fetch(reader, has_room) and not reader.held.is_leaving:
+            return lag_ms
+        return lag_ms + round((self.clock.now_s() - reader.fetched_s) * 1000)
 
     def _finish(self, reader: ShardReader) -> None:
         """Make the leases of the children, then mark the shard as finished."""

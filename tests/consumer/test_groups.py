@@ -17,7 +17,7 @@ from kinesis_consumer import (
     SendTo,
     SqliteLeases,
 )
-from kinesis_core import Stream, StreamNotFoundError
+from kinesis_core import OptionError, Stream, StreamNotFoundError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.streams import KEY_ID, REGION, SECRET
@@ -100,6 +100,21 @@ def test_streams_change_between_starts(emulator: Emulator, tmp_path: Path) -> No
         next(group)
     with pytest.raises(GroupStateError, match="opened with several streams"):
         opened(emulator, ["orders", "teas"], leases=alone)
+
+
+def test_a_stream_is_the_same_by_name_and_by_arn(emulator: Emulator) -> None:
+    """A batch has the same id however its stream was given, and a stream that is given in both ways is refused."""
+    arn = emulator.create_stream("teas")
+    emulator.put("teas", b"x", "k")
+    ids = []
+    for stream in ("teas", arn):
+        with opened(emulator, stream) as group:
+            batch = next(group)
+            assert batch.stream == "teas"
+            ids.append(str(batch.id))
+    assert ids[0] == ids[1]
+    with pytest.raises(OptionError, match="are the same one"):
+        opened(emulator, ["teas", arn])
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

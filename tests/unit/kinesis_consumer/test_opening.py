@@ -10,8 +10,10 @@ import pytest
 from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, MemoryLeases, SendTo
 from kinesis_consumer.arguments import named_arguments
 from kinesis_consumer.assignment import Mode
-from kinesis_consumer.opening import connect, parse_mode, parse_start
+from kinesis_consumer.opening import connect, parse_mode, parse_start, verify_consumer
+from kinesis_consumer.stream_names import name_streams
 from kinesis_core import OptionError, StreamNotFoundError
+from kinesis_core.aws import StreamRef
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import StaticKeys
 from support.streams import KEY_ID, REGION, SECRET
@@ -24,6 +26,43 @@ def test_a_group_has_different_streams(streams: list[str]) -> None:
     """No stream, or one twice, is an error without a call."""
     with pytest.raises(OptionError, match="'streams' accepts one stream or several different ones"):
         ConsumerGroup.open(streams, "billing", leases=MemoryLeases())
+
+
+ARN = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
+OTHER = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+
+
+def names_of(*streams: str, found: str = ARN) -> list[str]:
+    """Return what a group calls streams. Those that are given by name are the stream *found*."""
+    refs = [StreamRef.parse(stream) for stream in streams]
+    return list(name_streams(refs, lambda _: found).values())
+
+
+def test_a_stream_is_called_by_its_name() -> None:
+    """However a stream is given, it has one name, and so its batches have the same ids."""
+    assert names_of("orders") == names_of(ARN) == ["orders"]
+    assert names_of(ARN, "teas") == ["orders", "teas"]
+
+
+def test_streams_of_one_name_are_called_by_their_arns() -> None:
+    """Two streams of one name, in two regions, have different names in the group, also if one was given by its name."""
+    assert names_of(ARN, OTHER) == names_of("orders", OTHER) == [ARN, OTHER]
+    assert names_of("teas", ARN, OTHER) == ["teas", ARN, OTHER]
+
+
+def test_a_stream_is_given_once() -> None:
+    """The same stream by name and by ARN is an error: its shards would be read twice."""
+    with pytest.raises(OptionError, match=rf"{ARN} and orders are the same one"):
+        names_of("orders", ARN)
+
+
+def test_a_consumer_of_several_streams_is_a_name() -> None:
+    """The ARN of a consumer is that of one stream: with several ones it is an error without a call. A name is one of each."""
+    consumer = f"{ARN}/consumer/billing:1"
+    with pytest.raises(OptionError, match=r"'consumer' accepts a name, .* 2 streams; got 'arn:"):
+        ConsumerGroup.open(["orders", "teas"], "billing", leases=MemoryLeases(), consumer=consumer)
+    verify_consumer(consumer, ["orders"])
+    verify_consumer("billing", ["orders", "teas"])
 
 
 def test_one_stream_is_a_text() -> None:

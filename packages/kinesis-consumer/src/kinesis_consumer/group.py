@@ -22,7 +22,7 @@ from kinesis_consumer.arguments import named_arguments, verify_table_name
 from kinesis_consumer.delivery import Batch, TakenBatches
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
-from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start
+from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, verify_consumer
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.waiting import in_thread
@@ -94,6 +94,7 @@ class ConsumerGroup:
         """
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
         names = [streams] if isinstance(streams, str) else list(streams)
+        verify_consumer(consumer, names)
         verify_table_name("application", application)
         with named_arguments():
             opening = Opening(

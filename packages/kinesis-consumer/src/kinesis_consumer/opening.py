@@ -16,6 +16,7 @@ from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams
+from kinesis_consumer.stream_names import name_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
@@ -52,9 +53,10 @@ class Opening:
         found: list[tuple[str, Source]] = []
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
         impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0))
+        names = name_streams(self.connection.streams, self._find_arn)
         for ref in self.connection.streams:
             api = _Impatient(_client(impatient, ref))
-            found.append(self._source(ref, api, rng, initial))
+            found.append(self._source(ref, names[ref], api, rng, initial))
         tables = leases.open(self.application, self.connection)
         present, _ = read_leases(patiently("Scan", tables.leases.scan, clock, rng))
         named = names_streams(present, len(found))
@@ -68,15 +70,18 @@ class Opening:
         return WorkerThreads(member, coordinator, self.settings.fetch_threads)
 
     def _source(
-        self, ref: StreamRef, api: StreamApi, rng: random.Random, initial: InitialPosition
+        self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition
     ) -> tuple[str, Source]:
         """Return a stream, with its id in the leases of a group with several."""
         plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
         pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
         summary = patiently("DescribeStreamSummary", pages.begin, SteadyClock(), rng)
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
-        source = Source(ref.label, self._feed(ref, summary, pages), api, initial_ms)
+        source = Source(name, self._feed(ref, summary, pages), api, initial_ms)
         return identify_stream(summary.arn, summary.created_ms), source
+
+    def _find_arn(self, ref: StreamRef) -> str:
+        return _client(self.connection, ref).describe().arn
 
     def _feed(self, ref: StreamRef, summary: StreamSummary, pages: ShardPages) -> Feed:
         if self.consumer is None:
@@ -138,6 +143,20 @@ def connect(
     verify_endpoint(endpoint_url)
     first = Connection.to_stream(names[0], region=region, endpoint_url=endpoint_url, credentials=credentials)
     return evolve(first, streams=tuple(StreamRef.parse(name) for name in names))
+
+
+def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
+    """
+    Verify that *consumer* can be one of all *streams*.
+
+    Raises:
+        OptionError: It is that of one stream, and there are several.
+    """
+    if consumer is not None and consumer.startswith("arn:") and len(streams) > 1:
+        raise OptionError(
+            f"'consumer' accepts a name, which is used for each of the {len(streams)} streams; got '{consumer}'. An ARN is that of "
+            "the consumer of one stream."
+        )
 
 
 def parse_start(start: str | InitialPosition) -> InitialPosition:

@@ -22,12 +22,14 @@ _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 @frozen
 class BatchId:
     """
-    Which records a batch has. The same batch has the same id after a crash, in whichever worker.
+    Which records a batch has. The same batch has the same id after a crash, in whichever worker, whether that was given the stream's
+    name or its ARN.
 
     As text it is one line: `orders:shardId-000000000000:4966...:4967...`.
     """
 
     stream: str
+    """As in `Batch.stream`."""
     shard_id: str
     first: str
     """Sequence number of the first record. `/3` follows it if the first three user records of that aggregate are left out."""
@@ -53,7 +55,7 @@ class Batch:
 
     Attributes:
         id: Which records it has.
-        stream: The stream's name or ARN, as the user gave it.
+        stream: The stream's name, also if it was given by its ARN. The ARN if two streams of the group have the same name.
         shard_id: The shard of all its records.
         size_bytes: The data of its records.
     """

@@ -40,7 +40,7 @@ class ShardReader:
 
     held: HeldLease
     stream: str
-    """The stream's name or ARN, as the user gave it."""
+    """What the group calls the stream."""
     pages: Feed
     owner: BatchOwner
     settings: GroupSettings

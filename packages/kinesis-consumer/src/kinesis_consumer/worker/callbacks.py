@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 LeaseCallback = Callable[[str, str], None]
-"""Called with the stream, as the user gave it, and the id of the shard."""
+"""Called with the stream, as in `Batch.stream`, and the id of the shard."""
 MetricCallback = Callable[[str, float, Mapping[str, str]], None]
 """Called with the name of a metric, its value, and what it is of: stream and shard."""
 

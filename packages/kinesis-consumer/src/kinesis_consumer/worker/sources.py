@@ -13,7 +13,7 @@ class Source:
     """One stream of a group."""
 
     name: str
-    """Its name or ARN, as the user gave it."""
+    """What the group calls it: see `name_streams`."""
     pages: Feed
     api: StreamApi
     initial_ms: int | None = None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+import re
 from typing import Any
 
 import pytest
+from attrs import fields
 
 from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, MemoryLeases, SendTo
 from kinesis_consumer.arguments import named_arguments
 from kinesis_consumer.assignment import Mode
-from kinesis_consumer.opening import connect, parse_mode, parse_start, verify_consumer
+from kinesis_consumer.opening import connect, parse_mode, parse_start, verify_consumer, verify_past
 from kinesis_consumer.stream_names import name_streams
 from kinesis_core import OptionError, StreamNotFoundError
 from kinesis_core.aws import StreamRef
@@ -141,11 +144,38 @@ def test_errors_name_arguments(text: str, wanted: str) -> None:
     assert (str(copy), copy.code, copy.request_id) == (wanted, "ResourceNotFoundException", "request-1")
 
 
+@pytest.mark.parametrize(
+    "start",
+    ["BEGINNING", '{"kclApplication": "billing"}', '{"kclApplication": 5}', "{", "AT_TIMESTAMP soon", "5"],
+)
+def test_errors_of_the_start_name_it(start: str) -> None:
+    """They name the argument and what it accepts, and nothing that only the Spark source has."""
+    with pytest.raises(
+        OptionError, match=r"^'start' accepts LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time"
+    ) as error:
+        parse_start(start)
+    assert not re.search(r"startingPosition|EARLIEST|JSON|[oO]ption", str(error.value))
+
+
+def test_a_group_starts_in_the_past() -> None:
+    """A time in the future is an error: the group would read the records of now. Clocks may differ a little."""
+    verify_past(AtTimestamp(10_000), 9_000)
+    verify_past(Latest(), 0)
+    with pytest.raises(
+        OptionError, match=r"'start' accepts a time that is past; got AT_TIMESTAMP 1970-01-01 00:00:10 UTC"
+    ):
+        verify_past(AtTimestamp(10_000), 5_000)
+
+
 def test_modes() -> None:
     """A mode is one of two words, or left open."""
-    assert [parse_mode(text) for text in ("taking", "assigned", None)] == [Mode.TAKING, Mode.ASSIGNED, None]
+    assert [parse_mode("taking"), parse_mode("assigned"), parse_mode(None)] == [
+        Mode.TAKING,
+        Mode.ASSIGNED,
+        None,
+    ]
     with pytest.raises(OptionError, match="'mode' accepts 'taking' or 'assigned'; got '3x'"):
-        parse_mode("3x")
+        parse_mode("3x")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -155,12 +185,28 @@ def test_modes() -> None:
         ("fetch_interval_s", 0.1, "'fetch_interval_s' accepts 0.2 to 3,600; got 0.1"),
         ("max_batch_records", 0, "'max_batch_records' accepts 1 to 1,000,000; got 0"),
         ("fetch_threads", 1001, "'fetch_threads' accepts 1 to 1,000; got 1001"),
+        ("max_fetch_rate_bytes", 0.5, "'max_fetch_rate_bytes' accepts 1 or more; got 0.5"),
+        ("lease_duration_s", math.nan, "'lease_duration_s' accepts 1 to 3,600; got nan"),
+        ("lease_duration_s", "10", "'lease_duration_s' accepts a number; got '10'"),
+        ("hand_over_timeout_s", True, "'hand_over_timeout_s' accepts a number; got True"),
+        ("max_leases", 2.0, "'max_leases' accepts a whole number; got 2.0"),
+        ("fetch_threads", True, "'fetch_threads' accepts a whole number; got True"),
+        ("max_batch_bytes", "1 MiB", "'max_batch_bytes' accepts a whole number; got '1 MiB'"),
+        ("fail_on_data_loss", "false", "'fail_on_data_loss' accepts True or False; got 'false'"),
     ],
 )
-def test_settings_have_bounds(setting: str, value: float, message: str) -> None:
-    """A setting outside its domain is an error that names both."""
-    with pytest.raises(OptionError, match=message):
+def test_settings_have_domains(setting: str, value: object, message: str) -> None:
+    """A setting outside its domain, or of another type, is an error that names the setting, the domain and the value."""
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}[.]$"):
         GroupSettings(**{setting: value})  # type: ignore[arg-type]
+
+
+def test_every_setting_has_a_domain() -> None:
+    """No field accepts a list, and all of them accept their defaults. A number of seconds may be whole."""
+    for name in (each.name for each in fields(GroupSettings)):
+        with pytest.raises(OptionError, match=f"'{name}' accepts"):
+            GroupSettings(**{name: []})  # type: ignore[arg-type]
+    assert GroupSettings(lease_duration_s=5).lease_duration_s == 5
 
 
 def test_no_repr_shows_a_secret() -> None:

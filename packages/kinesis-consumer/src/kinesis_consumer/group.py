@@ -68,7 +68,7 @@ class ConsumerGroup:
         settings: GroupSettings | None = None,
         callbacks: Callbacks | None = None,
         worker: str | None = None,
-        mode: str | None = None,
+        mode: Literal["taking", "assigned"] | None = None,
     ) -> ConsumerGroup:
         """
         Return a worker of the group *application*, after verifying that the streams and the table of leases exist.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any
+from typing import Literal
 
 from attrs import evolve, frozen
 
@@ -26,6 +25,9 @@ from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary, Tri
 from kinesis_core.options import BadValueError, starting_position
 from kinesis_core.planning import ShardPages
 from kinesis_credentials import CredentialSpec
+
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known."""
 
 
 @frozen
@@ -76,6 +78,7 @@ class Opening:
         plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
         pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
         summary = patiently("DescribeStreamSummary", pages.begin, SteadyClock(), rng)
+        verify_past(initial, api.now_ms())
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
         source = Source(name, self._feed(ref, summary, pages), api, initial_ms)
         return identify_stream(summary.arn, summary.created_ms), source
@@ -166,19 +169,34 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
     Raises:
         OptionError: *start* is malformed, or is no position of all shards.
     """
-    position: Any = start
+    position: object = start
+    hint = ""
     if isinstance(start, str):
-        with suppress(BadValueError):
+        try:
             position = starting_position().parse(start)
-    if not isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
-        raise OptionError(
-            "'start' accepts LATEST, TRIM_HORIZON, and AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z, or with seconds or "
-            f"milliseconds since the epoch; got '{start}'. Positions by shard belong into the table of leases."
-        )
-    return position
+        except BadValueError as error:
+            hint = error.hint
+    if isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
+        return position
+    if isinstance(start, str) and start.lstrip().startswith("{"):
+        hint = "Positions by shard belong into the table of leases."
+    raise OptionError(
+        f"'start' accepts LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z; got {start!r}. {hint}".rstrip()
+    )
 
 
-def parse_mode(text: str | None) -> Mode | None:
+def verify_past(start: InitialPosition, now_ms: int) -> None:
+    """
+    Verify that a group does not begin later than *now_ms*: it would read the records of now.
+
+    Raises:
+        OptionError: It does.
+    """
+    if isinstance(start, AtTimestamp) and start.epoch_ms > now_ms + CLOCK_MARGIN_MS:
+        raise OptionError(f"'start' accepts a time that is past; got {start}.")
+
+
+def parse_mode(text: Literal["taking", "assigned"] | None) -> Mode | None:
     """
     Return the mode that the user has set, if any.
 
@@ -190,4 +208,4 @@ def parse_mode(text: str | None) -> Mode | None:
     try:
         return Mode(text)
     except ValueError:
-        raise OptionError(f"'mode' accepts 'taking' or 'assigned'; got '{text}'.") from None
+        raise OptionError(f"'mode' accepts 'taking' or 'assigned'; got {text!r}.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from attrs import Attribute, field, frozen
 
@@ -13,12 +13,28 @@ from kinesis_core.reading import SHARD_RATE_BYTES
 _MIB = 1024 * 1024
 
 
-def _within(low: float, high: float) -> Callable[[Any, Attribute[Any], float], None]:
-    def check(_: Any, attribute: Attribute[Any], value: float) -> None:
-        if not low <= value <= high:
-            raise OptionError(f"'{attribute.name}' accepts {low:,} to {high:,}; got {value!r}.")
+def _refuse(attribute: Attribute[Any], domain: str, value: object) -> NoReturn:
+    raise OptionError(f"'{attribute.name}' accepts {domain}; got {value!r}.")
+
+
+def _within(
+    low: float, high: float, kind: type[float] = float
+) -> Callable[[Any, Attribute[Any], object], None]:
+    """Return a validator of numbers, or of whole numbers if *kind* is int."""
+    what = "a whole number" if kind is int else "a number"
+
+    def check(_: Any, attribute: Attribute[Any], value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, kind)):
+            _refuse(attribute, what, value)
+        if not low <= value <= high:  # NaN is nowhere
+            _refuse(attribute, f"{low:,} to {high:,}" if high < float("inf") else f"{low:,} or more", value)
 
     return check
+
+
+def _check_bool(_: Any, attribute: Attribute[Any], value: object) -> None:
+    if not isinstance(value, bool):
+        _refuse(attribute, "True or False", value)
 
 
 @frozen(kw_only=True)
@@ -34,20 +50,20 @@ class GroupSettings:
     """How often a shard is read whose tip was reached. A shard with more records is read at once."""
     max_fetch_rate_bytes: float = field(default=float(SHARD_RATE_BYTES), validator=_within(1, float("inf")))
     """How many bytes a second are read of one shard: by default as many as Kinesis returns to all its polling consumers together."""
-    max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000))
+    max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000, int))
     """At most so many records are in a batch; an aggregate counts as one."""
-    max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB))
+    max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
     """A batch gets no further page of records once it has so much data."""
-    max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB))
+    max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB, int))
     """No further page is read while all batches and pages of this worker have so much data."""
-    fetch_threads: int = field(default=8, validator=_within(1, 1000))
+    fetch_threads: int = field(default=8, validator=_within(1, 1000, int))
     """Shards that are read at once."""
-    max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1))
+    max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1, int))
     """
     At most so many shards are read by one worker. All workers of a group have the same number: where a leader assigns leases, its
     own counts.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
     """How long a batch in hand may take once another worker is to have its shard."""
-    fail_on_data_loss: bool = True
+    fail_on_data_loss: bool = field(default=True, validator=_check_bool)
     """Whether lost records are an error. Otherwise they are logged, and reading goes on with the oldest record that is left."""

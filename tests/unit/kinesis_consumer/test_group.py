@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import signal
 import threading
 from collections import deque
@@ -309,8 +310,13 @@ def test_a_batch_in_hand_at_close_is_lost() -> None:
         batch = next(group)
         assert batch.is_ours
     assert not batch.is_ours
-    with pytest.raises(LeaseLostError, match="cannot be committed"):
+    with pytest.raises(
+        LeaseLostError, match=r"cannot be committed: its lease is lost\. Drop it: .* delivers it again"
+    ) as raised:
         batch.commit()
+    unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own bytes
+    for error in (raised.value, unpickled):
+        assert (error.stream, error.shard_id, str(error)) == ("orders", SHARD, str(raised.value))
 
 
 def test_close_gives_the_leases_to_another_worker() -> None:
@@ -417,8 +423,9 @@ def test_a_lease_that_is_lost_is_reported_once() -> None:
         batch = next(group)
         reader = group._threads.worker.readers()[0]
         reader.held.lose("the test says so")
-        with pytest.raises(LeaseLostError, match="the test says so"):
+        with pytest.raises(LeaseLostError, match=r"the test says so\. Drop it") as raised:
             batch.commit()
+        assert (raised.value.stream, raised.value.shard_id) == ("orders", SHARD)
         group._threads.worker._releaser.drop(reader)
         group._threads.worker._releaser.release(reader)
         assert calls.count(("lost", "orders", SHARD)) == 1

@@ -73,24 +73,30 @@ class ConsumerGroup:
         """
         Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
 
-        Throttles and outages of up to half a minute are waited out.
+        Throttles and outages of up to half a minute are waited out. A missing table is created, and a missing consumer registered,
+        which takes some seconds. At most 900 s are waited for the table, and 60 s for the consumer. No lease is taken before the
+        group is entered.
 
         *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
         may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
         *application*: the name of the group, with 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
         *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
-        *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time. Later the leases say it.
+        *region*: by default that of the ARN or of the endpoint, or as botocore finds it.
+        *credentials*: by default as botocore finds them.
+        *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time that is past. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
-        removed, or as the one with that ARN. All workers of a group name the same one. By default they poll.
+        removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
         *worker*: a name that no other worker of the group has. By default it is new for each process.
         *mode*: "taking" (as the KCL 2.x) or "assigned" (as the KCL 3.x) for a group whose table does not say it.
 
         Raises:
-            OptionError: An argument is malformed.
+            OptionError: An argument is malformed, a stream is given twice, or the consumer is one of another stream.
+            TableLayoutError: DynamoDB has a table of that name that is no table of leases.
             CredentialsError: No credentials or no region are found.
-            StreamNotFoundError: A stream does not exist.
+            StreamNotFoundError: A stream or the consumer does not exist.
             GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version.
-            ServiceError: AWS cannot be reached, or access is denied.
+            AccessDeniedError: A call is not allowed. The message names the IAM action.
+            ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.
         """
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
         names = [streams] if isinstance(streams, str) else list(streams)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import random
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -175,10 +177,17 @@ def test_a_failure_for_good_stops_the_group(run: Way) -> None:
     seen: Seen = []
     first, second = worker.batch(b"x"), worker.batch(b"x", b"y")
     with pytest.raises(
-        HandlerError, match=r"failed 2 times for the batch: ZeroDivisionError: of the handler"
+        HandlerError,
+        match=r"failed 2 times for the batch with ZeroDivisionError\. The batch is not committed",
     ) as error:
         run(worker, fails(9, seen), first, second, retries=1)
     assert isinstance(error.value.__cause__, ZeroDivisionError)
+    assert (error.value.stream, error.value.shard_id, error.value.batch_id, error.value.attempts) == (
+        "orders",
+        SHARD,
+        f"orders:{SHARD}:1:1",
+        2,
+    )
     assert seen == [first, first]
     assert (worker.committed, worker.is_stopping) == ([], True)
 
@@ -186,7 +195,7 @@ def test_a_failure_for_good_stops_the_group(run: Way) -> None:
 def test_a_failure_names_the_record(run: Way) -> None:
     """The error for a record names its number, and the batch that holds it."""
     worker: FakeWorker = FakeWorker()
-    with pytest.raises(HandlerError, match=rf"for record 1/0: .*batch=orders:{SHARD}:1:2"):
+    with pytest.raises(HandlerError, match=rf"for record 1/0 with .*batch=orders:{SHARD}:1:2"):
         run(worker, fails(9), worker.batch(b"x", b"y"), retries=0, each="record")
 
 
@@ -225,9 +234,30 @@ def test_on_failure_that_raises_stops_the_group(run: Way) -> None:
     def on_failure(_: Any, __: Exception) -> None:
         raise KeyError("of on_failure")
 
-    with pytest.raises(HandlerError, match=r"\(ZeroDivisionError\), and so did 'on_failure': KeyError"):
+    with pytest.raises(
+        HandlerError, match=r"with ZeroDivisionError, and so did 'on_failure' with KeyError\."
+    ) as error:
         run(worker, fails(1), worker.batch(b"x"), retries=0, on_failure=on_failure)
+    assert isinstance(error.value.__cause__, KeyError)
     assert worker.committed == []
+
+
+@pytest.mark.parametrize("is_diverted", [False, True])
+def test_a_failure_for_good_shows_no_data(run: Way, is_diverted: bool) -> None:
+    """The text of the user's exceptions may hold data of records, so the error does not repeat it. It pickles and copies whole."""
+
+    def fail(*_: Any) -> None:
+        raise ValueError("card 4111-1111")
+
+    on_failure = fail if is_diverted else "stop"
+    worker: FakeWorker = FakeWorker()
+    with pytest.raises(HandlerError) as raised:
+        run(worker, fail, worker.batch(b"card 4111-1111"), retries=0, on_failure=on_failure)
+    unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own bytes
+    for error in (raised.value, unpickled, copy.copy(raised.value)):
+        assert "4111" not in f"{error!s} {error!r}"
+        assert str(error) == str(raised.value)
+        assert (error.batch_id, error.attempts) == (f"orders:{SHARD}:1:1", 1)
 
 
 # Lost leases -----------------------------------------------------------------------------------------------------

@@ -92,28 +92,34 @@ class Handling:
         return self.rng.uniform(longest_s / 2, longest_s)
 
     def _give_up(self, batch: Batch, unit: Unit, error: Exception) -> None:
-        what = (
-            "the batch"
-            if isinstance(unit, Batch)
-            else f"record {unit.sequence_number}/{unit.sub_sequence_number}"
+        failure = (
+            f"The handler failed {self.retries + 1} times for {_describe(unit)} with {type(error).__name__}"
         )
-        facts = f"[stream={batch.stream} shard={batch.shard_id} batch={batch.id}]"
         if self.on_failure == "stop":
-            raise HandlerError(
-                f"The handler failed {self.retries + 1} times for {what}: {type(error).__name__}: {error}. The batch is not "
-                f"committed. Correct the handler, or give an 'on_failure'. {facts}"
-            ) from error
+            advice = "Correct the handler, or give an 'on_failure'."
+            raise self._error(batch, failure, advice) from error
         try:
             result: object = self.on_failure(unit, error)
-            if isawaitable(result):
-                _drop(result)
-                raise TypeError("it returned an awaitable; a plain function is called in a thread")
         except Exception as second:
-            raise HandlerError(
-                f"The handler failed {self.retries + 1} times for {what} ({type(error).__name__}), and so did 'on_failure': "
-                f"{type(second).__name__}: {second}. The batch is not committed. {facts}"
-            ) from second
+            failure += f", and so did 'on_failure' with {type(second).__name__}"
+            raise self._error(batch, failure, "Correct both.") from second
+        if isawaitable(result):
+            _drop(result)
+            failure += ", and 'on_failure' returned an awaitable"
+            raise self._error(batch, failure, "Give a plain function: it is called in a thread.") from error
         log.warning("records.diverted", batch=str(batch.id), error=type(error).__name__)
+
+    def _error(self, batch: Batch, failure: str, advice: str) -> HandlerError:
+        """Return the error of a failure. The text of the user's exception is not in it: it may hold data of records."""
+        facts = f"[stream={batch.stream} shard={batch.shard_id} batch={batch.id}]"
+        message = f"{failure}. The batch is not committed, and is delivered again. {advice} {facts}"
+        return HandlerError(message, batch.stream, batch.shard_id, str(batch.id), self.retries + 1)
+
+
+def _describe(unit: Unit) -> str:
+    if isinstance(unit, Batch):
+        return "the batch"
+    return f"record {unit.sequence_number}/{unit.sub_sequence_number}"
 
 
 class _NotAwaitableError(Exception):

@@ -146,12 +146,12 @@ class Worker(LeaseHolder):
             )
         reader = self._shards.reader_of_batch(batch)
         if reader is None:
-            raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", batch.shard_id)
+            raise _lost(batch, "its lease is lost")
         try:
             following = reader.commit(batch)
-        except LeaseLostError:
+        except LeaseLostError as error:
             self._releaser.drop(reader)
-            raise
+            raise _lost(batch, reader.held.lost or "its lease is lost") from error
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
         self._hand_out(following)
         if following is None and reader.has_work:
@@ -223,3 +223,12 @@ class Worker(LeaseHolder):
         log.info("shard.ended", lease=held.key, worker=self.name)
         self.callbacks.shard_ended(reader.stream, reader.shard_id)
         self.wake()
+
+
+def _lost(batch: Batch, reason: str) -> LeaseLostError:
+    return LeaseLostError(
+        f"Batch {batch.id} cannot be committed: {reason}. Drop it: the worker that has the shard now delivers it again. "
+        f"[stream={batch.stream} shard={batch.shard_id}]",
+        batch.shard_id,
+        batch.stream,
+    )

@@ -17,12 +17,13 @@ from kinesis_consumer import (
     SendTo,
     SqliteLeases,
 )
-from kinesis_core import OptionError, Stream, StreamNotFoundError
+from kinesis_core import OptionError, ServiceError, Stream, StreamNotFoundError, TrimHorizon
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Fault, Request
 from support.streams import KEY_ID, REGION, SECRET
 
 KEYS = StaticKeys(KEY_ID, SECRET)
+SHARD = "shardId-000000000000"
 QUICK = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2)
 
 
@@ -115,6 +116,23 @@ def test_a_stream_is_the_same_by_name_and_by_arn(emulator: Emulator) -> None:
     assert ids[0] == ids[1]
     with pytest.raises(OptionError, match="are the same one"):
         opened(emulator, ["teas", arn])
+
+
+@pytest.mark.parametrize(("code", "status"), [("InternalFailure", 500), ("LimitExceededException", 400)])
+def test_a_worker_calls_once(emulator: Emulator, code: str, status: int) -> None:
+    """A failed or throttled call of a worker is one attempt: it repeats the call later, and can be closed in between."""
+    api = opened(emulator)._threads.worker.sources[None].api
+    seen: list[str] = []
+
+    def fail(request: Request) -> Fault:
+        seen.append(request.action)
+        return Fault(code=code, status=status)
+
+    emulator.settings.fault = fail
+    for call in (api.describe, api.list_shards, lambda: api.get_iterator(SHARD, TrimHorizon())):
+        with pytest.raises(ServiceError, match=code):
+            call()
+    assert seen == ["DescribeStreamSummary", "ListShards", "GetShardIterator"]
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

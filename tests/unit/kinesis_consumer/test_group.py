@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import define, evolve, field
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
@@ -20,7 +22,7 @@ from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import AccessDeniedError
 from kinesis_core.clock import SteadyClock
-from kinesis_core.model import Page
+from kinesis_core.model import Page, Shard
 from support.consumer_groups import EVENT_S, QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 from support.lease_faults import FaultyTable
@@ -365,6 +367,86 @@ def test_close_survives_a_store_that_fails() -> None:
         faults = deque(["fail"])
         table.hook = lambda: faults.popleft() if faults else ""
     assert {lease.owner for lease in leases_of(table.table).values()} == {None}
+
+
+@define
+class Hanging(FakeStream):
+    """A stream with a call that gets no response until the test ends."""
+
+    call: str = ""
+    responds: threading.Event = field(factory=threading.Event)
+    hangs: threading.Event = field(factory=threading.Event)
+
+    def list_shards(self) -> list[Shard]:
+        self.hang("list_shards")
+        return super().list_shards()
+
+    def get_records(self, *arguments: Any, **more: Any) -> Page:
+        self.hang("get_records")
+        return super().get_records(*arguments, **more)
+
+    def hang(self, call: str) -> None:
+        if call == self.call:
+            self.hangs.set()
+            self.responds.wait(2 * EVENT_S)
+
+
+@pytest.mark.parametrize("call", ["list_shards", "get_records"])
+def test_close_does_not_wait_for_kinesis(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a call to Kinesis hangs, `close` lets everything go that the group has, after its limits, and does not wait for the call."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.CLOSE_S", 0.1)
+    table = MemoryTable()
+    stream = Hanging(FakeClock(), call=call)
+    stream.create(1)
+    group = new_group(stream, table, settings=PATIENT)
+    closer = threading.Thread(target=group.close)
+    try:
+        group.__enter__()
+        assert stream.hangs.wait(EVENT_S)
+        closer.start()
+        closer.join(EVENT_S)
+        assert not closer.is_alive()
+        assert {lease.owner for lease in leases_of(table).values()} <= {None}
+        assert {item["leaseKey"] for item in table.scan()} <= {SHARD, "Migration3.0"}
+    finally:
+        stream.responds.set()
+        TERMINATION.remove(group._threads)
+
+
+def test_close_in_a_callback_only_stops_the_group() -> None:
+    """A thread cannot wait for its own end. The leases are let go at the end of the block."""
+    stream, table, closed = new_stream(), MemoryTable(), threading.Event()
+    fill(stream, 2)
+
+    def close(*_: object) -> None:
+        group.close()
+        closed.set()
+
+    group = new_group(stream, table, settings=PATIENT, callbacks=Callbacks(metric=close))
+    with group:
+        assert closed.wait(EVENT_S)
+        assert group._threads.is_stopping
+        assert group._threads._renewing is not None, "batches in hand keep their leases"
+        assert list(group) == []
+    assert leases_of(table)[SHARD].owner is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="it has no forks")
+def test_a_fork_cannot_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch in a process that was forked has no lease there: its commit is an error, and writes nothing."""
+    stream, table = new_stream(), FaultyTable()
+    fill(stream, 1)
+    with new_group(stream, table, settings=PATIENT) as group:
+        batch = next(group)
+        table.calls.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: -1)
+            with pytest.raises(RuntimeError, match="not in one that was forked"):
+                batch.commit()
+        assert ("update", SHARD) not in table.calls
+        assert not batch.is_committed
+        batch.commit()
+        assert batch.is_committed
 
 
 # Callbacks -------------------------------------------------------------------------------------------------------

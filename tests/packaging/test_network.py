@@ -29,6 +29,7 @@ MAY_CONNECT = {
     # Waits for threads in tasks of the user's event loop, and opens nothing.
     "kinesis_consumer/worker/threads.py": {"asyncio"},
     "kinesis_consumer/handling/running.py": {"asyncio"},
+    "kinesis_consumer/waiting.py": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

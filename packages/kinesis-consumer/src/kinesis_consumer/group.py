@@ -25,7 +25,6 @@ from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
 from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, verify_consumer
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.termination import TERMINATION
-from kinesis_consumer.waiting import in_thread
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import CredentialSpec
@@ -219,6 +218,8 @@ class ConsumerGroup:
 
     async def aclose(self) -> None:
         """As `close`, for a task of asyncio. A task that is cancelled meanwhile waits until the group is closed."""
+        from kinesis_consumer.waiting import in_thread
+
         try:
             await in_thread(self.close)
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from inspect import iscoroutinefunction
@@ -54,6 +53,8 @@ class Run:
 
     async def in_tasks(self, batches: AsyncIterator[Batch], tasks: int) -> None:
         """Await the handler in several tasks until the group ends. Raises as `in_threads`."""
+        import asyncio  # a program of threads does without its cost
+
         if not _is_async(self.handler):
             raise OptionError("'handler' is no coroutine function: use `group.run(...)` for it.")
         if tasks < 1:
@@ -137,4 +138,8 @@ def _is_lost(batch: Batch) -> bool:
 
 async def _next_step(steps: Steps, error: Exception | None) -> Step:
     """Return the next step. After an error it may call `on_failure`, which may block."""
-    return steps.send(None) if error is None else await asyncio.to_thread(steps.send, error)
+    if error is None:
+        return steps.send(None)
+    import asyncio
+
+    return await asyncio.to_thread(steps.send, error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable
@@ -130,6 +129,8 @@ class WorkerThreads:
 
     async def wait_async(self, seen: int, seconds: float = LONGEST_WAIT_S) -> None:
         """Wait as `wait` does, without a thread."""
+        import asyncio  # a program of threads does without its cost
+
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, Literal, cast
 
 from attrs import define, field
 
@@ -120,7 +120,7 @@ def main(arguments: list[str]) -> None:
         settings=GroupSettings(**json.loads(options["settings"])),
         callbacks=program.callbacks(),
         worker=options["worker"],
-        mode=options.get("mode"),
+        mode=cast(Literal["taking", "assigned"] | None, options.get("mode")),
     )
     threading.Thread(target=program.obey, daemon=True).start()
     program.run()

@@ -91,6 +91,34 @@ def test_nothing_takes_the_place_of_a_batch_that_was_withdrawn() -> None:
     assert data(next_batch(following)) == [b"1"]
 
 
+def test_the_next_batch_goes_out_when_a_hand_over_is_revoked() -> None:
+    """A commit during a hand-over fixes the next batch without handing it out. If the lease stays here after all, it goes out."""
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2", b"3")
+    reader = shard.reader()
+    first = next_batch(reader)
+    reader.fetch()
+    inner = shard.table.table
+
+    def ask_for_lease() -> str:
+        if shard.lease().owner == reader.held.worker:
+            assert inner.update(updates.begin_hand_over(shard.lease(), "other"))
+        return ""
+
+    shard.table.hook = ask_for_lease
+    assert first is not None
+    assert reader.commit(first) is None
+    assert reader.held.is_leaving
+    assert reader.next_batch() is None
+    shard.table.hook = str
+    assert inner.update(updates.assign(shard.lease(), reader.held.worker))
+    reader.held.renew()
+    second = next_batch(reader)
+    assert data(second) == [b"2"]
+    assert second is not None
+    assert data(reader.commit(second)) == [b"3"]
+
+
 def test_one_batch_at_a_time() -> None:
     """While a batch is out, there is no other one. Its commit brings the next, in the same write."""
     shard = OneShard.new()

@@ -34,8 +34,7 @@ class ShardReader:
     """
     Reads the shard of a lease that this worker holds.
 
-    `fetch` runs in one thread at a time. `next_batch` and `commit` may run beside it: at most one batch is out, so only one of the
-    two has something to do.
+    `fetch` runs in one thread at a time. `next_batch` and `commit` may run beside it: only one of the two has something to do.
     """
 
     held: HeldLease
@@ -55,7 +54,7 @@ class ShardReader:
     """When the next page is due, if there is room for it."""
     _position: ShardOffset | None = field(default=None, init=False)
     size_bytes: int = field(default=0, init=False)
-    """The data of all records in memory, until the reader is closed."""
+    """The data in memory, until the reader is closed."""
     buffer: PageBuffer = field(init=False)
     _planned: Batch | None = field(default=None, init=False)
     """A batch that was built, and whose end is not fixed yet."""
@@ -166,10 +165,9 @@ class ShardReader:
         if self.out is not None or self.held.is_leaving or self._is_withdrawn:
             return None
         self._plan()
-        batch = self._planned
+        batch, checkpoint = self._planned, self.held.lease.checkpoint
         if batch is None:
             return None
-        checkpoint = self.held.lease.checkpoint
         description = describe_batch(checkpoint, batch.start, batch.end)
         if (self.held.lease.pending, self.held.lease.pending_batch) != (batch.end, description):
             self.held.set_pending((batch.end, description), {})
@@ -191,10 +189,11 @@ class ShardReader:
         following = self._planned
         self._write_patiently(batch, following)
         batch.is_committed = True
-        if following is not None and self.held.is_leaving:
-            following, self._is_withdrawn = None, True  # its end is fixed, and the next owner delivers it
         with self._lock:
             self._count(-batch.size_bytes)
+        if self.held.is_leaving:  # the next owner delivers it, or this one if the hand-over is revoked
+            self.out = None
+            return None
         # In this order: once no batch is out, a thread that fetches may plan the next one.
         self._planned = None
         self.out = following
@@ -212,8 +211,7 @@ class ShardReader:
     def renewal(self) -> Item:
         """Return what a renewal says in addition: until when the shard was seen empty."""
         with self._lock:
-            position = self._position
-            is_all_committed = self._is_all_committed
+            position, is_all_committed = self._position, self._is_all_committed
         if position is None or position.arrived_ms is None or not is_all_committed:
             return {}
         return {EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms)}

@@ -67,8 +67,7 @@ class Coordinator:
     _periodic: list[Periodic] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        name, table = self.worker.name, self.tables.leases
-        settings = self.worker.settings
+        name, table, settings = self.worker.name, self.tables.leases, self.worker.settings
         self._reader = ModeReader(name, table, self.tables.legacy_coordination, self.wall_clock, self.wanted)
         self._taker = LeaseTaker(
             name,
@@ -148,8 +147,7 @@ class Coordinator:
 
         A KCL makes them one after the other: one alone is not used yet.
         """
-        is_complete = self.tables.legacy_reports is not None
-        if is_complete or self.tables.look_again is None:
+        if self.tables.legacy_reports is not None or self.tables.look_again is None:
             return False
         if not self._reader.is_undecided and now.layout is Layout.ONE_TABLE:
             return False
@@ -166,13 +164,14 @@ class Coordinator:
         return self._roles.reports.period_s
 
     def _lock(self) -> float:
-        if self._roles.leader is None:
+        leader = self._roles.leader
+        if leader is None:
             return DISCOVERY_S
-        was_leader = self._roles.leader.lock.is_held()
-        if self._roles.leader.lock.step() and not was_leader:
+        was_held = leader.lock.is_held()
+        if leader.lock.step() and not was_held:
             log.info("leader.elected", worker=self.worker.name)
             self.keeper.begin()
-        return self._roles.leader.lock.heartbeat_s
+        return leader.lock.heartbeat_s
 
     def _lead(self) -> float:
         leader = self._roles.leader

@@ -52,7 +52,9 @@ def test_a_table_without_its_index(dynamodb_local: DynamoDbLocal, unprepared: Op
     tables = [unprepared() for _ in range(4)]
     dynamodb_local.create_lease_table(tables[0].name, with_index=False)
     assert tables[0].create("shardId-000000000000", {"leaseOwner": "a"})
-    with pytest.raises(InvalidRequestError, match=r"lacks the index LeaseOwnerToLeaseKeyIndex.*add_index=True"):
+    with pytest.raises(
+        InvalidRequestError, match=r"lacks the index LeaseOwnerToLeaseKeyIndex.*add_index=True"
+    ):
         tables[0].keys_of_owner("a")
     test_tables.at_once(lambda worker: tables[worker].prepare(), len(tables))
     assert tables[0].keys_of_owner("a") == ["shardId-000000000000"]

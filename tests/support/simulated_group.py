@@ -331,7 +331,7 @@ class SimulatedApi:
         )
 
 
-@define(eq=False)
+@define(eq=False, repr=False)  # it holds itself, and a failed test shows it
 class SimulatedGroup:
     """All workers of a group, and what they share."""
 

@@ -95,6 +95,16 @@ def test_a_group_cannot_start_elsewhere(start: Any) -> None:
         parse_start(start)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["", "Leader", "Migration3.0", "shardId-000000000000", "1:orders:2:shardId-000000000000", "w" * 256, 5],
+)
+def test_a_worker_is_not_named_like_another_item(name: Any) -> None:
+    """Its report would take the place of a lease, or of what the leader needs."""
+    with pytest.raises(OptionError, match="'worker' accepts"):
+        ConsumerGroup.open("orders", "billing", leases=MemoryLeases(), worker=name)
+
+
 @pytest.mark.parametrize("name", ["", "ab", "a" * 256, "bill ing", "billing/orders", None])
 def test_the_name_of_an_application(name: Any) -> None:
     """It is that of a table in DynamoDB. So is the name of another table. Errors name the argument."""

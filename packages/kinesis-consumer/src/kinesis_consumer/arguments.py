@@ -10,6 +10,8 @@ from kinesis_core import KinesisError, OptionError
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ENDPOINT = re.compile(r"https?://[^/]")
+_KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256,}", re.DOTALL)
+"""What is no key for a worker's report: those of leases and of the other items of the table, and what is too long."""
 _NAMES = {
     "streamName or streamARN": "'streams'",
     "dynamodbEndpointUrl": "'endpoint_url' of DynamoLeases",
@@ -30,6 +32,20 @@ def verify_table_name(argument: str, name: str) -> None:
     if not isinstance(name, str) or not _TABLE.fullmatch(name):
         raise OptionError(
             f"'{argument}' accepts 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'; got {name!r}."
+        )
+
+
+def verify_worker(worker: str | None) -> None:
+    """
+    Verify that a worker may have this name, if it is given. Its report is an item of the table with this key.
+
+    Raises:
+        OptionError: It may not.
+    """
+    if worker is not None and (not isinstance(worker, str) or _KEY_OF_ANOTHER_ITEM.fullmatch(worker)):
+        raise OptionError(
+            "'worker' accepts a name of 1 to 255 characters, but no shard id, and not 'Leader' or 'Migration3.0', which are "
+            f"items of the table; got {worker!r}."
         )
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from attrs import define, field
 
-from kinesis_consumer.arguments import named_arguments, verify_table_name
+from kinesis_consumer.arguments import named_arguments, verify_table_name, verify_worker
 from kinesis_consumer.delivery import Batch, TakenBatches
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
@@ -85,7 +85,7 @@ class ConsumerGroup:
         *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time that is past. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
         removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
-        *worker*: a name that no other worker of the group has. By default it is new for each process.
+        *worker*: a name of up to 255 characters that no other worker of the group has. By default it is new for each process.
         *mode*: "taking" (as the KCL 2.x) or "assigned" (as the KCL 3.x) for a group whose table does not say it.
 
         Raises:
@@ -97,6 +97,7 @@ class ConsumerGroup:
             AccessDeniedError: A call is not allowed. The message names the IAM action.
             ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.
         """
+        verify_worker(worker)
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
         names = [streams] if isinstance(streams, str) else list(streams)
         verify_consumer(consumer, names)

@@ -1,4 +1,4 @@
-"""The steady clock counts the time for which a machine is suspended."""
+"""The steady clock counts the time for which a machine is suspended. Pauses double."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from kinesis_core.clock import SteadyClock, find_steady
+from kinesis_core.clock import SteadyClock, doubled_s, find_steady
 
 AWAKE_S, ALL_S = 5.0, 605.0
 """Of a machine that was suspended for ten minutes."""
@@ -35,3 +35,9 @@ def test_it_never_goes_back() -> None:
     """Two looks at the clock are in order."""
     clock = SteadyClock()
     assert clock.now_s() <= clock.now_s()
+
+
+def test_pauses_double_up_to_a_limit() -> None:
+    """After as many failures as an outage of days has, too."""
+    assert [doubled_s(0.5, times, 3.0) for times in range(4)] == [0.5, 1.0, 2.0, 3.0]
+    assert doubled_s(0.5, 100_000, 3.0) == 3.0

@@ -146,9 +146,10 @@ _LEASES = (
         "shard.failed",
         "WARNING",
         "worker",
-        "A shard could not be read for the moment. It is tried again.",
-        {**_LEASE, **_FAILURE},
-        example="shard.failed lease=shardId-000000000000 code=InternalFailure reason=GetRecords failed: ...",
+        "A shard could not be read for the moment. It is tried again. Logged for the first failure in a row, and then whenever their "
+        "number has doubled.",
+        {**_LEASE, **_FAILURE, "failures": "how many attempts failed in a row"},
+        example="shard.failed lease=shardId-000000000000 code=InternalFailure reason=GetRecords failed: ... failures=1",
     ),
     Event(
         "shard.unread",

@@ -43,6 +43,11 @@ class SteadyClock(SystemClock):
         return _steady_s()
 
 
+def doubled_s(first_s: float, times: int, longest_s: float) -> float:
+    """Return a pause: *first_s*, doubled *times* times, and at most *longest_s*. After a day of failures *times* is large."""
+    return min(longest_s, first_s * 2.0 ** min(times, 64))
+
+
 def find_steady(of: ModuleType = time) -> Callable[[], float]:
     """
     Return the platform's function for seconds that pass also while the machine is suspended. *of* is the module `time`.

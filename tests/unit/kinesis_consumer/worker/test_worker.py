@@ -6,12 +6,17 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 from kinesis_consumer import Batch, GroupSettings
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
+from kinesis_core import UnavailableError
 from kinesis_core.leases import read_lease
+from kinesis_core.model import Page
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.consumer_parts import OneShard
+from support.fake_stream import FakeStream
 
 
 def worker_with_a_lease(
@@ -52,6 +57,33 @@ def test_a_lease_that_is_not_due_costs_no_thread() -> None:
     shard.clock.sleep(shard.settings.lease_duration_s / 2)
     worker.renew(run_all)
     assert passed == worker.readers()
+
+
+def test_an_outage_of_hours_is_waited_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A shard that cannot be read is tried again after at most 15 s. It has fewer and fewer lines in the log."""
+
+    def fail(*_: object, **__: object) -> Page:
+        raise UnavailableError("GetRecords failed.", "InternalFailure")
+
+    worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=60))
+    shard.stream.put(shard.shard_id, b"x")
+    (reader,) = worker.readers()
+    began_s = shard.clock.now_s()
+    with monkeypatch.context() as down:
+        down.setattr(FakeStream, "get_records", fail)
+        for _ in range(1100):
+            worker.advance(reader)
+            pause_s = reader.due_s - shard.clock.now_s()
+            assert 1 <= pause_s <= 15
+            shard.clock.sleep(pause_s)
+            worker.renew()
+    assert shard.clock.now_s() - began_s > 4 * 3600
+    failures = [int(line.rpartition("=")[2]) for line in caplog.messages if line.startswith("shard.failed")]
+    assert failures == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    advance(worker)
+    assert worker.take() is not None
 
 
 # Lag -------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 from kinesis_consumer.delivery.subscription import Subscription
 from kinesis_core import ResourceInUseError, ServiceError
 from kinesis_core.aws import SubscribeApi
-from kinesis_core.clock import Clock
+from kinesis_core.clock import Clock, doubled_s
 from kinesis_core.logs import get_logger
 from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
@@ -142,7 +142,7 @@ class SubscribedPages:
         if not (error.retryable or isinstance(error, ResourceInUseError)):
             return error
         shard.failures += 1
-        shard.retry_s = now_s + min(LONGEST_RETRY_S, RETRY_S * 2.0 ** (shard.failures - 1))
+        shard.retry_s = now_s + doubled_s(RETRY_S, shard.failures - 1, LONGEST_RETRY_S)
         if error.code != shard.code:
             shard.code = error.code
             consumer, reason = self.api.consumer, str(error)

@@ -16,6 +16,7 @@ from attrs import define, frozen
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import HandlerError
 from kinesis_core import OptionError, Producer, UserRecord
+from kinesis_core.clock import doubled_s
 from kinesis_core.logs import get_logger
 from kinesis_credentials import CredentialSpec
 
@@ -88,7 +89,7 @@ class Handling:
         yield Commit()
 
     def _pause_s(self, attempt: int) -> float:
-        longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt)
+        longest_s = doubled_s(FIRST_PAUSE_S, attempt, LONGEST_PAUSE_S)
         return self.rng.uniform(longest_s / 2, longest_s)
 
     def _give_up(self, batch: Batch, unit: Unit, error: Exception) -> None:

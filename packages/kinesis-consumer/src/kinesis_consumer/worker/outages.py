@@ -6,6 +6,8 @@ import random
 
 from attrs import define, field, frozen
 
+from kinesis_core.clock import doubled_s
+
 LOG_S = 60.0
 """Failures have one line in this time, from the first one on."""
 RETRY_S = 1.0
@@ -54,5 +56,5 @@ class Outage:
 
     def pause_s(self, rng: random.Random, longest_s: float = LONGEST_RETRY_S) -> float:
         """Return how long to wait after a failure: longer after each one in a row, and differently for each worker."""
-        grown_s = min(longest_s, RETRY_S * 2.0 ** min(self.failures - 1, 10))
+        grown_s = doubled_s(RETRY_S, self.failures - 1, longest_s)
         return grown_s * rng.uniform(0.8, 1.0)

@@ -12,6 +12,7 @@ from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
 from kinesis_consumer.worker.lease_holder import LeaseHolder
 from kinesis_core import ServiceError
+from kinesis_core.clock import doubled_s
 from kinesis_core.leases import FINISHED
 from kinesis_core.logs import get_logger
 
@@ -59,9 +60,10 @@ class Worker(LeaseHolder):
             if not error.retryable:
                 raise
             reader.failures += 1
-            pause_s = min(LONGEST_PAUSE_S, FAILURE_PAUSE_S * 2.0**reader.failures)
-            reader.due_s = self.clock.now_s() + pause_s
-            log.warning("shard.failed", lease=reader.held.key, code=error.code, reason=str(error))
+            reader.due_s = self.clock.now_s() + doubled_s(FAILURE_PAUSE_S, reader.failures, LONGEST_PAUSE_S)
+            if reader.failures.bit_count() == 1:  # less and less often: an outage has many shards
+                facts = {"code": error.code, "reason": str(error), "failures": reader.failures}
+                log.warning("shard.failed", lease=reader.held.key, **facts)
         if not self._shards.reads(reader):  # the lease was let go meanwhile
             reader.close()
         self._shards.schedule.touch([reader.held.key])

@@ -29,7 +29,7 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from kinesis_core.aws.rate_limits import ReadRateLimiter
-from kinesis_core.clock import Clock
+from kinesis_core.clock import Clock, doubled_s
 from kinesis_core.errors import ServiceError, ThrottledError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Cut
@@ -60,7 +60,7 @@ class RetryPolicy:
     outage_timeout_s: float = 60.0
 
     def longest_s(self, attempt: int) -> float:
-        return min(self.max_interval_s, self.interval_s * 2.0 ** min(attempt, 64))
+        return doubled_s(self.interval_s, attempt, self.max_interval_s)
 
     @property
     def longest_call_s(self) -> float:

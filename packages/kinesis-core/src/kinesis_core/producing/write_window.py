@@ -6,6 +6,8 @@ import random
 
 from attrs import define
 
+from kinesis_core.clock import doubled_s
+
 RECORDS_PER_S = 1000
 BYTES_PER_S = 1024 * 1024
 """The quota of a shard, which all its producers share."""
@@ -51,6 +53,6 @@ class WriteWindow:
 
     def failed(self, now_s: float, rng: random.Random) -> None:
         """Rest, with jitter and longer after each failure, and keep the window: the rate was not the reason."""
-        longest_s = min(_LONGEST_REST_S, _FIRST_REST_S * 2.0**self._failures)
+        longest_s = doubled_s(_FIRST_REST_S, self._failures, _LONGEST_REST_S)
         self._failures += 1
         self.rests_until_s = max(self.rests_until_s, now_s + rng.uniform(longest_s / 2, longest_s))

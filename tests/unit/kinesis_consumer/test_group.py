@@ -357,6 +357,26 @@ def test_a_worker_that_is_dead_gets_no_lease_at_close() -> None:
             assert loads_of_others(leader, coordinator.tables, coordinator.wall_clock) == {"worker-9": 0}
 
 
+def test_a_leader_that_closes_gives_nothing_to_the_dead() -> None:
+    """A worker was killed a moment ago. Its report is still young, but the leader has seen that it renews no lease."""
+    stream, table, clock = new_stream(2), MemoryTable(), FakeClock()
+    coordinator = new_group(stream, table, clock=clock)._threads.coordinator
+    coordinator.step()
+    now_s = int(coordinator.wall_clock.now_s())
+    table.create("worker-0", {"entityType": "WORKER_METRIC_STATS", "lut": now_s, "sts": {}, "opr": {}})
+    clock.sleep(3)
+    coordinator.step()
+    leader = coordinator._roles.leader
+    assert leader is not None
+    assert loads_of_others(leader, coordinator.tables, coordinator.wall_clock) == {"worker-0": 1}
+    for _ in range(20):
+        clock.sleep(1)
+        coordinator.worker.renew()
+        coordinator.step()
+    assert {lease.owner for lease in leases_of(table).values()} == {"worker-1"}
+    assert loads_of_others(leader, coordinator.tables, coordinator.wall_clock) == {}
+
+
 def test_close_survives_a_store_that_fails() -> None:
     """Each lease is let go, whether or not other calls fail."""
     stream, table = new_stream(2), FaultyTable()

@@ -110,6 +110,10 @@ class Leader:
         self._failures = 0
         return run
 
+    def suspects(self) -> set[str]:
+        """Return the workers that seemed dead in the last scan."""
+        return self._roster.suspects()
+
     def _run(self) -> LeaderRun:
         view = self._look()
         done, refused = self._carry_out(view)

@@ -172,6 +172,10 @@ class Roster:
             if worker in self._seen:
                 self._seen[worker] = evolve(self._seen[worker], is_suspect=True)
 
+    def suspects(self) -> set[str]:
+        """Return the workers that get nothing until their reports change."""
+        return {worker for worker, seen in self._seen.items() if seen.is_suspect}
+
     def active(self, now_s: float) -> set[str]:
         """Return the workers that may be given leases."""
         return {

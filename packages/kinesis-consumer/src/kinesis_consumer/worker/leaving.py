@@ -51,7 +51,8 @@ def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> d
     """
     Return how many shards each other worker reads that may be given leases; nothing if they are to be left to anybody.
 
-    That is the leader if it was heard of a moment ago: it finds out who is alive, and balances. Reports are older.
+    That is the leader if it was heard of a moment ago: it finds out who is alive, and balances. Reports are older. A leader itself
+    gives nothing to a worker that has reported, and does not renew its leases.
     """
     lock = leader.lock
     if lock.leader not in (None, leader.worker) and not lock.suspects_leader():
@@ -61,6 +62,8 @@ def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> d
     reports = [report for report in map(read_report, items) if report]
     now_s = wall_clock.now_s()
     alive = {report.worker for report in reports if now_s - report.updated <= min(ALIVE_S, report.active_s)}
+    if lock.is_held():
+        alive -= leader.suspects()
     loads = dict.fromkeys(sorted(alive - {leader.worker}), 0)
     for lease in read_leases(items)[0]:
         if lease.owner in loads and not lease.is_finished:

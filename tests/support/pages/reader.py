@@ -23,6 +23,8 @@ VARYING = {
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{3}": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*",  # a time
     r"\d{12,}": r"\d+",  # a sequence number, or a time without signs
     r"_s=\d+\.\d+": r"_s=\d+\.\d+",  # a duration
+    r"-{3,}": "-+",  # a column's width in a table, which Spark makes narrower if all its times end with 0
+    r" *\|": r" *\|",
     r"/home/you": r"/\S+",
     r"\.\.\.": ".*",
 }

@@ -152,8 +152,8 @@ class ConsumerGroup:
         """
         Return by stream and shard how many milliseconds this worker's reading is behind the tip.
 
-        That is the lag of the last page. While no further page is read, because a batch in hand keeps the shard waiting or the
-        memory is full, the age of that page is added: the lag grows. A shard is left out until its first page is read,
+        That is the lag of the last page. While no further page is read, because a batch in hand keeps the shard waiting, the memory
+        is full or calls fail, the age of that page is added: the lag grows. A shard is left out until its first page is read,
         and once its last one is.
         """
         return self._threads.worker.lag()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kinesis_consumer import Batch, GroupSettings
+from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
 from kinesis_core import UnavailableError
@@ -84,6 +85,41 @@ def test_an_outage_of_hours_is_waited_out(
     assert failures == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
     advance(worker)
     assert worker.take() is not None
+
+
+def test_a_store_that_fails_is_left_alone_for_longer_and_longer(caplog: pytest.LogCaptureFixture) -> None:
+    """Pages come from Kinesis all the time meanwhile. They do not begin the pauses of the store anew."""
+    worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=600))
+    (reader,) = worker.readers()
+    shard.stream.put(shard.shard_id, b"x")
+    shard.table.hook = lambda: "fail"
+    pauses = []
+    for _ in range(6):
+        worker.advance(reader)
+        pauses.append(reader.due_s - shard.clock.now_s())
+        shard.clock.sleep(pauses[-1])
+    assert pauses == [1, 2, 4, 8, 15, 15]
+    assert len([line for line in caplog.messages if line.startswith("shard.failed")]) == 3
+    shard.table.hook = str
+    advance(worker)
+    assert reader.failures == 0
+    assert worker.take() is not None
+
+
+def test_the_lag_grows_while_calls_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shard that cannot be read is not at its tip."""
+
+    def fail(*_: object, **__: object) -> Page:
+        raise UnavailableError("GetRecords failed.", "InternalFailure")
+
+    worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=600))
+    (reader,) = worker.readers()
+    worker.advance(reader)
+    assert worker.lag() == {"orders": {shard.shard_id: 0}}
+    monkeypatch.setattr(FakeStream, "get_records", fail)
+    worker.advance(reader)
+    shard.clock.sleep(60)
+    assert worker.lag() == {"orders": {shard.shard_id: 60_000}}
 
 
 # Lag -------------------------------------------------------------------------------------------------------------
@@ -181,3 +217,20 @@ def test_a_lag_is_reported_while_nothing_is_read() -> None:
         worker.report_lags()
     base = found[pages] - 10_000
     assert found[pages:] == [base + 10_000, base + 20_000, base + 30_000]
+
+
+def test_lags_of_a_thousand_shards_are_not_looked_at_for_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that reads asks after each change. The shards are looked at once a second."""
+    worker, shard = worker_with_a_lease(HOUR)
+    readers, looks = worker.readers(), []
+
+    def look(_: Worker) -> list[ShardReader]:
+        looks.append(shard.clock.now_s())
+        return readers
+
+    monkeypatch.setattr(Worker, "readers", look)
+    for _ in range(100):
+        worker.report_lags()
+    shard.clock.sleep(1)
+    worker.report_lags()
+    assert len(looks) == 2

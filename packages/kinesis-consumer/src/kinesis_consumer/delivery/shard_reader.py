@@ -125,7 +125,7 @@ class ShardReader:
             self._position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
         limit, arrivals = min(MAX_PAGE_RECORDS, self.settings.max_batch_records), self._arrivals
         page = self.pages.next(self.shard_id, self._position, limit)
-        self.failures, self.fetched_s = 0, self.clock.now_s()
+        self.fetched_s = self.clock.now_s()
         with self._lock:
             self._position = page.end.carried_over()
             self.buffer.add(page)

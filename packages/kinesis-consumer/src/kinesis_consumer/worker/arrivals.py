@@ -26,13 +26,9 @@ class Arrivals:
 
     def __next__(self) -> Batch:
         while True:
-            seen = self._threads.changes
-            batch = self._threads.take()
+            seen, batch = self._look(StopIteration())
             if batch is not None:
                 return batch
-            if self._threads.is_stopping:
-                raise StopIteration
-            self._before_wait()
             self._threads.wait(seen)
 
     def __aiter__(self) -> Arrivals:
@@ -40,11 +36,17 @@ class Arrivals:
 
     async def __anext__(self) -> Batch:
         while True:
-            seen = self._threads.changes
-            batch = self._threads.take()
+            seen, batch = self._look(StopAsyncIteration())
             if batch is not None:
                 return batch
-            if self._threads.is_stopping:
-                raise StopAsyncIteration
-            self._before_wait()
             await self._threads.wait_async(seen)
+
+    def _look(self, end: Exception) -> tuple[int, Batch | None]:
+        """Return the number of changes before the look, and the batch that is there, if any. Raises *end* at the group's end."""
+        seen = self._threads.changes
+        batch = self._threads.take()
+        if batch is None:
+            if self._threads.is_stopping:
+                raise end
+            self._before_wait()
+        return seen, batch

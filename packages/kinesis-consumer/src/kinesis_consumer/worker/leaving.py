@@ -51,8 +51,8 @@ def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> d
     """
     Return how many shards each other worker reads that may be given leases; nothing if they are to be left to anybody.
 
-    That is the leader if it was heard of a moment ago: it finds out who is alive, and balances. Reports are older. A leader itself
-    gives nothing to a worker that has reported, and does not renew its leases.
+    That is the leader if it was heard of a moment ago: it finds out who is alive, and balances. Reports are older. A leader gives
+    nothing to a worker whose report is young, but which does not renew its leases.
     """
     lock = leader.lock
     if lock.leader not in (None, leader.worker) and not lock.suspects_leader():

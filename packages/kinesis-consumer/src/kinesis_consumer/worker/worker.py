@@ -42,6 +42,8 @@ class Worker(LeaseHolder):
     """Leases of shards that could be read if there were room."""
     _looked_s: float = field(default=float("-inf"), init=False)
     """When all shards were looked at."""
+    _lags_s: float = field(default=float("-inf"), init=False)
+    """When the lags of all shards were looked at."""
 
     def advance(self, reader: ShardReader) -> None:
         """
@@ -64,6 +66,8 @@ class Worker(LeaseHolder):
             if reader.failures.bit_count() == 1:  # less and less often: an outage has many shards
                 facts = {"code": error.code, "reason": str(error), "failures": reader.failures}
                 log.warning("shard.failed", lease=reader.held.key, **facts)
+        else:
+            reader.failures = 0  # only now: a page may come while the store fails
         if not self._shards.reads(reader):  # the lease was let go meanwhile
             reader.close()
         self._shards.schedule.touch([reader.held.key])
@@ -110,8 +114,11 @@ class Worker(LeaseHolder):
         return lags
 
     def report_lags(self) -> None:
-        """Report the lags of shards of which no page was read for a while."""
+        """Report the lags of shards of which no page was read for a while. Looks at them once a second, however often it is called."""
         now_s = self.clock.now_s()
+        if now_s < self._lags_s + LOOK_S:
+            return
+        self._lags_s = now_s
         for reader in self.readers():
             if reader.has_begun and now_s - reader.measured_s >= LAG_S:
                 self._measure_lag(reader)
@@ -200,14 +207,14 @@ class Worker(LeaseHolder):
 
     def _lag_ms(self, reader: ShardReader, *, has_room: bool) -> int | None:
         """
-        Return the lag of the last page, and its age while no further one may be read.
+        Return the lag of the last page, and its age while no further one can be read.
 
         A shard that waits for its next poll has no more lag than its last page. None before the first page, and after the last one.
         """
         lag_ms = reader.pages.lag_ms(reader.shard_id)
         if lag_ms is None or reader.buffer.is_ended:
             return None
-        if self._may_fetch(reader, has_room) and not reader.held.is_leaving:
+        if self._may_fetch(reader, has_room) and not reader.held.is_leaving and not reader.failures:
             return lag_ms
         return lag_ms + round((self.clock.now_s() - reader.fetched_s) * 1000)
 

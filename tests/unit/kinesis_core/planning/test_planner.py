@@ -112,6 +112,31 @@ def test_a_throttle_holds_up_no_other_shard() -> None:
     assert query.batch() == everything(stream, A)
 
 
+def test_a_run_that_ends_reads_shards_together() -> None:
+    """A shard that can be read a moment after another one is in the same batch, because each batch takes a while."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 3)
+    stream.put_many(B, 3)
+    stream.gaps[A, 0] = 2  # takes more calls
+    query = Planned([stream], threads=1)
+    query.planner.fix_targets()
+    assert query.batch() == everything(stream)
+
+
+def test_a_throttle_holds_up_no_other_shard_of_a_run_that_ends() -> None:
+    """Batches come from the other shard while one rests for longer than a batch takes."""
+    stream = scripted_stream(2)
+    stream.put_many(A, 3)
+    stream.put_many(B, 20)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=1)))
+    query.planner.fix_targets()
+    query.batch()
+    stream.fail("GetRecords", A, [throttle()] * 5)
+    started_s = stream.clock.now
+    assert query.batches(10) == everything(stream, B)[1:11]
+    assert stream.clock.now - started_s < 5
+
+
 def test_a_throttle_of_get_shard_iterator_holds_up_no_other_shard() -> None:
     """A shard whose iterators are throttled for longer than the retries last is left for the next plan."""
     stream = scripted_stream(2)

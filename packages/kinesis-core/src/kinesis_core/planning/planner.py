@@ -35,6 +35,12 @@ from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
+TOGETHER_S = 0.5
+"""
+In a run that ends at targets, a shard that can be read this soon after the first one is planned with it: another batch takes
+longer.
+"""
+
 
 class Planner:
     """
@@ -183,7 +189,11 @@ class Planner:
 
     def _due_s(self, start: Offset) -> float:
         targets = self._targets or {}
-        return min(p.due_s(start.streams[n], targets.get(n)) for n, p in self._streams.items())
+        waits_s = [w for n, p in self._streams.items() for w in p.waits_s(start.streams[n], targets.get(n))]
+        first_s = min(waits_s, default=self._settings.min_fetch_period_s)
+        if self._targets is None:
+            return first_s
+        return max((wait_s for wait_s in waits_s if wait_s <= first_s + TOGETHER_S), default=first_s)
 
     def _has_reached(self, start: Offset, targets: Mapping[str, Targets]) -> bool:
         return all(p.has_reached(start.streams[n], targets[n]) for n, p in self._streams.items())

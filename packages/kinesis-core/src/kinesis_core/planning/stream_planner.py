@@ -135,12 +135,11 @@ class StreamPlanner:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
         return all(self._is_reached(start, s, targets) for s in left)
 
-    def due_s(self, start: StreamOffset, targets: Targets | None = None) -> float:
-        """Return in how many seconds the next shard that may have new records can be read; a period when no shard is left."""
+    def waits_s(self, start: StreamOffset, targets: Targets | None = None) -> list[float]:
+        """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
         left = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
-        waits_s = (self.states.of(s).calls.limiter.wait_s(now) for s in left)
-        return min(waits_s, default=self.settings.min_fetch_period_s)
+        return [self.states.of(s).calls.limiter.wait_s(now) for s in left]
 
     def _plan(
         self,

@@ -92,7 +92,7 @@ FATES = (
 )
 
 
-@define(eq=False)
+@define(eq=False, repr=False)  # it holds the group, which holds it
 class Member:
     """One worker: a process with the threads that a group starts."""
 

@@ -124,6 +124,20 @@ def test_leaving_to_another_worker(shard: OneShard, held: HeldLease) -> None:
     assert shard.lease().owner is None
 
 
+def test_a_lease_is_not_ours_while_it_is_let_go(shard: OneShard, held: HeldLease) -> None:
+    """The next owner may begin before this worker hears that its write was made. Until then the lease is not done with."""
+    seen: list[tuple[bool, bool]] = []
+
+    def slow() -> str:
+        seen.append((held.is_ours, held.is_lost))
+        return ""
+
+    shard.table.hook = slow
+    assert held.leave("next")
+    assert seen == [(False, False)]
+    assert (held.is_ours, held.is_lost) == (False, True)
+
+
 def test_nothing_is_left_that_others_have(shard: OneShard, held: HeldLease) -> None:
     """A worker that lost its lease does not let it go: that would be the lease of another."""
     others_take(shard)

@@ -37,6 +37,8 @@ class HeldLease:
     """When the write that proves the ownership was sent."""
     lost: str = field(default="", init=False)
     """Why the lease is lost; empty while it is held."""
+    _is_let_go: bool = field(default=False, init=False)
+    """Whether the write that lets the lease go was sent: the next owner may begin before this worker has the response."""
     _lock: RLock = field(factory=RLock, init=False)
 
     @property
@@ -46,8 +48,13 @@ class HeldLease:
     @property
     def is_ours(self) -> bool:
         """Whether no other worker can have the lease now. Once it is false, it stays so."""
+        return not self._is_let_go and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether this worker is done with the lease. Once it is true, it stays so."""
         self._expire()
-        return not self.lost
+        return bool(self.lost)
 
     @property
     def valid_until_s(self) -> float:
@@ -105,6 +112,7 @@ class HeldLease:
         with self._lock:
             if self.lost:
                 return False
+            self._is_let_go = True
             if not self._left(to):
                 self._adopt()  # a hand-over may have begun since the last write
                 if self.lost or not self._left(to):

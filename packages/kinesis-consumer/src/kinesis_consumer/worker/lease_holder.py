@@ -181,13 +181,13 @@ class LeaseHolder(ABC):
 
     def _has_news(self, held: HeldLease) -> bool:
         """Return whether a lease is to be renewed or handed over, or is lost. Most of a thousand leases have no news."""
-        return self._is_due(held) or held.is_leaving or not held.is_ours
+        return self._is_due(held) or held.is_leaving or held.is_lost
 
     def _renew_reader(self, reader: ShardReader) -> None:
         held = reader.held
         if held.is_ours and self._is_due(held):
             self._renewed(held, reader)
-        if not held.is_ours:
+        if held.is_lost:
             held.lose("it could not be renewed")
             self._releaser.drop(reader)
         elif held.is_leaving:
@@ -196,7 +196,7 @@ class LeaseHolder(ABC):
             reader.leaving_s = None  # a hand-over may be revoked
 
     def _renew_finished(self, held: HeldLease) -> None:
-        if (self._is_due(held) and not self._renewed(held)) or not held.is_ours:
+        if (self._is_due(held) and not self._renewed(held)) or held.is_lost:
             self.forget(held.key)
         elif held.is_leaving:
             self._releaser.hand_over_finished(held)

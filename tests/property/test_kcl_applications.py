@@ -68,12 +68,13 @@ class Application:
         rows = self.written.all_rows()[shard_id]
         count = self.read[shard_id] = self.data.draw(st.integers(0, len(rows)))
         checkpoint = self._checkpoint(rows, count)
-        children = [s.shard_id for s in self.written.stream.shards.values() if shard_id in s.parents]
-        if children and count == len(rows) and self._chance():
+        children = [s for s in self.written.stream.shards.values() if shard_id in s.parents]
+        # The KCL waits with the end of a shard until the other parent of a merged child has a lease, too.
+        has_parents = all(parent in self.leases for child in children for parent in child.parents)
+        if children and has_parents and count == len(rows) and self._chance():
             checkpoint = FINISHED
             for child in children:
-                parents = self.written.stream.shards[child].parents
-                self.leases.setdefault(child, Lease(child, OLDEST, parents=parents))
+                self.leases.setdefault(child.shard_id, Lease(child.shard_id, OLDEST, parents=child.parents))
         self.leases[shard_id] = Lease(
             shard_id, checkpoint, parents=self.written.stream.shards[shard_id].parents
         )

@@ -144,6 +144,23 @@ def test_a_stream_that_is_recreated_under_a_running_query(position: StartingPosi
         query.batches(3)
 
 
+def test_a_stream_that_is_recreated_before_children_are_begun() -> None:
+    """A child of the old stream is not begun in the new one, which has a shard of that name and takes any start without a number."""
+    stream = scripted_stream(1)
+    query = Planned([stream])
+    stream.put_many(A, 1)
+    stream.split(A)
+    read = query.batch()
+    stream.gone.clear()
+    stream.recreate(2)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, 3)
+    stream.split(A)  # as in the old stream
+    with pytest.raises(StreamRecreatedError):
+        read += query.batches(3)
+    assert len(read) == 1
+
+
 def test_iterators_that_expire_together_cost_one_question() -> None:
     """A plan whose every iterator has expired asks once whether the stream is still the same."""
     stream = scripted_stream(50)

@@ -13,6 +13,8 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError
 from kinesis_core.model import (
     OPTION_NAMES,
+    After,
+    At,
     Listing,
     PositionNames,
     ShardEnd,
@@ -197,6 +199,8 @@ class StreamPlanner:
         if end.cut in (started.cut, TrimHorizon()):
             limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return started
+        if not isinstance(started.cut, (At, After)):
+            self.facts.see_same_stream()  # another stream refuses the numbers of this one, and has a shard of that name
         limiter.spend(now)  # the task that reads the range shares the shard's quota
         end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import strategies as st
 
 from kinesis_core.model import Offset, StartingPosition, TrimHorizon
@@ -19,6 +19,12 @@ from support.fake_stream import FakeClock, FakeStream, Mood
 
 LONGEST_SILENCE_S = 60
 """Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""
+
+RETENTION_HOURS, HORIZON_MARGIN_S = 168, 5 * 86_400.0
+"""
+A query that begins at the oldest record of an old stream begins some days later than that: its waits, 28 hours at most, lose no
+record, nor might they.
+"""
 
 History = Sequence[tuple[Any, ...]]
 """What happens, step by step: the kind of step and its arguments."""
@@ -71,6 +77,8 @@ class Query:
     start: Offset = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.stream.retention_hours = RETENTION_HOURS
+        self.settings = evolve(self.settings, trim_horizon_margin_s=HORIZON_MARGIN_S)
         self.restart()
         self.start = self.planner.initial_offset(self.position)
 

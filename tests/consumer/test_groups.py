@@ -24,7 +24,8 @@ from support.streams import KEY_ID, REGION, SECRET
 
 KEYS = StaticKeys(KEY_ID, SECRET)
 SHARD = "shardId-000000000000"
-QUICK = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2)
+QUICK = GroupSettings(lease_duration_s=30.0, fetch_interval_s=0.2)
+"""No lease expires where a busy machine stands still for some seconds: its batch would be delivered again."""
 
 
 @pytest.fixture

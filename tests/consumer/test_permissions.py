@@ -14,7 +14,7 @@ from kinesis_emulator import Emulator
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.streams import KEY_ID, REGION, SECRET
 
-QUICK = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2)
+QUICK = GroupSettings(lease_duration_s=30.0, fetch_interval_s=0.2)
 SHARD = "shardId-000000000000"
 
 

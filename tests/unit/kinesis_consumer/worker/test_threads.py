@@ -15,7 +15,7 @@ from support.consumer_groups import EVENT_S, fill, new_group, new_stream
 from support.fake_stream import FakeClock
 from support.lease_faults import FaultyTable
 
-RARELY = GroupSettings(lease_duration_s=3.0, fetch_interval_s=3600, max_batch_records=1)
+RARELY = GroupSettings(lease_duration_s=30.0, fetch_interval_s=3600, max_batch_records=1)
 
 
 class NoWait(threading.Condition):

@@ -22,8 +22,8 @@ LONGEST_SILENCE_S = 60
 
 RETENTION_HOURS, HORIZON_MARGIN_S = 168, 5 * 86_400.0
 """
-A query that begins at the oldest record of an old stream begins some days later than that: its waits, 28 hours at most, lose no
-record, nor might they.
+For a query that begins at TRIM_HORIZON. It begins five days after the oldest record that a stream may have, so nothing expires
+while it waits: 25 steps wait for 28 hours at most.
 """
 
 History = Sequence[tuple[Any, ...]]

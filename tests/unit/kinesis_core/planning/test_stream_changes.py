@@ -161,6 +161,21 @@ def test_a_stream_that_is_recreated_before_children_are_begun() -> None:
     assert len(read) == 1
 
 
+def test_shards_that_are_begun_together_cost_one_question() -> None:
+    """A plan that begins many shards asks once whether the stream is still the same, and the next plans do not ask."""
+    stream = scripted_stream(50)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, 3)
+    query = Planned([stream])
+    described = len(stream.calls_of("DescribeStreamSummary"))
+    assert query.batch() == everything(stream)
+    assert len(stream.calls_of("DescribeStreamSummary")) == described + 1
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, 3)
+    query.batches(3)
+    assert len(stream.calls_of("DescribeStreamSummary")) == described + 1
+
+
 def test_iterators_that_expire_together_cost_one_question() -> None:
     """A plan whose every iterator has expired asks once whether the stream is still the same."""
     stream = scripted_stream(50)

@@ -30,7 +30,8 @@ CALLS = (
             Use(
                 Purpose.SOURCE,
                 DRIVER,
-                "when a query is loaded, when it starts, and every ten minutes while it runs, once for each stream",
+                "when a query is loaded, when it starts, every ten minutes while it runs, and when the first records of a shard "
+                "are planned, once for each stream",
             ),
             Use(
                 Purpose.SINK,

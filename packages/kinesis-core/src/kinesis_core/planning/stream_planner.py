@@ -200,7 +200,8 @@ class StreamPlanner:
             limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
             return started
         if not isinstance(started.cut, (At, After)):
-            self.facts.see_same_stream()  # another stream refuses the numbers of this one, and has a shard of that name
+            # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
+            self.facts.see_same_stream()
         limiter.spend(now)  # the task that reads the range shares the shard's quota
         end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)

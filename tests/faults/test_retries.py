@@ -22,7 +22,7 @@ from support.injected import InjectedFaults
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 STREAM = StreamRef("orders")
-ROUNDS, ROWS = 4, 60
+ROUNDS, ROWS = 6, 60
 Read = dict[str, list[bytes]]
 """Payloads by shard, in the order of reading."""
 

@@ -77,6 +77,14 @@ PACKAGES = {
 NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 """Packages whose modules import PySpark. No package installs it."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
+NATIVE = ROOT / "packages" / "kinesis-native"
+"""The optional package in Rust. It is the only one that is built by a compiler."""
+OLDEST_RUST = (1, 88)
+WITHOUT_NATIVE = (
+    *(f"tests/unit/kinesis_core/{room}" for room in ("aggregation", "aws", "producing", "reading")),
+    *("tests/property", "tests/faults", "tests/spark/test_values.py", "tests/spark/test_sink_streaming.py"),
+)
+"""Tests of pages, aggregates and rows. The session `native` runs them in Python alone."""
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 NEWEST_SPARK = SPARKS[-1]
 SPARK_OF_DOCS = "4.2"
@@ -98,6 +106,8 @@ GENERATORS = (
 RESULTS = ROOT / ".nox" / "results"
 DIST = ROOT / "dist"
 WHEELS = ROOT / ".nox" / "wheels"
+CARGO = ROOT / ".nox" / "cargo"
+"""What Rust's compiler has built. Only the first build compiles the libraries, in about a minute."""
 JAVA = """\
 Spark needs Java 17 or later; {found}. Install it, then run this again:
   Debian, Ubuntu   sudo apt-get install openjdk-17-jre-headless     (or openjdk-21-jre-headless)
@@ -132,7 +142,7 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run all tests on the newest Spark, but not the pages of the documentation; arguments after -- go to pytest."""
     _require_java(session)
-    _install(session, "test", "demo", "bench")
+    _install(session, "test", "demo", "bench", native=True)
     _pytest(session, *(session.posargs or ["tests", "-m", "not pasted and not connect"]))
 
 
@@ -141,7 +151,7 @@ def tests(session: nox.Session) -> None:
 def spark(session: nox.Session, spark: str) -> None:
     """Run tests/spark: all of it on the newest Spark, on the others the tests that depend on the version."""
     _require_java(session)
-    _install(session, "test", spark=spark)
+    _install(session, "test", spark=spark, native=True)
     _pytest_spark(session, spark)
 
 
@@ -182,9 +192,27 @@ def lowest(session: nox.Session) -> None:
     These show what a release can break. Property tests only repeat histories of our own code.
     """
     session.install("--resolution=lowest-direct", *_editable(), "boto3>=1.35.16")
-    session.install(*_group("unit"), *_pyspark(session))
+    session.install(*_group("unit"), *_pyspark(session), *_native(session))
     # The emulator has no dependencies, and its tests need a boto3 that has all its operations.
     _pytest(session, "tests/unit", "--ignore=tests/unit/kinesis_emulator")
+
+
+@nox.session
+def native(session: nox.Session) -> None:
+    """Check the package in Rust: style, warnings, its own tests, and the tests of what it does with it turned off."""
+    if not _has_rust():
+        session.skip(
+            f"There is no Rust {'.'.join(map(str, OLDEST_RUST))} or later: https://www.rust-lang.org/tools/install"
+        )
+    session.env["CARGO_TARGET_DIR"] = str(CARGO)
+    with session.chdir(NATIVE):
+        session.run("cargo", "fmt", "--check", external=True)
+        session.run(
+            "cargo", "clippy", "--quiet", "--locked", "--all-targets", "--", "-Dwarnings", external=True
+        )
+        session.run("cargo", "test", "--quiet", "--locked", external=True)
+    _install(session, "test", native=True)
+    _pytest(session, *WITHOUT_NATIVE, env={"KINESIS_NATIVE": "0"})
 
 
 @nox.session
@@ -289,7 +317,7 @@ def demo(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Run all benchmarks, or those named after --, and write their sections of docs/benchmarks.md and plots."""
     _require_java(session)
-    _install(session, "test", "bench")
+    _install(session, "test", "bench", native=True)
     session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
 
 
@@ -338,9 +366,37 @@ def _wheels(session: nox.Session, *packages: str) -> list[str]:
     return found
 
 
-def _install(session: nox.Session, *groups: str, spark: str | None = None) -> None:
-    """Install our packages from this folder, the groups of pyproject.toml, and a Spark, by default the newest."""
-    session.install(*_pyspark(session, spark), *_editable(), *_group(*groups))
+def _install(session: nox.Session, *groups: str, spark: str | None = None, native: bool = False) -> None:
+    """
+    Install our packages from this folder, the groups of pyproject.toml, and a Spark, by default the newest.
+
+    With *native* the package in Rust as well, where it can be built.
+    """
+    built = _native(session) if native else []
+    session.install(*_pyspark(session, spark), *_editable(), *_group(*groups), *built)
+
+
+def _native(session: nox.Session) -> list[str]:
+    """Build the package in Rust. Return what to install: nothing where there is no compiler for it."""
+    if not _has_rust():
+        session.log(f"Without kinesis-native: there is no Rust {'.'.join(map(str, OLDEST_RUST))} or later.")
+        return []
+    session.log("Building kinesis-native (a minute, the first time) ...")
+    folder = Path(session.create_tmp()).resolve() / "native"
+    shutil.rmtree(folder, ignore_errors=True)
+    wheel = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(NATIVE))
+    session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)
+    return ["--reinstall-package=kinesis-native", *map(str, folder.glob("*.whl"))]
+
+
+def _has_rust() -> bool:
+    """Return whether there is a Rust that can build our package."""
+    try:
+        response = subprocess.run(["cargo", "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return False
+    version = re.search(r"cargo (\d+)\.(\d+)", response)
+    return version is not None and (int(version[1]), int(version[2])) >= OLDEST_RUST
 
 
 def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:

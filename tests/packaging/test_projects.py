@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ OURS = [
     "kinesis-core",
     "kinesis-credentials",
     "kinesis-emulator",
+    "kinesis-native",
     "spark-kinesis-sink",
     "spark-kinesis-source",
 ]
@@ -28,15 +28,20 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 
 def test_packages(projects: Projects) -> None:
-    """These six packages are published."""
+    """These seven packages are published."""
     assert sorted(projects) == OURS
 
 
-def test_one_version(projects: Projects) -> None:
+def version_of(folder: Path, name: str) -> Path:
+    return folder / "src" / name.replace("-", "_") / "version.py"
+
+
+def test_one_version(projects: Projects, folders: dict[str, Path]) -> None:
     """All packages have the same version, which their code repeats, and the changelog has a section for it."""
     (version,) = {project["version"] for project in projects.values()}
     for name in projects:
-        assert importlib.import_module(name.replace("-", "_")).__version__ == version
+        assert f'__version__ = "{version}"' in version_of(folders[name], name).read_text()
+    assert f'\nversion = "{version}"\n' in (folders["kinesis-native"] / "Cargo.toml").read_text()
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -54,7 +59,8 @@ def test_pins(projects: Projects) -> None:
     [
         ("kinesis-credentials", set()),
         ("kinesis-emulator", set()),
-        ("kinesis-core", {"kinesis-credentials"}),
+        ("kinesis-core", {"kinesis-credentials", "kinesis-native"}),  # the second one as an extra
+        ("kinesis-native", set()),
         ("kinesis-consumer", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-source", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-sink", {"kinesis-core", "kinesis-credentials"}),

@@ -3,7 +3,7 @@ Builds the packages of the last commit twice, and checks that the files may be p
 
     python -m support.build_dist DIST
 
-DIST gets an sdist of each package, and the wheel that the sdist builds. No change and no other file of the working tree
+DIST gets an sdist of each package that is pure Python, and the wheel that the sdist builds. No change and no other file of the working tree
 gets into them. The session `dist` runs this.
 """
 
@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from support.check_dist import report
+from support.check_dist import pure_projects, report
 
 LINKS = {"Source": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}
 """Links of each package on its page of an index, as paths below the address of the repository."""
@@ -33,7 +33,7 @@ def unpack_commit(folder: Path) -> list[Path]:
     archive = folder.with_suffix(".zip")
     git("archive", f"--output={archive}", "HEAD", "packages")
     shutil.unpack_archive(archive, folder)
-    projects = sorted(folder.glob("packages/*/pyproject.toml"))
+    projects = pure_projects(folder)
     if repository := re.findall(r'^repository = "(.+)"', git("show", "HEAD:pyproject.toml"), re.M):
         table = "".join(f'{name} = "{repository[0]}{path}"\n' for name, path in LINKS.items())
         for project in projects:

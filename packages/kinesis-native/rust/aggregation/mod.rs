@@ -1,0 +1,3 @@
+//! The format in which the KPL puts many user records into one record.
+
+pub mod decode;

@@ -33,12 +33,12 @@ from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.event_stream import read_frames
+from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
 from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.clock import SystemClock
-from kinesis_core.model import TrimHorizon
+from kinesis_core.model import SubscribedPage, TrimHorizon
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_emulator.frames import event_frame
 
@@ -69,12 +69,16 @@ def _decoding(records: int, size_bytes: int) -> Row:
     builder = BatchBuilder(SCHEMA.names)
 
     def subscribed() -> list[pa.RecordBatch]:
-        return [builder.build(decode_event(f.payload), STREAM, SHARD) for f in read_frames(pieces)]
+        return [builder.build(_event_in(frame), STREAM, SHARD) for frame in read_frames(pieces)]
 
     def polled() -> list[pa.RecordBatch]:
         return [builder.build(decode_page(b"".join(page)), STREAM, SHARD) for _ in range(EVENTS)]
 
     return _row(records, size_bytes, "decoding alone, against polling", subscribed, polled, None)
+
+
+def _event_in(frame: Frame) -> SubscribedPage:
+    return decode_event(frame.received, True, frame.start, frame.stop)
 
 
 def _against_polling(records: int, size_bytes: int) -> Row:

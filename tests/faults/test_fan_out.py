@@ -17,7 +17,7 @@ from kinesis_core import (
     UnavailableError,
 )
 from kinesis_core.errors import ResourceInUseError, ServiceError
-from kinesis_core.model import ShardEnd
+from kinesis_core.model import Record, ShardEnd
 from kinesis_core.reading import FanOutSettings
 from kinesis_core.reading.fan_out import find_consumer, remove_consumer
 from kinesis_emulator import EventFault, Fault
@@ -73,7 +73,8 @@ def test_large_events(at: Desk) -> None:
 def test_a_subscription_is_renewed_after_five_minutes(at: Desk) -> None:
     """After the five minutes of a subscription, the next one continues after its last event."""
     at.suffer(Fault(events=EventFault(after_events=2, pause_s=1000)))
-    found, pages = [], at.reader(at.range(), FanOutSettings(fallback_to_polling=False)).pages()
+    found: list[Record] = []
+    pages = at.reader(at.range(), FanOutSettings(fallback_to_polling=False)).pages()
     for page in pages:
         found += page.records
         if len(found) == 2 * RECORDS_PER_EVENT:
@@ -171,7 +172,8 @@ def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
 def test_a_range_is_polled_after_another_subscriber(at: Desk) -> None:
     """After another subscriber takes the shard, the rest of the range is polled, and the shard is left to that subscriber."""
     at.suffer(Fault(events=EventFault(after_events=2, pause_s=100)))
-    pages, found = at.read_or_poll(at.range()), []
+    found: list[Record] = []
+    pages = at.read_or_poll(at.range())
     for page in pages:
         found += page.records
         if len(found) == 2 * RECORDS_PER_EVENT:

@@ -41,6 +41,7 @@ MAY_CONNECT = {
 MAY_IMPORT_BY_NAME = {
     "kinesis_credentials/sources.py",  # the class that the user names in `credentialProviderClass`
     "kinesis_core/for_spark.py",  # our own modules, when Spark needs them
+    "kinesis_core/native.py",  # our own package, where it is installed
 }
 ADDRESS = re.compile(r"[a-z]+://\S+|\d+\.\d+\.\d+\.\d+(:\d+)?")
 RUNS_CODE = {"eval", "exec", "__import__", "import_module"}

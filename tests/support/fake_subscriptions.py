@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from attrs import define, field, frozen
 
@@ -14,7 +14,7 @@ from kinesis_core.errors import (
     StreamNotFoundError,
     UnavailableError,
 )
-from kinesis_core.model import Cut, SubscribedPage
+from kinesis_core.model import Cut, Record, SubscribedPage
 from support.fake_stream import FakeShard, FakeStream
 
 LIFE_S, RESUBSCRIBE_AFTER_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
@@ -141,7 +141,7 @@ class Subscriptions:
             raise trouble.error
 
 
-def _event(records: list, millis_behind: int, continuation: int | None) -> SubscribedPage:  # type: ignore[type-arg]
+def _event(records: Sequence[Record], millis_behind: int, continuation: int | None) -> SubscribedPage:
     is_end = continuation is None
     return SubscribedPage(
         records=records,

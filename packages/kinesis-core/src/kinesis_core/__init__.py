@@ -42,6 +42,7 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
+from kinesis_core.native import Runtime, runtime
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.producing import Producer, ProducerSettings, Totals
 from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
@@ -78,6 +79,7 @@ __all__ = [
     "PutError",
     "ReadSettings",
     "ResourceInUseError",
+    "Runtime",
     "ServiceError",
     "ShardEnd",
     "StaleListingError",
@@ -94,4 +96,5 @@ __all__ = [
     "UnavailableError",
     "UserRecord",
     "__version__",
+    "runtime",
 ]

@@ -89,7 +89,7 @@ def test_a_range_reads_the_same_twice(one: OneShard) -> None:
 
 def test_an_expired_iterator_is_renewed_after_the_last_record(one: OneShard) -> None:
     """A caller that is slower than an iterator's lifetime loses no record and gets no record twice."""
-    found = []
+    found: list[Record] = []
     for page in reader_of(one, At(number(one, 0)), After(number(one, 99))).pages():
         found += page.records
         one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
@@ -117,7 +117,7 @@ def test_errors_in_the_middle_lose_nothing(one: OneShard) -> None:
     """Expired iterators and throttles between two pages do not change the records."""
     expired = IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
     reader = reader_of(one, At(number(one, 0)), After(number(one, 99)))
-    found = []
+    found: list[Record] = []
     for page in reader.pages():
         found += page.records
         one.stream.fail("GetRecords", one.shard_id, [throttle(), expired, throttle()])
@@ -240,7 +240,7 @@ def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None
     """After the oldest record was read, a renewed iterator continues after the last record that was delivered."""
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
-    found = []
+    found: list[Record] = []
     for page in reader_of(one, At(number(one, 20)), After(number(one, 99)), FORGIVING).pages():
         found += page.records
         one.stream.clock.sleep(ITERATOR_LIFE_S + 1)

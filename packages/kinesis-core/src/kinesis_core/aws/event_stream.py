@@ -30,8 +30,15 @@ class Frame:
     """One message: an event, or the error that ends the stream."""
 
     headers: dict[str, Any]
-    payload: memoryview
-    """A view of the received bytes, decoded without a copy."""
+    received: bytes
+    """The bytes that were received: one or more frames, decoded without a copy."""
+    start: int
+    """Where the payload starts in them. It stops before *stop*."""
+    stop: int
+
+    @property
+    def payload(self) -> memoryview:
+        return memoryview(self.received)[self.start : self.stop]
 
 
 def read_frames(pieces: Iterable[bytes]) -> Iterator[Frame]:
@@ -41,25 +48,25 @@ def read_frames(pieces: Iterable[bytes]) -> Iterator[Frame]:
     Raises:
         MalformedResponseError: A length or a checksum is wrong.
     """
-    for data in _cut(pieces):
-        yield _open(data)
+    for received, start, stop in _cut(pieces):
+        yield _open(received, start, stop)
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[memoryview]:
+def _cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, int]]:
     held: list[bytes] = []
     size, wanted = 0, _LENGTH_BYTES
     for piece in pieces:
         held.append(piece)
         size += len(piece)
         if size >= wanted:
-            data, start = memoryview(b"".join(held)), 0
+            data, start = b"".join(held), 0
             while (wanted := _length(data, start)) <= size - start:
-                yield data[start : start + wanted]
+                yield data, start, start + wanted
                 start += wanted
-            held, size = [bytes(data[start:])], size - start
+            held, size = [data[start:]], size - start
 
 
-def _length(data: memoryview, start: int) -> int:
+def _length(data: bytes, start: int) -> int:
     """Return how many bytes from *start* on are needed: a whole frame, or its length field."""
     if len(data) - start < _LENGTH_BYTES:
         return _LENGTH_BYTES
@@ -69,7 +76,8 @@ def _length(data: memoryview, start: int) -> int:
     return length
 
 
-def _open(data: memoryview) -> Frame:
+def _open(received: bytes, start: int, stop: int) -> Frame:
+    data = memoryview(received)[start:stop]
     _, headers_bytes, checksum = struct.unpack_from("!III", data)
     after_headers, end = _PRELUDE_BYTES + headers_bytes, len(data) - _CRC_BYTES
     if zlib.crc32(data[:8]) != checksum or zlib.crc32(data[:end]) != int.from_bytes(data[end:], "big"):
@@ -80,7 +88,7 @@ def _open(data: memoryview) -> Frame:
         headers = EventStreamHeaderParser().parse(bytes(data[_PRELUDE_BYTES:after_headers]))
     except (ParserError, struct.error, KeyError, ValueError) as error:
         raise _malformed(str(error) or type(error).__name__) from error
-    return Frame(headers, data[after_headers:end])
+    return Frame(headers, received, start + after_headers, start + end)
 
 
 def _malformed(reason: str) -> MalformedResponseError:

@@ -111,7 +111,7 @@ def _events(
             if frame.headers.get(":message-type") != "event":
                 raise _refusal(frame, where, metadata)
             if frame.headers.get(":event-type") != "initial-response":
-                yield decode_event(frame.payload, with_data)
+                yield decode_event(frame.received, with_data, frame.start, frame.stop)
 
 
 def _pieces(connection: Any, where: str) -> Iterator[bytes]:

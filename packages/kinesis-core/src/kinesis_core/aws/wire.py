@@ -8,7 +8,16 @@ from typing import TypeVar
 import msgspec
 
 from kinesis_core.errors import MalformedResponseError
-from kinesis_core.model import Page, PutEntry, PutResponse, PutResult, Record, SubscribedPage
+from kinesis_core.model import (
+    Page,
+    PutEntry,
+    PutResponse,
+    PutResult,
+    Record,
+    RecordColumns,
+    SubscribedPage,
+)
+from kinesis_core.native import find_native
 
 P = TypeVar("P", bound=Page)
 
@@ -19,11 +28,11 @@ class _RecordWithoutData(Record):
 
 
 class _PageWithoutData(Page):
-    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")
 
 
 class _SubscribedPageWithoutData(SubscribedPage):
-    records: list[_RecordWithoutData] = msgspec.field(name="Records")  # type: ignore[assignment]  # never appended to
+    records: list[_RecordWithoutData] = msgspec.field(name="Records")
 
 
 _decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)
@@ -45,16 +54,41 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
         MalformedResponseError: The body is not JSON, lacks a required member, or has a sequence number that is not
             decimal. Such a body is never taken for the end of a shard.
     """
+    native = find_native()
+    found = None if native is None else native.decode_page(body, with_data)
+    if found is None:
+        return decode_page_in_python(body, with_data)
+    return Page(RecordColumns(found), found.millis_behind, found.next_iterator, body_bytes=len(body))
+
+
+def decode_page_in_python(body: bytes, with_data: bool = True) -> Page:
+    """Decode like `decode_page`, and define what that returns."""
     return _decode(body, _decoder if with_data else _decoder_without_data, "GetRecords")
 
 
-def decode_event(body: bytes | memoryview, with_data: bool = True) -> SubscribedPage:
+def decode_event(
+    received: bytes, with_data: bool = True, start: int = 0, stop: int | None = None
+) -> SubscribedPage:
     """
-    Decode the payload of one SubscribeToShardEvent, like `decode_page`.
+    Decode the payload of one SubscribeToShardEvent, which is *received* from *start* to *stop*, like `decode_page`.
 
     Raises:
         MalformedResponseError: As there, and for a continuation that is not a decimal number.
     """
+    stop = len(received) if stop is None else stop
+    native = find_native()
+    found = None if native is None else native.decode_page(received, with_data, start, stop)
+    if found is None:
+        return decode_event_in_python(memoryview(received)[start:stop], with_data)
+    page = SubscribedPage(
+        RecordColumns(found), found.millis_behind, found.next_iterator, body_bytes=stop - start
+    )
+    page.continuation = found.continuation
+    return page
+
+
+def decode_event_in_python(body: bytes | memoryview, with_data: bool = True) -> SubscribedPage:
+    """Decode like `decode_event`, and define what that returns."""
     page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
     if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
         raise _malformed("SubscribeToShard", "the continuation is not a decimal number")
@@ -72,7 +106,7 @@ def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: 
     return page
 
 
-def _are_decimal(records: list[Record]) -> bool:
+def _are_decimal(records: Sequence[Record]) -> bool:
     """
     Return whether every sequence number consists of ASCII digits.
 

@@ -44,6 +44,25 @@ CALLS = (
         example="iterator.renewed stream=orders shard=shardId-000000000003 cut=AFTER 4966",
     ),
     Event(
+        "native.chosen",
+        "DEBUG",
+        "driver, task",
+        "The first page of this process is decoded, or its first rows are encoded.",
+        {
+            "native": "whether the package `kinesis-native` does it, and not Python",
+            "reason": "why it does not; empty if it does",
+        },
+        example="native.chosen native=False reason='kinesis-native is not installed'",
+    ),
+    Event(
+        "native.ignored",
+        "WARNING",
+        "driver, task",
+        "The package `kinesis-native` is installed and cannot be used. Python does its work.",
+        {"reason": ""},
+        example="native.ignored reason='kinesis-native cannot be used: it has version 0.2.0, and kinesis-core has 0.1.0'",
+    ),
+    Event(
         "permissions.unchecked",
         "DEBUG",
         "driver",

@@ -15,6 +15,7 @@ from kinesis_core.model.estimates import Estimate
 from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
+from kinesis_core.model.record_columns import RecordColumns, data_bytes
 from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
 from kinesis_core.model.shards import (
     Children,
@@ -81,6 +82,7 @@ __all__ = [
     "PutResult",
     "RangeGroup",
     "Record",
+    "RecordColumns",
     "Shard",
     "ShardEnd",
     "ShardOffset",
@@ -94,6 +96,7 @@ __all__ = [
     "begins_inside_aggregates",
     "by_id",
     "check_times",
+    "data_bytes",
     "drop_before",
     "first_gap",
     "first_hole",

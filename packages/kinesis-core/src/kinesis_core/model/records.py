@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -52,7 +53,7 @@ class Page(msgspec.Struct):
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html
     """
 
-    records: list[Record] = msgspec.field(name="Records")
+    records: Sequence[Record] = msgspec.field(name="Records")
     millis_behind: _Milliseconds = msgspec.field(name="MillisBehindLatest")
     next_iterator: str | None = msgspec.field(name="NextShardIterator", default=None)
     """None only at the end of a closed shard."""

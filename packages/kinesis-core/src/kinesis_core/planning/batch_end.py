@@ -7,10 +7,12 @@ record. That record is an exact end, whatever its timestamp says. Arrival times 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve, frozen
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
-from kinesis_core.model import After, AtTimestamp, Record, ShardOffset
+from kinesis_core.model import After, AtTimestamp, Record, ShardOffset, data_bytes
 from kinesis_core.planning.probe import (
     GAP_CALLS,
     READ_ON_BYTES,
@@ -176,14 +178,14 @@ def _catch_up(state: ShardState, found: Found, first_ms: int, limits: Limits) ->
     )
 
 
-def _sparse_span_ms(records: list[Record], limits: Limits) -> float:
+def _sparse_span_ms(records: Sequence[Record], limits: Limits) -> float:
     """Return the time in which a batch fills up at the rate of *records*."""
     first_ms, last_ms = records[0].arrived_ms, records[-1].arrived_ms
     if first_ms is None or last_ms is None or last_ms <= first_ms:
         return 0.0
     passed = last_ms - first_ms
     by_records = passed * (limits.max_records or float("inf")) / len(records)
-    read = sum(len(r.data) for r in records)
+    read = data_bytes(records)
     by_bytes = passed * (limits.max_bytes or float("inf")) / max(1, read)
     return min(by_records, by_bytes)
 

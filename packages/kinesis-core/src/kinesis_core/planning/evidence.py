@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from kinesis_core.model import After, At, Cut, Record, ShardOffset, is_after
@@ -33,7 +35,7 @@ class Evidence(Struct, frozen=True):
     promised_ms: int | None = None
     """No record after the end of the last plan arrived before this time. Children of an ended shard inherit it."""
 
-    def with_records(self, records: list[Record]) -> Evidence:
+    def with_records(self, records: Sequence[Record]) -> Evidence:
         """Return it with *records*, in the order of their numbers, wherever in the shard they were found."""
         newest = records[-1].number if records else 0
         if newest <= (self.newest or 0):

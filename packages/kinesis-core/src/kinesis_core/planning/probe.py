@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
 from kinesis_core.model import After, AtTimestamp, Estimate, Record, ShardEnd, ShardOffset
@@ -22,7 +24,7 @@ READ_ON_BYTES = 1024 * 1024
 class Found:
     """The first records after a start, and what is known of what follows them."""
 
-    records: list[Record]
+    records: Sequence[Record]
     at_tip: bool
     ended: bool
     iterator: str | None
@@ -48,7 +50,7 @@ class Found:
 
     def _count(self, end: Record) -> int:
         """Return the number of records up to *end*: exact up to the last one found, an estimate after it."""
-        if end is self.last:
+        if end.number == self.last.number:
             return len(self.records)
         if end.number <= self.last.number:
             return self.records.index(end) + 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define
 
-from kinesis_core.model import Record
+from kinesis_core.model import Record, data_bytes
 
 MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
@@ -23,10 +25,10 @@ class Sampling:
     record_bytes: float = SAMPLE_BYTES / FIRST_SAMPLE_RECORDS
     records_per_ms: float = 0.0
 
-    def note(self, records: list[Record]) -> None:
-        self.record_bytes = max(1.0, sum(len(record.data) for record in records) / len(records))
+    def note(self, records: Sequence[Record]) -> None:
+        self.record_bytes = max(1.0, data_bytes(records) / len(records))
 
-    def note_rate(self, records: list[Record], since_ms: int | None) -> None:
+    def note_rate(self, records: Sequence[Record], since_ms: int | None) -> None:
         """Note the rate of *records*, the first ones after *since_ms*; None where only their own arrival times show it."""
         first_ms, last_ms = records[0].arrived_ms, records[-1].arrived_ms
         if first_ms is None or last_ms is None:

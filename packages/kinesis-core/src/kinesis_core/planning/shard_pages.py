@@ -16,7 +16,7 @@ from kinesis_core.aggregation import unpack
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError
-from kinesis_core.model import After, At, Page, Record, ShardOffset, StreamSummary
+from kinesis_core.model import After, At, Page, Record, ShardOffset, StreamSummary, data_bytes
 from kinesis_core.planning.batch_end import PASSING
 from kinesis_core.planning.loss import HOUR_MS
 from kinesis_core.planning.plan_settings import PlanSettings
@@ -43,7 +43,7 @@ class ShardPage:
 
     @size_bytes.default
     def _sum_data(self) -> int:
-        return sum(len(record.data) for record in self.page.records)
+        return data_bytes(self.page.records)
 
 
 @define

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, StreamNotFoundError, ThrottledError
-from kinesis_core.model import Page, ShardRange, TrimHorizon
+from kinesis_core.model import Page, ShardRange, TrimHorizon, data_bytes
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.record_check import RecordCheck
@@ -119,7 +119,7 @@ class PollingReader:
     def _size_bytes(self, page: Page) -> int:
         """Return the bytes that count against the shard's rate: the size of the data, an estimate if it was not decoded."""
         if self.with_data:
-            return sum(len(record.data) for record in page.records)
+            return data_bytes(page.records)
         return page.body_bytes * 3 // 4  # data is base64
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
 from attrs import define, field, frozen
 
 from kinesis_core.errors import DataLossError
@@ -65,7 +68,7 @@ class RangeProgress:
         if isinstance(self.reached, After):
             self._proven = _LastRecord(self.reached.number, None)
 
-    def take(self, page: Page) -> list[Record]:
+    def take(self, page: Page) -> Sequence[Record]:
         """
         Return the new records of the range on *page*, the next page of the shard.
 
@@ -168,7 +171,7 @@ class RangeProgress:
             self.is_done = self.is_lost  # the second time: the oldest record cannot be read either
             self.is_lost, self._idle = True, 0
 
-    def _remember_last(self, records: list[Record]) -> None:
+    def _remember_last(self, records: Sequence[Record]) -> None:
         if records:
             last = _LastRecord(records[-1].number, records[-1].arrived_ms)
             if self._proven is None:
@@ -176,13 +179,13 @@ class RangeProgress:
             else:
                 self._taken = last
 
-    def _trim(self, records: list[Record]) -> list[Record]:
+    def _trim(self, records: Sequence[Record]) -> Sequence[Record]:
         if not records:
             return records
-        if not (is_after(records[0].number, self.reached) and is_before(records[-1].number, self.range.end)):
-            records = [
-                r for r in records if is_after(r.number, self.reached) and is_before(r.number, self.range.end)
-            ]
+        if not is_before(records[-1].number, self.range.end):
+            records = records[: _find(records, lambda number: not is_before(number, self.range.end))]
+        if records and not is_after(records[0].number, self.reached):
+            records = records[_find(records, lambda number: is_after(number, self.reached)) :]
         if records:
             self.reached, self.is_lost = After(records[-1].number), False
         return records
@@ -196,5 +199,11 @@ class _LastRecord:
     arrived_ms: int | None
 
 
-def _contains(records: list[Record], number: int) -> bool:
-    return any(record.number == number for record in reversed(records))
+def _find(records: Sequence[Record], is_reached: Callable[[int], bool]) -> int:
+    """Return the index of the first record whose number fulfils *is_reached*. Numbers increase, and later ones fulfil it, too."""
+    return bisect_left(records, True, key=lambda record: is_reached(record.number))
+
+
+def _contains(records: Sequence[Record], number: int) -> bool:
+    index = _find(records, lambda found: found >= number)
+    return index < len(records) and records[index].number == number

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from kinesis_core.clock import Clock
 from kinesis_core.logs import get_logger
-from kinesis_core.model import Page
+from kinesis_core.model import Page, data_bytes
 from kinesis_core.reading.progress import RangeProgress
 
 log = get_logger("kinesis_core")
@@ -30,7 +30,7 @@ def _count(
         for page in pages:
             count += 1
             records += len(page.records)
-            size_bytes += sum(len(record.data) for record in page.records)
+            size_bytes += data_bytes(page.records)
             yield page
     log.debug(
         "shard.read",

@@ -156,7 +156,7 @@ def test_reading_continues_however_a_subscription_ends(
 
 def test_the_five_minutes_end(one: OneShard, subscriptions: Subscriptions) -> None:
     """A slow caller needs many subscriptions."""
-    found = []
+    found: list[Record] = []
     for page in reader_of(subscriptions, range_of(one)).pages():
         found += page.records
         one.stream.clock.sleep(LIFE_S / 2)
@@ -232,7 +232,7 @@ def test_an_event_resets_the_attempts(one: OneShard, subscriptions: Subscription
 def test_a_slow_caller_does_not_use_up_the_timeout(one: OneShard, subscriptions: Subscriptions) -> None:
     """The caller's time with the records is not time without an event: the next subscription is made."""
     subscriptions.troubles = [Trouble(1, cut_connection())] * 5
-    found = []
+    found: list[Record] = []
     for page in reader_of(subscriptions, range_of(one)).pages():
         found += page.records
         one.stream.clock.sleep(2 * WAITS.timeout_s)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinesis_core.aggregation import MAGIC, unpack
-from kinesis_core.model import Page
+from kinesis_core.model import Page, RecordColumns
 from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
 
 ARROW_TYPES = {
@@ -64,12 +64,32 @@ class BatchBuilder:
         """
         if skip and not self._deaggregate:
             raise whole_aggregate_error()
+        native = self._build_natively(page, stream_name, shard_id, stream or stream_name, skip)
+        if native is not None:
+            return native
         rows = _Rows(page, stream_name, shard_id, stream)
         if self._deaggregate and rows.may_hold_aggregates():
             rows = _UnpackedRows(page, stream_name, shard_id, stream)
         columns = [_COLUMNS[name](rows) for name in self._names]
         batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         return batch.slice(min(skip, rows.rows_of_first())) if skip else batch
+
+    def _build_natively(
+        self, page: Page, stream_name: str, shard_id: str, stream: str, skip: int
+    ) -> pa.RecordBatch | None:
+        """Return the batch if kinesis-native has decoded the page and recognises all its aggregates."""
+        if not isinstance(page.records, RecordColumns):
+            return None
+        batch = page.records.to_batch(
+            self._names,
+            deaggregate=self._deaggregate,
+            skip=skip,
+            stream_name=stream_name,
+            stream=stream,
+            shard_id=shard_id,
+            millis_behind=page.millis_behind,
+        )
+        return None if batch is None else pa.record_batch(batch)
 
 
 class _Rows:

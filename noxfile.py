@@ -82,7 +82,18 @@ NATIVE = ROOT / "packages" / "kinesis-native"
 OLDEST_RUST = (1, 88)
 WITHOUT_NATIVE = (
     *(f"tests/unit/kinesis_core/{room}" for room in ("aggregation", "aws", "producing", "reading")),
-    *("tests/property", "tests/faults", "tests/spark/test_values.py", "tests/spark/test_sink_streaming.py"),
+    *(
+        f"tests/property/test_{name}.py"
+        for name in (
+            "aggregation_round_trips",
+            "fan_out_frames",
+            "fan_out_histories",
+            "hostile_aggregates",
+            "hostile_responses",
+            "producing",
+        )
+    ),
+    *("tests/faults", "tests/spark/test_values.py", "tests/spark/test_sink_streaming.py"),
 )
 """Tests of pages, aggregates and rows. The session `native` runs them in Python alone."""
 SPARKS = ("4.0", "4.1", "4.2", "4.3")

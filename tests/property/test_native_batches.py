@@ -71,6 +71,7 @@ def built_natively(builder: BatchBuilder, page: Page, deaggregate: bool, skip: i
 @settings(deadline=None)
 @given(st.lists(plain | usual, max_size=12), columns, st.booleans(), st.integers(0, 400))
 @example([], everything, True, 3)
+@example([aggregate([("\N{SNOWMAN}" * 256, "7", b"x")])], everything, True, 0)  # 768 bytes of key
 @example([aggregate([("k", None, b"x")] * 9)] * 9, everything, True, 5)  # more aggregates than lanes
 def test_usual_pages_are_built_natively(
     payloads: list[bytes], names: list[str], deaggregate: bool, skip: int

@@ -137,6 +137,8 @@ def test_pages_of_servers_are_recognised(body: bytes, with_data: bool, is_event:
 @example(COMPACT.replace(b'"4966"', b'"4966 "'), True, False)
 @example(COMPACT.replace(b"1790000000.123", b"1790000000.1234"), True, False)
 @example(COMPACT.replace(b"1790000000.123", b"-0"), True, False)
+@example(COMPACT.replace(b"1790000000.123", b"01.5"), True, False)
+@example(COMPACT.replace(b"1790000000.123", b"253402300800"), True, False)
 @example(COMPACT.replace(b"1790000000.123", b"1e400"), True, False)
 @example(COMPACT[:-1] + b',"Records":[]}', True, False)
 @example(COMPACT + b"x", True, False)
@@ -148,6 +150,27 @@ def test_other_bodies_are_left_to_python(body: bytes, with_data: bool, is_event:
         compare(body, with_data, is_event)
     except MalformedResponseError:
         pytest.fail("native code recognises what Python refuses")
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        (b'"PartitionKey":"k"', b'"PartitionKey":"k","PartitionKey":"l"'),
+        (b'"PartitionKey":"k"', b'"PartitionKey":"\\u006b"'),
+        (b'"PartitionKey":"k"', b'"PartitionKey" :"k"'),
+        (b'"PartitionKey":"k"', b'"PartitionKey":"k","Later":1'),
+        (b'"MillisBehindLatest":0', b'"MillisBehindLatest":0,"MillisBehindLatest":0'),
+        (b'"ChildShards":[]', b'"ChildShards":[{}]'),
+        (b"1790000000.123", b"1790000000.1234"),
+    ],
+)
+def test_unusual_forms_are_left_to_python(usual: bytes, other: bytes) -> None:
+    """Members that are repeated or unknown, escapes, odd layout, children and finer times are decoded by Python."""
+    assert native.decode_page(COMPACT, True) is not None
+    body = COMPACT.replace(usual, other)
+    assert body != COMPACT
+    assert native.decode_page(body, True) is None
+    assert decode_event_in_python(body, True).records
 
 
 @given(pages(), st.integers(0, 5), st.integers(0, 5), st.integers(-7, 7))

@@ -5,6 +5,7 @@
 pub mod aggregation;
 pub mod batch;
 pub mod body;
+pub mod cbor;
 pub mod md5_lanes;
 pub mod mine;
 pub mod numbers;
@@ -14,6 +15,7 @@ pub mod rows;
 pub mod scanner;
 pub mod text_column;
 pub mod wire;
+pub mod wire_cbor;
 
 use pyo3::pymodule;
 
@@ -28,7 +30,7 @@ mod _native {
     use super::page::Page;
 
     use crate::body::read_detached;
-    use crate::wire;
+    use crate::{wire, wire_cbor};
 
     /// Decode the body of GetRecords, or the payload of an event of SubscribeToShard; None if the Python path has to.
     #[pyfunction]
@@ -41,5 +43,11 @@ mod _native {
     ) -> PyResult<Option<Page>> {
         let part = start..stop.map_or_else(|| body.len(), Ok)?;
         read_detached(body, part, |bytes| wire::decode_page(bytes, with_data).ok())
+    }
+
+    /// Decode the body of GetRecords in CBOR; None if the Python path has to.
+    #[pyfunction]
+    fn decode_cbor_page(body: &Bound<'_, PyAny>, with_data: bool) -> PyResult<Option<Page>> {
+        read_detached(body, 0..body.len()?, |bytes| wire_cbor::decode_page(bytes, with_data).ok())
     }
 }

@@ -4,7 +4,7 @@ use crate::mine::{Mine, NotMine, require};
 use crate::scanner::Scanner;
 
 /// The last millisecond of the year 9999, which is the latest time that Python accepts.
-const LATEST_MS: i64 = 253_402_300_799_999;
+pub const LATEST_MS: i64 = 253_402_300_799_999;
 /// More digits than this may not fit into 64 bits.
 const MOST_DIGITS: usize = 18;
 /// Powers of ten.

@@ -24,7 +24,7 @@ OURS = {
     "spark_kinesis_source",
     "spark_kinesis_sink",
 }
-OTHERS = {"pyspark", "pyarrow", "boto3", "httpx2", "pytest", "rich"}
+OTHERS = {"pyspark", "pyarrow", "boto3", "cbor2", "httpx2", "pytest", "rich"}
 
 INSTALLED = {
     "kinesis-credentials": {"kinesis_credentials"},
@@ -40,6 +40,7 @@ NEEDS_EXTRA = {
     "kinesis_core.reading.arrow": "pyarrow",
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
+    "kinesis_core.aws.wire_cbor": "cbor2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }
 """Modules that need an extra. Importing one without it raises an error that names the missing package."""

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "kinesis-core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec", "structlog"),
         "urllib3",  # botocore depends on it and raises its errors
-        *("pyarrow", "pandas", "h2", "httpx2"),
+        *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
     },
     "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-source": {
@@ -37,6 +37,7 @@ MAY_IMPORT = {
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/reading/arrow/batch_builder.py"},
     "pandas": set[str](),
+    "cbor2": {"kinesis_core/aws/wire_cbor.py"},
     "httpx2": {"kinesis_core/aws/http2.py"},
     "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},

@@ -4,7 +4,7 @@ Amazon Kinesis Data Streams for plain Python, without Spark.
 `Stream` reads a stream in exact batches, `Producer` writes to one. All errors are subclasses of `KinesisError`.
 """
 
-from kinesis_core.aws import FanOutTransport
+from kinesis_core.aws import FanOutTransport, WireFormat
 from kinesis_core.batch import Batch
 from kinesis_core.errors import (
     AccessDeniedError,
@@ -25,6 +25,7 @@ from kinesis_core.errors import (
     TableNotFoundError,
     ThrottledError,
     UnavailableError,
+    WireFormatError,
 )
 from kinesis_core.model import (
     After,
@@ -95,6 +96,8 @@ __all__ = [
     "TrimHorizon",
     "UnavailableError",
     "UserRecord",
+    "WireFormat",
+    "WireFormatError",
     "__version__",
     "runtime",
 ]

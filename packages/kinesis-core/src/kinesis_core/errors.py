@@ -18,13 +18,13 @@ The errors of the core: one class for each situation that a caller can act on.
         ├── IteratorExpiredError        get a new iterator and continue
         ├── ResourceInUseError          another subscription or consumer holds the resource
         ├── DryRunSucceededError        the call is allowed
+        ├── WireFormatError             the endpoint does not speak CBOR
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
         └── MalformedResponseError      retryable
 
-`ServiceError.retryable` is true where the same call may succeed later. All errors pickle. The message holds all
-facts, AWS's error code and request id included, because Spark drops `__cause__` on the way from an executor to the
-user.
+`ServiceError.retryable` is true where the same call may succeed later. All errors pickle. The message holds all facts, AWS's error
+code and request id included, because Spark drops `__cause__` on the way from an executor to the user.
 
 The reference page of errors is made of the docstrings: the first paragraph says what happened, the next ones what to do.
 """
@@ -210,6 +210,14 @@ class ResourceInUseError(ServiceError):
 
 class DryRunSucceededError(ServiceError):
     """The call was a dry run. It would have succeeded."""
+
+
+class WireFormatError(ServiceError):
+    """
+    The endpoint did not understand a request in CBOR, or responded to it in another format.
+
+    Set `wireFormat=json` (`wire_format=WireFormat.JSON` in Python), or call another endpoint.
+    """
 
 
 class ThrottledError(ServiceError):

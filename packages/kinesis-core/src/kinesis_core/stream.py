@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from kinesis_core.aws import Connection, StreamApi, stream_client
+from kinesis_core.aws import Connection, StreamApi, WireFormat, stream_client
 from kinesis_core.batch import Batch, Pages
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
@@ -73,6 +73,7 @@ class Stream:
         keep_consumer: bool = False,
         fan_out: FanOutSettings | None = None,
         dynamodb_endpoint_url: str | None = None,
+        wire_format: WireFormat = WireFormat.JSON,
     ) -> Stream:
         """
         Return the stream, after one call that verifies that it exists.
@@ -84,14 +85,20 @@ class Stream:
 
         DynamoDB is called only for a `KclApplication`, by default at botocore's endpoint.
 
+        *wire_format* applies to GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+
         Raises:
             CredentialsError: No credentials or no region are found.
-            OptionError: The consumer belongs to another stream, or HTTP/2 is asked for and not installed.
+            OptionError: The consumer belongs to another stream, or HTTP/2 or CBOR is asked for and not installed.
             StreamNotFoundError: The stream or the consumer does not exist.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
         connection = Connection.to_stream(
-            name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
+            name_or_arn,
+            region=region,
+            endpoint_url=endpoint_url,
+            credentials=credentials,
+            wire_format=wire_format,
         )
         (ref,) = connection.streams
         api = stream_client(connection, ref)

@@ -35,6 +35,7 @@ from kinesis_core.aws.service_errors import (
 from kinesis_core.aws.stream_api import PutApi, StreamApi
 from kinesis_core.aws.subscription_clients import check_http2, consumer_client, subscription_client
 from kinesis_core.aws.transport import FanOutTransport, Transport
+from kinesis_core.aws.wire_format import WireFormat, check_cbor
 
 __all__ = [
     "ADVICE_BY_CODE",
@@ -61,7 +62,9 @@ __all__ = [
     "SubscribeApi",
     "Throttles",
     "Transport",
+    "WireFormat",
     "call_with_retries",
+    "check_cbor",
     "check_http2",
     "check_reading",
     "check_writing",

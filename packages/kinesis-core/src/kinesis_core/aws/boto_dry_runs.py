@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import define
+from attrs import define, evolve
 
 from kinesis_core.aws.calls import BotoCaller, read_text
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import BODY, FastPath
+from kinesis_core.aws.wire_format import WireFormat
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _PARAMETER = "DryRun"
@@ -33,7 +34,8 @@ def dry_run_client(connection: Connection, stream: StreamRef) -> BotoDryRuns | N
     if not connection.check_permissions or not knows_dry_run(api.client):
         return None
     is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
-    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, api.calls, is_aws)
+    calls = evolve(api.calls, wire_format=WireFormat.JSON)
+    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, calls, is_aws)
 
 
 def knows_dry_run(client: Any) -> bool:

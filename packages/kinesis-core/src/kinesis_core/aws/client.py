@@ -6,17 +6,15 @@ Rare calls go through the botocore client. Calls whose number grows with shards 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-from attrs import define
+from attrs import define, field
 
 from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.fast_path import BODY, STRATEGY, FastPath
 from kinesis_core.aws.retry import Throttles, log_retry
-from kinesis_core.aws.wire import decode_page, decode_put_response, encode_put
+from kinesis_core.aws.wire_format import Wire, find_wire
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.model import (
     LAST_EPOCH_MS,
@@ -35,7 +33,6 @@ from kinesis_core.model import (
 
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024
-_encode = msgspec.json.encode
 
 
 @define
@@ -43,6 +40,11 @@ class BotoStreamApi(BotoCaller):
     """Reading and writing one stream."""
 
     calls: FastPath
+    _wire: Wire = field(init=False, repr=False)
+
+    @_wire.default
+    def _find_wire(self) -> Wire:
+        return find_wire(self.calls.wire_format)
 
     def describe(self, *, with_retries: bool = True) -> StreamSummary:
         ask = self._ask if with_retries else self._ask_once
@@ -85,40 +87,42 @@ class BotoStreamApi(BotoCaller):
             return self._get_iterator(shard_id, AtTimestamp(now_ms))
 
     def _get_iterator(self, shard_id: str, cut: Cut) -> str:
-        body = _encode({"ShardId": shard_id, **_iterator_request(cut), **self._stream})
+        wire = self._wire
+        start = _iterator_request(cut, wire.encode_time)
+        body = wire.encode_request({"ShardId": shard_id, **start, **self._stream})
         return self._ask(
             "GetShardIterator",
             lambda: self.calls.call("GetShardIterator", self._stream, body),
-            lambda response: read_text(json.loads(response[BODY]), "ShardIterator"),
+            lambda response: read_text(wire.decode_response(response[BODY]), "ShardIterator"),
             Throttles.RAISED,
             shard=shard_id,
         )
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         arn = {"StreamARN": self.arn} if self.arn else {}
-        body = _encode({"ShardIterator": iterator, "Limit": limit, **arn})
+        body = self._wire.encode_request({"ShardIterator": iterator, "Limit": limit, **arn})
         where = {"shard": shard_id} if shard_id else {}
 
         def call() -> Page:
             response = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
-            return decode_page(response[BODY], with_data)
+            return self._wire.decode_page(response[BODY], with_data)
 
         return self._repeat("GetRecords", call, Throttles.RAISED, **where)
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
-        body = encode_put(entries, self.name, self.arn)
+        body = self._wire.encode_put(entries, self.name, self.arn)
         response = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
-        taken = decode_put_response(response[BODY], len(entries), with_results)
+        taken = self._wire.decode_put_response(response[BODY], len(entries), with_results)
         self.budget.succeeded()
         return taken
 
 
-def _iterator_request(cut: Cut) -> dict[str, Any]:
+def _iterator_request(cut: Cut, encode_time: Callable[[int], Any]) -> dict[str, Any]:
     match cut:
         case TrimHorizon():
             return {"ShardIteratorType": "TRIM_HORIZON"}
         case AtTimestamp(epoch_ms):
-            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": min(epoch_ms, LAST_EPOCH_MS) / 1000}
+            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": encode_time(min(epoch_ms, LAST_EPOCH_MS))}
         case At(number):
             return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
         case After(number):

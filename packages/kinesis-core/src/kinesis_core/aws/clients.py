@@ -39,6 +39,7 @@ def stream_client(connection: Connection, stream: StreamRef) -> BotoStreamApi:
 
     Raises:
         CredentialsError: There are no credentials.
+        OptionError: The connection uses CBOR, and its package is not installed.
     """
     return _open(connection, stream, find_session(connection))
 
@@ -56,14 +57,14 @@ def find_session(connection: Connection) -> Session:
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(connection, connection.region_of(stream), session)
-    calls = FastPath(client, credentials, choose_transport(connection.transport))
+    calls = FastPath(client, credentials, choose_transport(connection.transport), connection.wire_format)
     return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
 def _client(connection: Connection, region: str, session: Session) -> tuple[Any, Credentials]:
     client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
-    install_raw_bodies(client)
+    install_raw_bodies(client, connection.wire_format)
     install_distribution_strategy(client)
     return client, credentials
 

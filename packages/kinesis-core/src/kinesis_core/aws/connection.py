@@ -6,6 +6,7 @@ from attrs import field, frozen
 
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.transport import Transport
+from kinesis_core.aws.wire_format import WireFormat
 from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
 
 _DEFAULT_CREDENTIALS = DefaultChain()
@@ -55,6 +56,7 @@ class Connection:
     """None: as the environment variable KINESIS_HTTP_TRANSPORT says, else direct."""
     check_permissions: bool = True
     """Whether a query starts with a check of its IAM permissions."""
+    wire_format: WireFormat = WireFormat.JSON
 
     @staticmethod
     def to_stream(
@@ -63,6 +65,7 @@ class Connection:
         region: str | None = None,
         endpoint_url: str | None = None,
         credentials: CredentialSpec | None = None,
+        wire_format: WireFormat = WireFormat.JSON,
     ) -> Connection:
         """
         Return the connection to one stream, with defaults for everything else. It makes no call.
@@ -76,7 +79,7 @@ class Connection:
         spec = credentials or _DEFAULT_CREDENTIALS
         arns = (stream.arn,) if stream.arn else ()
         found = resolve_region(spec, region=region, arns=arns, endpoint_url=endpoint_url)
-        return Connection((stream,), found, endpoint_url, spec)
+        return Connection((stream,), found, endpoint_url, spec, wire_format=wire_format)
 
     def region_of(self, stream: StreamRef) -> str:
         """Return the region to call *stream* in."""

@@ -29,6 +29,7 @@ from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.signing import RequestTemplate, find_template
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
+from kinesis_core.aws.wire_format import CBOR_TYPE, WireFormat, is_cbor, verify_refusal, verify_success
 from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -51,16 +52,23 @@ class _WholeCall:
     """A call through the client, and the requests that it made."""
 
     body: bytes
+    wire_format: WireFormat
     requests: list[AWSRequest] = field(factory=list)
 
 
-def install_raw_bodies(client: BaseClient) -> None:
-    """Let the three calls of *client* take ready-made bodies, and return the bodies of successful responses unparsed."""
+def install_raw_bodies(client: BaseClient, wire_format: WireFormat = WireFormat.JSON) -> None:
+    """
+    Let the three calls of *client* take ready-made bodies, and return the bodies of successful responses unparsed.
+
+    With CBOR as the *wire_format*, errors in CBOR are parsed like those in JSON.
+    """
     events = client.meta.events
     for action in _PLACEHOLDERS:
         events.register(f"provide-client-params.kinesis.{action}", _set_aside)
         events.register(f"before-call.kinesis.{action}", _give_body)
         events.register(f"before-parse.kinesis.{action}", _take_body)
+        if wire_format is WireFormat.CBOR:
+            events.register(f"before-parse.kinesis.{action}", _translate_error)
     events.register_last("request-created", _note_request)  # after the signing
 
 
@@ -80,7 +88,10 @@ def _set_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> Non
 
 
 def _give_body(params: dict[str, Any], **_: Any) -> None:
-    params["body"] = params["context"][_CALL].body
+    call: _WholeCall = params["context"][_CALL]
+    params["body"] = call.body
+    if call.wire_format is WireFormat.CBOR:
+        params["headers"]["Content-Type"] = CBOR_TYPE  # templates repeat it
 
 
 def _note_request(request: AWSRequest, **_: Any) -> None:
@@ -93,6 +104,14 @@ def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str
     if response_dict["status_code"] < 300:
         customized_response_dict[BODY] = response_dict["body"]
         response_dict["body"] = b"{}"
+
+
+def _translate_error(response_dict: dict[str, Any], **_: Any) -> None:
+    """Put JSON, which botocore parses, in place of an error in CBOR."""
+    if response_dict["status_code"] >= 300 and is_cbor(response_dict["headers"].get("content-type")):
+        from kinesis_core.aws.wire_cbor import error_as_json
+
+        response_dict["body"] = error_as_json(response_dict["body"])
 
 
 def _utc_now() -> datetime:
@@ -110,6 +129,8 @@ class FastPath:
     client: Any
     credentials: Credentials
     chosen: Transport = Transport.DIRECT
+    wire_format: WireFormat = WireFormat.JSON
+    """The format of bodies given to `call`, and of those that it returns."""
     _utc_now: Callable[[], datetime] = _utc_now
     _templates: dict[str, RequestTemplate] = field(factory=dict, init=False)
     _transport: HttpTransport | None = field(init=False)
@@ -130,8 +151,20 @@ class FastPath:
         Return the response with its `BODY`. *stream* holds the parameters that choose the endpoint.
 
         Raises:
-            `CALL_ERRORS`, as the client does.
+            `CALL_ERRORS`, as the client does; a `NotCborError` among them.
         """
+        if self.wire_format is WireFormat.JSON:
+            return self._call(action, stream, body)
+        endpoint_url = self.client.meta.endpoint_url
+        try:
+            response = self._call(action, stream, body)
+        except ClientError as refusal:
+            verify_refusal(refusal, action, endpoint_url)
+            raise
+        verify_success(response, action, endpoint_url)
+        return response
+
+    def _call(self, action: str, stream: Mapping[str, str], body: bytes) -> dict[str, Any]:
         keys = self.credentials.get_frozen_credentials()
         template = self._templates.get(action)
         if self._transport is not None and template is not None and template.keys == keys:
@@ -145,7 +178,7 @@ class FastPath:
         self, action: str, stream: Mapping[str, str], body: bytes, keys: ReadOnlyCredentials
     ) -> dict[str, Any]:
         self._templates.pop(action, None)
-        call = _WholeCall(body)
+        call = _WholeCall(body, self.wire_format)
         request = {**stream, **_PLACEHOLDERS[action], _CALL: call}
         response: dict[str, Any] = getattr(self.client, xform_name(action))(**request)
         if len(call.requests) == 1 and self._transport is not None:
@@ -179,5 +212,7 @@ class FastPath:
     def _parse_refusal(self, action: str, response: HttpResponse) -> ClientError:
         model = self.client.meta.service_model.operation_model(action)
         facts = {"status_code": response.status, "headers": response.headers, "body": bytes(response.body)}
+        if self.wire_format is WireFormat.CBOR:
+            _translate_error(facts)
         parser = create_parser(model.metadata["protocol"])
         return ClientError(parser.parse(facts, model.output_shape), action)

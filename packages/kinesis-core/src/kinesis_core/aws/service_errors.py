@@ -8,6 +8,7 @@ from typing import Any
 import botocore.exceptions as boto
 
 from kinesis_core.aws.permissions import needed
+from kinesis_core.aws.wire_format import NotCborError
 from kinesis_core.errors import (
     AccessDeniedError,
     DryRunSucceededError,
@@ -20,6 +21,7 @@ from kinesis_core.errors import (
     TableNotFoundError,
     ThrottledError,
     UnavailableError,
+    WireFormatError,
 )
 from kinesis_credentials import CredentialsError, safe_message
 
@@ -117,6 +119,8 @@ def translate(action: str, target: str, error: Exception, service: str = "Kinesi
         return _from_response(action, target, error.response, service)
     if isinstance(error, CredentialsError):
         return _from_credentials(action, target, error, service)
+    if isinstance(error, NotCborError):
+        return WireFormatError(f"{error}. Set wireFormat=json. [{target}]", code=type(error).__name__)
     kind = (
         UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,7 +28,9 @@ class _RecordWithoutData(Record):
     data: bytes = msgspec.field(name="", default=b"")
 
 
-class _PageWithoutData(Page):
+class PageWithoutData(Page):
+    """A page whose records have empty data."""
+
     records: list[_RecordWithoutData] = msgspec.field(name="Records")
 
 
@@ -36,7 +39,7 @@ class _SubscribedPageWithoutData(SubscribedPage):
 
 
 _decoder: msgspec.json.Decoder[Page] = msgspec.json.Decoder(Page)
-_decoder_without_data: msgspec.json.Decoder[Page] = msgspec.json.Decoder(_PageWithoutData)
+_decoder_without_data: msgspec.json.Decoder[Page] = msgspec.json.Decoder(PageWithoutData)
 _event_decoder: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(SubscribedPage)
 _event_decoder_without_data: msgspec.json.Decoder[SubscribedPage] = msgspec.json.Decoder(
     _SubscribedPageWithoutData
@@ -91,7 +94,7 @@ def decode_event_in_python(body: bytes | memoryview, with_data: bool = True) -> 
     """Decode like `decode_event`, and define what that returns."""
     page = _decode(body, _event_decoder if with_data else _event_decoder_without_data, "SubscribeToShard")
     if page.continuation is not None and not (page.continuation.isascii() and page.continuation.isdigit()):
-        raise _malformed("SubscribeToShard", "the continuation is not a decimal number")
+        raise malformed_page("SubscribeToShard", "the continuation is not a decimal number")
     return page
 
 
@@ -99,14 +102,14 @@ def _decode(body: bytes | memoryview, decoder: msgspec.json.Decoder[P], action: 
     try:
         page = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed(action, str(error)) from error
-    if not _are_decimal(page.records):
-        raise _malformed(action, "a sequence number is not a decimal number")
+        raise malformed_page(action, str(error)) from error
+    if not are_decimal(page.records):
+        raise malformed_page(action, "a sequence number is not a decimal number")
     page.body_bytes = len(body)
     return page
 
 
-def _are_decimal(records: Sequence[Record]) -> bool:
+def are_decimal(records: Sequence[Record]) -> bool:
     """
     Return whether every sequence number consists of ASCII digits.
 
@@ -117,7 +120,8 @@ def _are_decimal(records: Sequence[Record]) -> bool:
     return not records or digits.encode().isdigit()
 
 
-def _malformed(action: str, reason: str) -> MalformedResponseError:
+def malformed_page(action: str, reason: str) -> MalformedResponseError:
+    """Return the error for a response of *action* that is not a page."""
     return MalformedResponseError(
         f"{action} returned a body that is not a page of records: {reason}. The call is retried.",
         code="MalformedResponse",
@@ -130,22 +134,46 @@ class _PutRequest(msgspec.Struct, omit_defaults=True):
     stream_name: str | None = msgspec.field(name="StreamName", default=None)
 
 
-class _PutCount(msgspec.Struct):
+class PutCount(msgspec.Struct):
+    """The member of such a body that says whether to decode the others."""
+
     failed: int = msgspec.field(name="FailedRecordCount")
 
 
-class _PutResponse(_PutCount):
+class PutBody(PutCount):
+    """The body of a response to PutRecords."""
+
     results: list[PutResult] = msgspec.field(name="Records")
 
 
 _encoder = msgspec.json.Encoder()
-_count_decoder = msgspec.json.Decoder(_PutCount)
-_put_decoder = msgspec.json.Decoder(_PutResponse)
+_count_decoder = msgspec.json.Decoder(PutCount)
+_put_decoder = msgspec.json.Decoder(PutBody)
+
+
+def encode_request(request: Mapping[str, Any], /) -> bytes:
+    """Return the body of a request."""
+    return _encoder.encode(request)
+
+
+def encode_time(epoch_ms: int) -> float:
+    """Return a time as a value for `encode_request`."""
+    return epoch_ms / 1000
 
 
 def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
     """Return the body of a PutRecords request to the stream called *name*, or with that *arn*."""
     return _encoder.encode(_PutRequest(entries, arn, None if arn else name))
+
+
+def decode_response(body: bytes) -> Any:
+    """
+    Return the value that *body* consists of.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    return json.loads(body)
 
 
 def decode_put_response(body: bytes, records: int, with_results: bool) -> PutResponse:
@@ -162,17 +190,28 @@ def decode_put_response(body: bytes, records: int, with_results: bool) -> PutRes
             return PutResponse(0, ())
         response = _put_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed_put(str(error)) from error
+        raise malformed_put(str(error)) from error
+    return check_put(response, records)
+
+
+def check_put(response: PutBody, records: int) -> PutResponse:
+    """
+    Return the outcome of a request of *records* records.
+
+    Raises:
+        MalformedResponseError: The numbers of results and failures contradict each other.
+    """
     failed = sum(result.error_code is not None for result in response.results)
     if len(response.results) != records or failed != response.failed:
-        raise _malformed_put(
+        raise malformed_put(
             f"{len(response.results)} results, {failed} of them failures, for {records} records, of which "
             f"{response.failed} are said to have failed"
         )
     return PutResponse(failed, response.results)
 
 
-def _malformed_put(reason: str) -> MalformedResponseError:
+def malformed_put(reason: str) -> MalformedResponseError:
+    """Return the error for a response that is not one of PutRecords."""
     return MalformedResponseError(
         f"PutRecords returned a malformed body: {reason}. The call is retried.",
         code="MalformedResponse",

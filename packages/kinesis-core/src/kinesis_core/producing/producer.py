@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from kinesis_core.aws import Connection, PutApi, StreamRef, stream_client
+from kinesis_core.aws import Connection, PutApi, StreamRef, WireFormat, stream_client
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import RecordAccumulator
@@ -80,6 +80,7 @@ class Producer:
         endpoint_url: str | None = None,
         credentials: CredentialSpec | None = None,
         settings: ProducerSettings | None = None,
+        wire_format: WireFormat = WireFormat.JSON,
     ) -> Producer:
         """
         Return a producer for the stream, after a check that the stream exists.
@@ -88,14 +89,21 @@ class Producer:
         does. The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and
         kinesis:PutRecords.
 
+        *wire_format* applies to PutRecords. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+
         Raises:
             CredentialsError: There are no credentials, or no region.
+            OptionError: CBOR is asked for and not installed.
             StreamNotFoundError: There is no such stream.
             ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all open shards
                 within `record_ttl_s`.
         """
         connection = Connection.to_stream(
-            name_or_arn, region=region, endpoint_url=endpoint_url, credentials=credentials
+            name_or_arn,
+            region=region,
+            endpoint_url=endpoint_url,
+            credentials=credentials,
+            wire_format=wire_format,
         )
         return cls.connect(connection, connection.streams[0], settings)
 

@@ -1,0 +1,158 @@
+"""
+Bodies in CBOR, as AWS's SDKs for Java send and accept them. Installed by `kinesis-core[cbor]`.
+
+The shapes are those of JSON. Payloads are byte strings, and a time is tag 1 with milliseconds as an integer, not with seconds as RFC
+8949 has it. Requests have definite lengths. Responses may have indefinite ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
+from typing import Any, NoReturn
+
+import cbor2
+import msgspec
+from attrs import frozen
+
+from kinesis_core.aws.wire import PageWithoutData, PutBody, PutCount, are_decimal, check_put, malformed_page, malformed_put
+from kinesis_core.model import Page, PutEntry, PutResponse
+
+_TIME = 1
+_TAGS_OF_CBOR2 = (0, 2, 3, 4, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799)
+"""Tags that the library would decode. No response has them."""
+_DEEPEST = 32
+"""Far more than responses nest."""
+_MALFORMED = (cbor2.CBORDecodeError, msgspec.ValidationError, LookupError, TypeError, AttributeError, ValueError)
+_ARRIVED = "ApproximateArrivalTimestamp"
+
+
+@frozen
+class _Time:
+    """A decoded tag 1. Its type tells it from a number without a tag."""
+
+    seconds: float
+
+
+def _decode_time(value: object, _: bool) -> _Time:
+    if type(value) is not int:
+        raise ValueError("a time is not an integer")
+    return _Time(value / 1000)
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise ValueError("the tag is not known")
+
+
+_DECODERS = {**dict.fromkeys(_TAGS_OF_CBOR2, _refuse), _TIME: _decode_time}
+
+
+def encode_request(request: Mapping[str, Any], /) -> bytes:
+    """Return the body of a request."""
+    return cbor2.dumps(request)
+
+
+def encode_time(epoch_ms: int) -> cbor2.CBORTag:
+    """Return a time as a value for `encode_request`."""
+    return cbor2.CBORTag(_TIME, epoch_ms)
+
+
+def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
+    """Return the body of a PutRecords request to the stream called *name*, or with that *arn*."""
+    stream = {"StreamARN": arn} if arn else {"StreamName": name}
+    return encode_request({"Records": [_entry(entry) for entry in entries], **stream})
+
+
+def _entry(entry: PutEntry) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"Data": entry.data}
+    if entry.partition_key:
+        encoded["PartitionKey"] = entry.partition_key
+    if entry.explicit_hash_key is not None:
+        encoded["ExplicitHashKey"] = entry.explicit_hash_key
+    return encoded
+
+
+def decode_response(body: bytes) -> Any:
+    """
+    Return the value that *body* consists of.
+
+    Raises:
+        ValueError: It is not one value of CBOR, it nests too deeply, or a key occurs twice in a map.
+    """
+    stream = BytesIO(body)
+    decoder = cbor2.CBORDecoder(
+        stream,
+        semantic_decoders=_DECODERS,
+        tag_hook=_refuse,
+        max_depth=_DEEPEST,
+        allow_duplicate_keys=False,
+        strict_hashable_types=True,
+    )
+    try:
+        value = decoder.decode()
+    except cbor2.CBORDecodeError as error:
+        raise ValueError(str(error)) from error
+    if stream.read(1):
+        raise ValueError("there are bytes after the value")
+    return value
+
+
+def decode_page(body: bytes, with_data: bool = True) -> Page:
+    """
+    Decode the body of a successful GetRecords response, like `wire.decode_page`.
+
+    Raises:
+        MalformedResponseError: The body is not CBOR, lacks a required member, or has one of another type. Such a body is never
+            taken for the end of a shard.
+    """
+    try:
+        value = decode_response(body)
+        _replace_times(value["Records"])
+        page = msgspec.convert(value, Page if with_data else PageWithoutData, builtin_types=(bytes,))
+    except _MALFORMED as error:
+        raise malformed_page("GetRecords", _reason(error)) from error
+    if not are_decimal(page.records):
+        raise malformed_page("GetRecords", "a sequence number is not a decimal number")
+    page.body_bytes = len(body)
+    return page
+
+
+def _replace_times(records: Iterable[dict[str, Any]]) -> None:
+    """Put seconds where the arrival times are. A number without a tag has no `seconds`."""
+    for record in records:
+        time = record.get(_ARRIVED)
+        if time is not None:
+            record[_ARRIVED] = time.seconds
+
+
+def decode_put_response(body: bytes, records: int, with_results: bool) -> PutResponse:
+    """
+    Decode the body of a successful response to a request of *records* records, like `wire.decode_put_response`.
+
+    Raises:
+        MalformedResponseError: The body is no such response. It is unknown which records were written.
+    """
+    try:
+        value = decode_response(body)
+        if not with_results and msgspec.convert(value, PutCount).failed == 0:
+            return PutResponse(0, ())
+        response = msgspec.convert(value, PutBody, builtin_types=(bytes,))
+    except _MALFORMED as error:
+        raise malformed_put(_reason(error)) from error
+    return check_put(response, records)
+
+
+def _reason(error: Exception) -> str:
+    return f"no valid {error}" if isinstance(error, LookupError) else str(error)
+
+
+def error_as_json(body: bytes) -> bytes:
+    """Return the body of an error as JSON, which botocore parses; without members if it is malformed."""
+    try:
+        value = decode_response(body)
+    except ValueError:
+        value = None
+    members = value.items() if isinstance(value, dict) else ()
+    texts = {name: text for name, text in members if isinstance(name, str) and isinstance(text, str)}
+    return json.dumps(texts).encode()

@@ -1,0 +1,122 @@
+"""The format of the frequent calls' bodies, and what to do about an endpoint that does not speak it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import botocore.exceptions as boto
+
+from kinesis_core.aws import wire
+from kinesis_core.errors import OptionError
+from kinesis_core.model import Page, PutEntry, PutResponse
+
+CBOR_TYPE = "application/x-amz-cbor-1.1"
+"""The content type of requests in CBOR."""
+_CBOR_TYPES = frozenset({CBOR_TYPE, "application/cbor"})
+_UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
+"""Codes of servers that cannot read a request."""
+_CANNOT_READ = frozenset({400, 406, 415})
+
+
+class WireFormat(Enum):
+    """The format of the bodies of GetRecords, PutRecords and GetShardIterator. All other calls use JSON."""
+
+    JSON = "json"
+    """The default."""
+    CBOR = "cbor"
+    """Payloads without base64, so a quarter fewer bytes. Requires the extra `kinesis-core[cbor]`. Not yet used against AWS."""
+
+
+class Wire(Protocol):
+    """A codec of bodies: the modules `wire` and `wire_cbor`."""
+
+    def encode_request(self, request: Mapping[str, Any], /) -> bytes: ...
+
+    def encode_time(self, epoch_ms: int) -> Any:
+        """Return a time as a value for `encode_request`."""
+        ...
+
+    def encode_put(self, entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes: ...
+
+    def decode_response(self, body: bytes) -> Any:
+        """Return the value in *body*; ValueError if it has none."""
+        ...
+
+    def decode_page(self, body: bytes, with_data: bool = True) -> Page: ...
+
+    def decode_put_response(self, body: bytes, records: int, with_results: bool) -> PutResponse: ...
+
+
+class NotCborError(boto.BotoCoreError):
+    """The endpoint does not speak CBOR. `translate` makes a `WireFormatError` of it."""
+
+    fmt = "{endpoint_url} does not speak CBOR ({action} returned {returned})"
+
+
+def find_wire(wire_format: WireFormat) -> Wire:
+    """
+    Return the codec of *wire_format*. The packages for CBOR are imported here, and only for it.
+
+    Raises:
+        OptionError: They are not installed.
+    """
+    if wire_format is WireFormat.JSON:
+        return wire
+    check_cbor()
+    from kinesis_core.aws import wire_cbor
+
+    return wire_cbor
+
+
+def check_cbor(find: Callable[[str], object] = find_spec) -> None:
+    """
+    Check that the package for CBOR is installed, as *find* sees it.
+
+    Raises:
+        OptionError: It is not installed.
+    """
+    if find("cbor2") is None:
+        raise OptionError(
+            "CBOR needs a package that is not installed. Run pip install 'kinesis-core[cbor]' on the driver and the executors, "
+            "or leave wireFormat at json."
+        )
+
+
+def is_cbor(content_type: str | None) -> bool:
+    """Return whether a body with *content_type* is CBOR."""
+    return (content_type or "").partition(";")[0].strip().lower() in _CBOR_TYPES
+
+
+def verify_success(response: Mapping[str, Any], action: str, endpoint_url: str) -> None:
+    """
+    Verify that a successful *response* to a request in CBOR is CBOR too.
+
+    Raises:
+        NotCborError: It is not.
+    """
+    content_type = response["ResponseMetadata"].get("HTTPHeaders", {}).get("content-type")
+    if not is_cbor(content_type):
+        returned = content_type or "a body without Content-Type"
+        raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned)
+
+
+def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) -> None:
+    """
+    Verify that *refusal* of a request in CBOR does not mean that the endpoint cannot read it.
+
+    A refusal in another format is not enough: a load balancer in front of the service may have sent it.
+
+    Raises:
+        NotCborError: The endpoint cannot read the request.
+    """
+    metadata = refusal.response.get("ResponseMetadata", {})
+    status, code = metadata.get("HTTPStatusCode"), str(refusal.response.get("Error", {}).get("Code", ""))
+    if is_cbor(metadata.get("HTTPHeaders", {}).get("content-type")):
+        return
+    has_no_code = code in ("", str(status))
+    if code.rpartition("#")[2] in _UNREADABLE or (has_no_code and status in _CANNOT_READ):
+        returned = f"status {status}" if has_no_code else f"status {status}, {code}"
+        raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned) from refusal

@@ -15,10 +15,9 @@ import struct
 import zlib
 from collections.abc import Mapping
 
+from kinesis_emulator.wire_formats import JSON, WireFormat
+
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
-# The content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator for the protocol
-# (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
-_JSON = "application/json"
 _PRELUDE_BYTES, _CRC_BYTES = 12, 4
 _TEXT = 7
 
@@ -38,13 +37,17 @@ def _encode_header(name: str, value: str) -> bytes:
     return struct.pack(f"!B{len(raw_name)}sBH", len(raw_name), raw_name, _TEXT, len(raw_value)) + raw_value
 
 
-def event_frame(event_type: str, payload: bytes) -> bytes:
-    """Return the frame of an event. boto3 requires an event of the type `initial-response` before all others."""
-    headers = {":event-type": event_type, ":content-type": _JSON, ":message-type": "event"}
-    return encode_frame(headers, payload)
+def event_frame(event_type: str, payload: bytes, wire_format: WireFormat = JSON) -> bytes:
+    """
+    Return the frame of an event, whose *payload* is JSON, in *wire_format*.
+
+    boto3 requires an event of the type `initial-response` before all others.
+    """
+    headers = {":event-type": event_type, ":content-type": wire_format.event_type, ":message-type": "event"}
+    return encode_frame(headers, wire_format.encode(payload))
 
 
-def exception_frame(code: str, message: str) -> bytes:
+def exception_frame(code: str, message: str, wire_format: WireFormat = JSON) -> bytes:
     """Return the frame of an error that ends the event stream."""
-    headers = {":exception-type": code, ":content-type": _JSON, ":message-type": "exception"}
-    return encode_frame(headers, json.dumps({"message": message}).encode())
+    headers = {":exception-type": code, ":content-type": wire_format.event_type, ":message-type": "exception"}
+    return encode_frame(headers, wire_format.encode(json.dumps({"message": message}).encode()))

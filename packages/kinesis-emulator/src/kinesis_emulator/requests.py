@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from kinesis_emulator.errors import AwsError, validation
 from kinesis_emulator.iterators import decode_iterator
@@ -27,6 +27,8 @@ class Request:
     access_key: str = ""
     signed_at: str = ""
     """The header x-amz-date; empty for an unsigned call."""
+    wire_format: Literal["json", "cbor"] = "json"
+    """The format of the bodies of the request and of its response."""
 
     @property
     def stream_name(self) -> str | None:

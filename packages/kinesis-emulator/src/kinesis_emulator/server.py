@@ -1,10 +1,8 @@
-"""Kinesis' JSON protocol over HTTP/1.1 on the loopback interface: one thread per connection, kept alive."""
+"""Kinesis' protocol, in JSON and in CBOR, over HTTP/1.1 on the loopback interface: one thread per connection, kept alive."""
 
 from __future__ import annotations
 
 import email.utils
-import json
-import re
 import socket
 import socketserver
 import struct
@@ -13,21 +11,19 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
-from io import BufferedIOBase
 from itertools import chain
 from typing import Any
 
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import CutConnectionError, Fault
 from kinesis_emulator.frames import CONTENT_TYPE as EVENTS
+from kinesis_emulator.http_requests import parse_request, read_head
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import EventStream, Response, error_response
+from kinesis_emulator.wire_formats import WireFormat, find_format
 
 HOST = "127.0.0.1"
-_TARGET_PREFIX = "Kinesis_20131202."
 _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
-_SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
-_JSON = "application/x-amz-json-1.1"
 
 Respond = Callable[[Request], Response]
 
@@ -104,32 +100,34 @@ class _Connection(socketserver.StreamRequestHandler):
 
     def _handle_one(self) -> bool:
         """Serve one request. Return False when the connection must be closed."""
-        head = _read_head(self.rfile)
+        head = read_head(self.rfile)
         if head is None:
             return False
         line, headers = head
+        wire_format = find_format(headers.get("content-type", ""))
         size = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not size.isdecimal():
-            self._send(_refused("The emulator needs a Content-Length, not a chunked body."), keep_alive=False)
+            refusal = _refused("The emulator needs a Content-Length, not a chunked body.")
+            self._send(refusal, wire_format, keep_alive=False)
             return False
         if headers.get("expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = self.rfile.read(int(size))
         if len(body) < int(size):
             return False
-        response = self._response(line, headers, body)
+        response = self._response(line, headers, body, wire_format)
         if response.body is None:
             if response.fault is not None and response.fault.reset:
                 self._reset()
             return False
         keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
         if isinstance(response.body, bytes):
-            return self._send(response, keep_alive=keep_alive) and keep_alive
+            return self._send(response, wire_format, keep_alive=keep_alive) and keep_alive
         return self._send_events(response.body, keep_alive=keep_alive) and keep_alive
 
-    def _response(self, line: str, headers: dict[str, str], body: bytes) -> Response:
+    def _response(self, line: str, headers: dict[str, str], body: bytes, wire_format: WireFormat) -> Response:
         try:
-            request = _parse(line, headers, body, self.server.default_region)
+            request = parse_request(line, headers, body, wire_format, self.server.default_region)
         except AwsError as error:
             return error_response(error)
         return self.server.respond(request)
@@ -139,12 +137,15 @@ class _Connection(socketserver.StreamRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
-    def _send(self, response: Response, *, keep_alive: bool) -> bool:
+    def _send(self, response: Response, wire_format: WireFormat, *, keep_alive: bool) -> bool:
         """Send one body. Return False when a fault cuts it."""
         body = response.body if isinstance(response.body, bytes) else b""
         fault = response.fault or Fault()
+        if fault.body is None:
+            body = wire_format.encode(body)
         length = f"Content-Length: {len(body)}"
-        head = self._head(response.status, fault.content_type or _JSON, length, keep_alive=keep_alive)
+        content_type = fault.content_type or wire_format.content_type
+        head = self._head(response.status, content_type, length, keep_alive=keep_alive)
         if fault.cut_response or fault.stall_s:
             half = len(body) // 2
             self.connection.sendall(head + body[:half])
@@ -197,43 +198,6 @@ class _Connection(socketserver.StreamRequestHandler):
             f"Date: {date}\r\n"
             f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
         ).encode("latin-1")
-
-
-def _read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
-    """Return the request line, and the headers by lower-case name; None at the end of the connection."""
-    line = stream.readline(65536).decode("latin-1").rstrip("\r\n")
-    if not line:
-        return None
-    headers: dict[str, str] = {}
-    while True:
-        header = stream.readline(65536).decode("latin-1").rstrip("\r\n")
-        if not header:
-            return line, headers
-        name, _, value = header.partition(":")
-        headers[name.strip().lower()] = value.strip()
-
-
-def _parse(line: str, headers: dict[str, str], body: bytes, default_region: str) -> Request:
-    target = headers.get("x-amz-target", "")
-    if not line.startswith("POST ") or not target.startswith(_TARGET_PREFIX):
-        raise AwsError(
-            "UnknownOperationException", f"This is a Kinesis emulator; got {line.split(' ')[0]} {target}."
-        )
-    if "cbor" in headers.get("content-type", ""):
-        raise AwsError(
-            "SerializationException",
-            "The emulator supports JSON only; set AWS_CBOR_DISABLE=true for Java clients.",
-        )
-    try:
-        params = json.loads(body) if body else {}
-    except ValueError:
-        params = None
-    if not isinstance(params, dict):
-        raise AwsError("SerializationException", "The body is not a JSON object.")
-    scope = _SCOPE.search(headers.get("authorization", ""))
-    access_key, region = scope.groups() if scope else ("", default_region)
-    signed_at = headers.get("x-amz-date", "")
-    return Request(target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at)
 
 
 def _refused(message: str) -> Response:

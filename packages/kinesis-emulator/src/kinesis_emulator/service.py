@@ -169,7 +169,7 @@ class Service:
 
     def response(self, request: Request) -> Response:
         """Carry out *request*, and return its response, which may be an error."""
-        self.calls.add(request.action, request.stream_name, request.shard_id)
+        self.calls.add(request.action, request.stream_name, request.shard_id, request.wire_format)
         try:
             if self.settings.signed_within_s is not None:
                 check_signature_date(request.signed_at, self.clock(), self.settings.signed_within_s)

@@ -10,6 +10,7 @@ from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.store import Stream
 from kinesis_emulator.subscriptions import Subscription
+from kinesis_emulator.wire_formats import FORMATS
 
 
 def subscribe_to_shard(service: Service, request: Request) -> Subscription:
@@ -27,7 +28,9 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
         service.end_dry_run(request)
         subscription = consumer.subscriptions[shard_id] = ShardSubscription(now_s)
         shard.changed.notify_all()  # ends the subscription that this one replaces
-    return Subscription(service, stream, shard, consumer, subscription, position)
+    return Subscription(
+        service, stream, shard, consumer, subscription, position, FORMATS[request.wire_format]
+    )
 
 
 def _start(request: Request) -> Start:

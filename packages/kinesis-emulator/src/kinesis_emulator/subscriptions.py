@@ -15,6 +15,7 @@ from kinesis_emulator.pages import Page, PageSize, encode_page, next_page
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import Shard
 from kinesis_emulator.store import Stream
+from kinesis_emulator.wire_formats import JSON, WireFormat
 
 _LONGEST_WAIT_S = 0.25
 """The maximum time until a subscription notices that its client has left, or that the clock has moved."""
@@ -35,6 +36,7 @@ class Subscription:
         consumer: Consumer,
         subscription: ShardSubscription,
         position: ShardOffset,
+        wire_format: WireFormat = JSON,
     ) -> None:
         self.fault: EventFault | None = None
         self._service = service
@@ -43,6 +45,7 @@ class Subscription:
         self._consumer = consumer
         self._subscription = subscription
         self._position = position
+        self._wire_format = wire_format
         self._sent = 0
         self._ends_s = subscription.started_s + service.settings.subscription_life_s
         self._heartbeat_s = self._free_s = self._sent_s = subscription.started_s
@@ -56,7 +59,7 @@ class Subscription:
         """Yield frames as `EventStream` says. The subscription is marked as open meanwhile."""
         self._subscription.is_open = True
         try:
-            yield event_frame("initial-response", b"{}")
+            yield event_frame("initial-response", b"{}", self._wire_format)
             while not self._is_over:
                 with self._shard.changed:
                     now_s = self._service.clock()
@@ -91,7 +94,7 @@ class Subscription:
 
     def _end(self, error: AwsError | None = None) -> bytes:
         self._is_over = True
-        return exception_frame(error.code, error.message) if error else b""
+        return exception_frame(error.code, error.message, self._wire_format) if error else b""
 
     def _find_error(self) -> AwsError | None:
         """Return the error that ends the subscription; None while it is the latest one of an unchanged stream and consumer."""
@@ -159,4 +162,4 @@ class Subscription:
         self._sent += 1
         self._sent_s = now_s
         self._heartbeat_s = now_s + self._service.settings.heartbeat_s
-        return event_frame("SubscribeToShardEvent", encode_page(fragments, tail))
+        return event_frame("SubscribeToShardEvent", encode_page(fragments, tail), self._wire_format)

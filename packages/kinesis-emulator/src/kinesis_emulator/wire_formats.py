@@ -1,0 +1,99 @@
+"""The formats of bodies, JSON and CBOR: the service works with JSON, which is translated from and to CBOR here."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kinesis_emulator import cbor
+from kinesis_emulator.errors import AwsError
+
+_DATA, _TIME = "Data", "Timestamp"
+"""The member with a payload, and how names of members with a time end."""
+
+
+@dataclass(frozen=True)
+class WireFormat:
+    """A format of bodies. Requests and responses of a call have the same one."""
+
+    name: Literal["json", "cbor"]
+    content_type: str
+    event_type: str
+    """The content type of an event of SubscribeToShard."""
+    _decode: Callable[[bytes], Any]
+    _encode: Callable[[bytes], bytes]
+
+    def decode(self, body: bytes) -> dict[str, Any]:
+        """
+        Return the parameters of a request as JSON values.
+
+        Raises:
+            AwsError: SerializationException, if the body is malformed.
+        """
+        try:
+            params = self._decode(body) if body else {}
+        except (ValueError, RecursionError) as error:
+            raise AwsError("SerializationException", f"The body is malformed: {error}.") from error
+        if not isinstance(params, dict):
+            raise AwsError("SerializationException", "The body is not an object.")
+        return params
+
+    def encode(self, body: bytes) -> bytes:
+        """Return the body of a response that the service has made as JSON."""
+        return self._encode(body) if body else body
+
+
+def find_format(content_type: str) -> WireFormat:
+    """Return the format of a request with *content_type*."""
+    return CBOR if "cbor" in content_type.lower() else JSON
+
+
+def _from_cbor(body: bytes) -> Any:
+    return _to_json("", cbor.decode(body))
+
+
+def _to_json(name: str, value: Any) -> Any:
+    """Return the value of the member *name* as in JSON: a payload in base64, a time in seconds."""
+    match value:
+        case dict():
+            return {member: _to_json(member, item) for member, item in value.items()}
+        case list():
+            return [_to_json("", item) for item in value]
+    is_wrong = isinstance(value, bytes) != (name == _DATA) or isinstance(value, cbor.Time) != name.endswith(
+        _TIME
+    )
+    if is_wrong and value is not None:
+        raise ValueError(f"{name or 'an item'} has a value of the wrong type")
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case cbor.Time(epoch_ms):
+            return epoch_ms / 1000
+    return value
+
+
+def _to_cbor(body: bytes) -> bytes:
+    return cbor.encode(_from_json("", json.loads(body)))
+
+
+def _from_json(name: str, value: Any) -> Any:
+    match value:
+        case dict():
+            return {member: _from_json(member, item) for member, item in value.items()}
+        case list():
+            return [_from_json("", item) for item in value]
+        case str() if name == _DATA:
+            return base64.b64decode(value)
+        case int() | float() if name.endswith(_TIME):
+            return cbor.Time(round(value * 1000))
+    return value
+
+
+# The event type of JSON is the content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator
+# for the protocol (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
+JSON = WireFormat("json", "application/x-amz-json-1.1", "application/json", json.loads, lambda body: body)
+CBOR = WireFormat("cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", _from_cbor, _to_cbor)
+FORMATS = {found.name: found for found in (JSON, CBOR)}

@@ -18,6 +18,7 @@ INTERNAL = {
     "DryRunSucceededError": "the check of permissions catches it",
     "IteratorExpiredError": "readers and planners get a new iterator",
     "LeaseItemError": "a group passes over the item",
+    "NotCborError": "`translate` turns it into a WireFormatError",
     "MalformedKeysError": "the source of the keys turns it into its own error",
 }
 """Exceptions that reach no user, each with the reason."""

@@ -34,6 +34,7 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "endpointUrl": (CONNECTION.endpoint_url,),
     "proxyUrl": (CONNECTION.proxy_url,),
     "streamRegion": (CONNECTION.stream_region,),
+    "wireFormat": (CONNECTION.wire_format,),
     "checkPermissions": (CONNECTION.check_permissions,),
     "maxRetries": (RETRY.max_retries,),
     "retryInterval": (RETRY.interval_s,),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from attrs import asdict
 
-from kinesis_core.aws import Transport
+from kinesis_core.aws import Transport, WireFormat
 from kinesis_core.errors import OptionError
 from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
 from kinesis_core.options import Origin
@@ -137,6 +137,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         {"kinesis.clientMaxRetryIntervalMs": "30000", "kinesis.client.maxRetryIntervalMs": "30000"},
     ),
     ("httpTransport", "connection.transport", None, "botocore", Transport.BOTOCORE, {}),
+    ("wireFormat", "connection.wire_format", WireFormat.JSON, "cbor", WireFormat.CBOR, {}),
     ("outageTimeout", "connection.retry.outage_timeout_s", 60.0, "5 m", 300.0, {}),
     (
         "endpointUrl",

@@ -45,6 +45,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "proxyUsername": LOGIN,
     "proxyPassword": {**LOGIN, "proxyPassword": "sesame"},
     "httpTransport": {"httpTransport": "botocore"},
+    "wireFormat": {"wireFormat": "cbor"},
     "maxRetries": {"maxRetries": "2"},
     "retryInterval": {"retryInterval": "100 ms"},
     "maxRetryInterval": {"maxRetryInterval": "30 s"},

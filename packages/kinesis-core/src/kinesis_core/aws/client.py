@@ -122,7 +122,10 @@ def _iterator_request(cut: Cut, encode_time: Callable[[int], Any]) -> dict[str, 
         case TrimHorizon():
             return {"ShardIteratorType": "TRIM_HORIZON"}
         case AtTimestamp(epoch_ms):
-            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": encode_time(min(epoch_ms, LAST_EPOCH_MS))}
+            return {
+                "ShardIteratorType": "AT_TIMESTAMP",
+                "Timestamp": encode_time(min(epoch_ms, LAST_EPOCH_MS)),
+            }
         case At(number):
             return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": str(number)}
         case After(number):

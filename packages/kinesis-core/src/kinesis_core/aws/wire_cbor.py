@@ -16,15 +16,53 @@ import cbor2
 import msgspec
 from attrs import frozen
 
-from kinesis_core.aws.wire import PageWithoutData, PutBody, PutCount, are_decimal, check_put, malformed_page, malformed_put
+from kinesis_core.aws.wire import (
+    PageWithoutData,
+    PutBody,
+    PutCount,
+    are_decimal,
+    check_put,
+    malformed_page,
+    malformed_put,
+)
 from kinesis_core.model import Page, PutEntry, PutResponse
 
 _TIME = 1
-_TAGS_OF_CBOR2 = (0, 2, 3, 4, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799)
+_TAGS_OF_CBOR2 = (
+    0,
+    2,
+    3,
+    4,
+    5,
+    25,
+    28,
+    29,
+    30,
+    35,
+    36,
+    37,
+    52,
+    54,
+    100,
+    256,
+    258,
+    260,
+    261,
+    1004,
+    43000,
+    55799,
+)
 """Tags that the library would decode. No response has them."""
 _DEEPEST = 32
 """Far more than responses nest."""
-_MALFORMED = (cbor2.CBORDecodeError, msgspec.ValidationError, LookupError, TypeError, AttributeError, ValueError)
+_MALFORMED = (
+    cbor2.CBORDecodeError,
+    msgspec.ValidationError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ValueError,
+)
 _ARRIVED = "ApproximateArrivalTimestamp"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.aws import Connection, RetryPolicy, Transport
+from kinesis_core.aws import Connection, RetryPolicy, Transport, WireFormat
 from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import (
     CREDENTIAL_ALTERNATIVES,
@@ -159,6 +159,18 @@ HTTP_TRANSPORT = Option[Transport | None](
     group=HTTP,
 )
 
+WIRE_FORMAT = Option[WireFormat](
+    name="wireFormat",
+    meaning=(
+        "The format of reads and writes on the wire. `cbor` is AWS's binary format: it sends payloads without base64, which saves a "
+        "quarter of the bytes. It requires `pip install 'kinesis-core[cbor]'` on driver and executors, and has not been used "
+        "against AWS yet. Other calls use `json`."
+    ),
+    parser=one_of({wire_format.value: wire_format for wire_format in WireFormat}),
+    default=_CONNECTION.wire_format,
+    group=HTTP,
+)
+
 CHECK_PERMISSIONS = Option[bool](
     name="checkPermissions",
     meaning=(
@@ -191,6 +203,7 @@ COMMON_OPTIONS = (
     CHECK_PERMISSIONS,
     *PROXY_OPTIONS,
     HTTP_TRANSPORT,
+    WIRE_FORMAT,
     MAX_RETRIES,
     RETRY_INTERVAL,
     MAX_RETRY_INTERVAL,

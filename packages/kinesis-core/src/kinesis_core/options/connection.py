@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.aws import Connection, RetryPolicy, StreamRef
+from kinesis_core.aws import Connection, RetryPolicy, StreamRef, WireFormat, check_cbor
 from kinesis_core.errors import OptionError
 from kinesis_core.options.catalog import (
     CHECK_PERMISSIONS,
@@ -16,6 +16,7 @@ from kinesis_core.options.catalog import (
     STREAM_ARN,
     STREAM_NAME,
     STREAM_REGION,
+    WIRE_FORMAT,
 )
 from kinesis_core.options.credentials import read_credentials
 from kinesis_core.options.option import PREFIX
@@ -41,8 +42,8 @@ def read_connection(
     awslabs calls Kinesis in the region of the endpoint, and DynamoDB in `kinesis.region`.
 
     Raises:
-        OptionError: No stream is named, two options contradict each other, keys are incomplete, or no region
-            is found.
+        OptionError: No stream is named, two options contradict each other, keys are incomplete, no region is found, or
+            `wireFormat` is `cbor` and its package is not installed.
     """
     streams = _read_streams(values)
     if needs_stream and not streams:
@@ -62,6 +63,7 @@ def read_connection(
         stream_region=stream_region if values[REGION] not in (None, stream_region) else None,
         transport=values[HTTP_TRANSPORT],
         check_permissions=values[CHECK_PERMISSIONS],
+        wire_format=_read_wire_format(values),
     )
 
 
@@ -127,6 +129,13 @@ def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_regi
         )
     except CredentialsError as error:
         raise OptionError(str(error)) from error
+
+
+def _read_wire_format(values: Values) -> WireFormat:
+    wire_format = values[WIRE_FORMAT]
+    if wire_format is WireFormat.CBOR:
+        check_cbor()
+    return wire_format
 
 
 def _read_retry_intervals(values: Values) -> tuple[float, float]:

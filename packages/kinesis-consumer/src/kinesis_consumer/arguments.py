@@ -17,6 +17,8 @@ _NAMES = {
     "dynamodbEndpointUrl": "'endpoint_url' of DynamoLeases",
     "endpointUrl": "'endpoint_url'",
     "(dynamodbTableName)": "('application', or 'table' of DynamoLeases)",
+    "wireFormat=json": "wire_format=WireFormat.JSON",
+    "wireFormat at json": "wire_format at WireFormat.JSON",
     "stsRoleArn, awsProfile or": "AssumeRole, Profile or",
 }
 """What the core names by an option of Spark, and the argument for it."""

@@ -26,7 +26,7 @@ from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, 
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
-from kinesis_core import AtTimestamp, Latest, TrimHorizon
+from kinesis_core import AtTimestamp, Latest, TrimHorizon, WireFormat
 from kinesis_credentials import CredentialSpec
 
 
@@ -62,6 +62,7 @@ class ConsumerGroup:
         region: str | None = None,
         endpoint_url: str | None = None,
         credentials: CredentialSpec | None = None,
+        wire_format: WireFormat = WireFormat.JSON,
         start: str | AtTimestamp | Latest | TrimHorizon = "LATEST",
         consumer: str | None = None,
         settings: GroupSettings | None = None,
@@ -82,6 +83,7 @@ class ConsumerGroup:
         *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
         *region*: by default that of the ARN or of the endpoint, or as botocore finds it.
         *credentials*: by default as botocore finds them.
+        *wire_format*: of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
         *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time that is past. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
         removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
@@ -104,7 +106,7 @@ class ConsumerGroup:
         verify_table_name("application", application)
         with named_arguments():
             opening = Opening(
-                connect(names, region, endpoint_url, credentials),
+                connect(names, region, endpoint_url, credentials, wire_format),
                 application,
                 name,
                 settings or GroupSettings(),

@@ -17,7 +17,7 @@ from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams
 from kinesis_consumer.stream_names import name_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads
-from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings
+from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.leases import identify_stream
@@ -132,7 +132,11 @@ def _client(connection: Connection, ref: StreamRef) -> BotoStreamApi:
 
 
 def connect(
-    names: Sequence[str], region: str | None, endpoint_url: str | None, credentials: CredentialSpec | None
+    names: Sequence[str],
+    region: str | None,
+    endpoint_url: str | None,
+    credentials: CredentialSpec | None,
+    wire_format: WireFormat = WireFormat.JSON,
 ) -> Connection:
     """
     Return how to reach the streams *names*. Makes no call.
@@ -144,7 +148,9 @@ def connect(
     if not all(names) or not names or len(set(names)) < len(names):
         raise OptionError(f"'streams' accepts one stream or several different ones; got {list(names)}.")
     verify_endpoint(endpoint_url)
-    first = Connection.to_stream(names[0], region=region, endpoint_url=endpoint_url, credentials=credentials)
+    first = Connection.to_stream(
+        names[0], region=region, endpoint_url=endpoint_url, credentials=credentials, wire_format=wire_format
+    )
     return evolve(first, streams=tuple(StreamRef.parse(name) for name in names))
 
 

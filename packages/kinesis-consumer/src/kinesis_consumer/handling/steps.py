@@ -15,7 +15,7 @@ from attrs import define, frozen
 
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import HandlerError
-from kinesis_core import OptionError, Producer, UserRecord
+from kinesis_core import OptionError, Producer, UserRecord, WireFormat
 from kinesis_core.clock import doubled_s
 from kinesis_core.logs import get_logger
 from kinesis_credentials import CredentialSpec
@@ -181,6 +181,7 @@ class SendTo:
     region: str | None = None
     endpoint_url: str | None = None
     credentials: CredentialSpec | None = None
+    wire_format: WireFormat = WireFormat.JSON
 
     def __call__(self, unit: Unit, _: Exception) -> None:
         """
@@ -192,7 +193,11 @@ class SendTo:
         """
         records = unit.records() if isinstance(unit, Batch) else (unit,)
         with Producer.open(
-            self.stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+            self.stream,
+            region=self.region,
+            endpoint_url=self.endpoint_url,
+            credentials=self.credentials,
+            wire_format=self.wire_format,
         ) as producer:
             for record in records:
                 producer.put(record.data, record.partition_key, record.explicit_hash_key)

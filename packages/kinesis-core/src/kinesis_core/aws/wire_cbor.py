@@ -1,8 +1,9 @@
 """
 Bodies in CBOR, as AWS's SDKs for Java send and accept them. Installed by `kinesis-core[cbor]`.
 
-The shapes are those of JSON. Payloads are byte strings, and a time is tag 1 with milliseconds as an integer, not with seconds as RFC
-8949 has it. Requests have definite lengths. Responses may have indefinite ones.
+The shapes are those of JSON. Payloads are byte strings. A time is an integer of milliseconds with tag 1, not of seconds as RFC 8949 has
+it. The tag may be missing in a response, because the SDKs ignore it and kinesis-local leaves it out. Requests have definite lengths.
+Responses may have indefinite ones.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, NoReturn
 
 import cbor2
 import msgspec
-from attrs import frozen
 
 from kinesis_core.aws.wire import (
     PageWithoutData,
@@ -66,17 +66,8 @@ _MALFORMED = (
 _ARRIVED = "ApproximateArrivalTimestamp"
 
 
-@frozen
-class _Time:
-    """A decoded tag 1. Its type tells it from a number without a tag."""
-
-    seconds: float
-
-
-def _decode_time(value: object, _: bool) -> _Time:
-    if type(value) is not int:
-        raise ValueError("a time is not an integer")
-    return _Time(value / 1000)
+def _decode_time(epoch_ms: object, _: bool) -> int:
+    return _verify_time(epoch_ms)
 
 
 def _refuse(*_: object) -> NoReturn:
@@ -157,11 +148,17 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
 
 
 def _replace_times(records: Iterable[dict[str, Any]]) -> None:
-    """Put seconds where the arrival times are. A number without a tag has no `seconds`."""
+    """Put seconds where the arrival times are."""
     for record in records:
-        time = record.get(_ARRIVED)
-        if time is not None:
-            record[_ARRIVED] = time.seconds
+        arrived_ms = record.get(_ARRIVED)
+        if arrived_ms is not None:
+            record[_ARRIVED] = _verify_time(arrived_ms) / 1000
+
+
+def _verify_time(epoch_ms: object) -> int:
+    if type(epoch_ms) is not int:
+        raise ValueError("a time is not an integer of milliseconds")
+    return epoch_ms
 
 
 def decode_put_response(body: bytes, records: int, with_results: bool) -> PutResponse:

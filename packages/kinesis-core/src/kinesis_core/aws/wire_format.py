@@ -18,6 +18,7 @@ CBOR_TYPE = "application/x-amz-cbor-1.1"
 _CBOR_TYPES = frozenset({CBOR_TYPE, "application/cbor"})
 _UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
 """Codes of servers that cannot read a request."""
+_HINT = "The response is not CBOR. If it stays so, set wireFormat=json."
 _CANNOT_READ = frozenset({400, 406, 415})
 
 
@@ -107,7 +108,8 @@ def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) ->
     """
     Verify that *refusal* of a request in CBOR does not mean that the endpoint cannot read it.
 
-    A refusal in another format is not enough: a load balancer in front of the service may have sent it.
+    A refusal in another format is not enough: a load balancer in front of the service may have sent it. That of a failing server gets
+    a hint, and is retried.
 
     Raises:
         NotCborError: The endpoint cannot read the request.
@@ -120,3 +122,6 @@ def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) ->
     if code.rpartition("#")[2] in _UNREADABLE or (has_no_code and status in _CANNOT_READ):
         returned = f"status {status}" if has_no_code else f"status {status}, {code}"
         raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned) from refusal
+    if has_no_code and status is not None and status >= 500:
+        error = refusal.response["Error"]
+        error["Message"] = f"{_HINT} {error.get('Message', '')}"

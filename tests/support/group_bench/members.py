@@ -131,6 +131,7 @@ class Group:
             dynamodb_url=self.dynamodb_url or self.dynamodb.endpoint_url,
             worker=name,
             settings=DEFAULTS,
+            is_cbor=False,
         )
         return KclMember(name, KclWorker.start(options, self.folder / f"{name}.log"))
 

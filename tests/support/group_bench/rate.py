@@ -102,6 +102,7 @@ class _Readers:
             dynamodb_url=self.dynamodb.endpoint_url,
             settings=AT_ONCE,
             is_counting=True,
+            is_cbor=False,
             is_fast=True,
         )
         with KclWorker.start(options, self.folder / f"{application}.log") as worker:

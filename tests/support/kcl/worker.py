@@ -107,6 +107,8 @@ class KclOptions:
     log_level: str = "warn"
     is_counting: bool = False
     """Print only how many records came, so that printing costs nothing."""
+    is_cbor: bool = True
+    """Whether it speaks CBOR to Kinesis, as it does by default. Otherwise it speaks JSON, as this project does."""
     is_fast: bool = False
     """Whether the JVM makes fast code, as in production, instead of a quick start."""
 
@@ -146,7 +148,7 @@ class KclWorker(GroupWorker):
             WitnessUnavailableError: This version cannot be installed here.
         """
         properties = (
-            "aws.cborEnabled=false",  # the emulator speaks JSON
+            f"aws.cborEnabled={_text(options.is_cbor)}",
             f"org.slf4j.simpleLogger.defaultLogLevel={options.log_level}",
             "org.slf4j.simpleLogger.showDateTime=true",
             "org.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",

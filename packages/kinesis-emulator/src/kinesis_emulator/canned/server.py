@@ -13,11 +13,13 @@ from email.utils import formatdate
 
 from kinesis_emulator.canned.responses import Responses
 from kinesis_emulator.server import HOST
+from kinesis_emulator.wire_formats import CBOR, JSON, WireFormat
 
 CALLS = "/calls"
 """A GET of this path returns how often each action was called."""
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _TARGET = re.compile(rb"\r\nx-amz-target: *Kinesis_20131202\.(\w+)", re.IGNORECASE)
+_CBOR = re.compile(rb"\r\ncontent-type: *application/(x-amz-)?cbor", re.IGNORECASE)
 _RECEIVED = 64 * 1024
 _UNKNOWN = b'{"__type":"UnknownOperationException","message":"This action is not canned."}'
 
@@ -65,13 +67,14 @@ class CannedServer:
             connection.sendall(_head(200, json.dumps(self._responses.calls).encode()))
             return
         target = _TARGET.search(head)
-        body = self._responses.response(target[1].decode(), request) if target else None
+        wire_format = CBOR if _CBOR.search(head) else JSON
+        body = self._responses.response(target[1].decode(), request, wire_format) if target else None
         if self._latency_s:
             time.sleep(self._latency_s)
         if body is None:
-            connection.sendall(_head(400, _UNKNOWN))
+            connection.sendall(_head(400, wire_format.encode(_UNKNOWN), wire_format))
         else:
-            connection.sendall(_head(200, body))
+            connection.sendall(_head(200, body, wire_format))
 
 
 def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, bytes] | None:
@@ -89,13 +92,14 @@ def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, 
         received += more
 
 
-def _head(status: int, body: bytes) -> bytes:
+def _head(status: int, body: bytes, wire_format: WireFormat = JSON) -> bytes:
     return (
-        b"HTTP/1.1 %d %b\r\nContent-Type: application/x-amz-json-1.1\r\nDate: %b\r\n"
+        b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nDate: %b\r\n"
         b"x-amzn-RequestId: 00000000-0000-0000-0000-000000000000\r\nContent-Length: %d\r\n\r\n%b"
     ) % (
         status,
         b"OK" if status == 200 else b"Bad Request",
+        wire_format.content_type.encode(),
         formatdate(usegmt=True).encode(),
         len(body),
         body,

@@ -1,11 +1,11 @@
-"""The records of a canned shard as JSON of GetRecords, made once."""
+"""The records of a canned shard as GetRecords returns them, in JSON or CBOR, made once."""
 
 from __future__ import annotations
 
-import base64
 from bisect import bisect_left
 from itertools import accumulate, islice
 
+from kinesis_emulator.canned.formats import RecordFormat
 from kinesis_emulator.canned.payloads import make_payloads
 from kinesis_emulator.canned.stream import CannedStream
 
@@ -34,9 +34,11 @@ class ShardLog:
     Args:
         stream: The description of the records.
         started_s: When the server started, in seconds since the epoch.
+        record_format: The format of the records.
     """
 
-    def __init__(self, stream: CannedStream, started_s: float) -> None:
+    def __init__(self, stream: CannedStream, started_s: float, record_format: RecordFormat) -> None:
+        self._format = record_format
         self._total = stream.total_records
         self._page_records = stream.records
         self._is_live = stream.records_per_s is not None
@@ -47,14 +49,12 @@ class ShardLog:
         payloads = enumerate(make_payloads(stream))
         for _ in range(stream.pages):
             records = [self._write(index, payload) for index, payload in islice(payloads, stream.records)]
-            self._pages.append(b",".join(records))
-            self._ends.append(list(accumulate((len(record) + 1 for record in records), initial=0)))
+            between = record_format.between
+            self._pages.append(between.join(records))
+            self._ends.append(list(accumulate((len(record) + len(between) for record in records), initial=0)))
 
     def _write(self, index: int, payload: bytes) -> bytes:
-        return (
-            b'{"SequenceNumber":"%d","ApproximateArrivalTimestamp":%.3f,"Data":"%b","PartitionKey":"user-%d"}'
-            % (number_at(index), self._arrived_s(index), base64.b64encode(payload), index % 997)
-        )
+        return self._format.record(number_at(index), self._arrived_s(index), payload, f"user-{index % 997}")
 
     def _arrived_s(self, index: int) -> float:
         return round(self._first_s + index * self._step_s, 3)
@@ -69,7 +69,7 @@ class ShardLog:
 
     def read(self, index: int, limit: int, now_s: float) -> tuple[bytes, int, int]:
         """
-        Return the JSON of records from *index* on, the index after them, and the milliseconds behind the tip.
+        Return the records from *index* on, the index after them, and the milliseconds behind the tip.
 
         The records are at most those of one page, so that a whole page is sent without copying records.
         """
@@ -81,4 +81,8 @@ class ShardLog:
         reached = index + last - first
         behind_ms = 0 if reached >= tip else round((now_s - self._arrived_s(reached)) * 1000)
         ends = self._ends[page]
-        return self._pages[page][ends[first] : ends[last] - 1], reached, max(behind_ms, int(reached < tip))
+        return (
+            self._pages[page][ends[first] : ends[last] - len(self._format.between)],
+            reached,
+            max(behind_ms, int(reached < tip)),
+        )

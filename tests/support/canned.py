@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
+import cbor2
 from attrs import define, field
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
+CBOR_TYPE = "application/x-amz-cbor-1.1"
 REQUEST_ID = "0f1e2d3c-request"
 
 
@@ -25,12 +27,21 @@ class Canned:
     def serve(self, client: Any, service: str = "kinesis") -> None:
         client.meta.events.register(f"before-send.{service}", self._response)
 
-    def response(self, body: Any, status: int = 200, date: str = "Sat, 21 Nov 2026 01:13:43 GMT") -> None:
-        """Add a response. *body* is bytes, or a value to encode as JSON."""
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    def response(
+        self,
+        body: Any,
+        status: int = 200,
+        date: str = "Sat, 21 Nov 2026 01:13:43 GMT",
+        content_type: str | None = None,
+    ) -> None:
+        """Add a response. *body* is bytes, or a value to encode as JSON, or as CBOR if that is the *content_type*."""
+        encode = cbor2.dumps if content_type == CBOR_TYPE else lambda value: json.dumps(value).encode()
+        raw = body if isinstance(body, bytes) else encode(body)
         headers = HTTPHeaders()
         headers.add_header("x-amzn-requestid", REQUEST_ID)
         headers.add_header("date", date)
+        if content_type is not None:
+            headers.add_header("content-type", content_type)
         self.responses.append(AWSResponse("http://127.0.0.1", status, headers, _Raw(raw)))
 
     def refuse(self, code: str, message: str = "The service says no.", status: int = 400) -> None:
@@ -44,11 +55,17 @@ class Canned:
     def _response(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         action = header(request, "X-Amz-Target").rpartition(".")[2]
         self.requests.append(request)
-        self.asked.append((action, json.loads(cast(bytes, request.body))))
+        decode = _decode_cbor if header(request, "Content-Type") == CBOR_TYPE else json.loads
+        self.asked.append((action, decode(cast(bytes, request.body))))
         response = self.responses.pop(0)
         if isinstance(response, Exception):
             raise response
         return response
+
+
+def _decode_cbor(body: bytes) -> Any:
+    """Return the value of a request. A time is a tag."""
+    return cbor2.loads(body, semantic_decoders={1: lambda value, _: cbor2.CBORTag(1, value)})
 
 
 def header(request: AWSPreparedRequest, name: str) -> str:

@@ -1,0 +1,127 @@
+"""Calls in CBOR: what is sent, and which calls are sent so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cbor2
+import pytest
+
+from kinesis_core.aws import WireFormat, check_cbor
+from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client
+from kinesis_core.aws.clients import stream_client
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.fast_path import FastPath
+from kinesis_core.aws.wire_format import find_wire
+from kinesis_core.errors import OptionError
+from kinesis_core.model import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
+from kinesis_credentials import StaticKeys
+from support.canned import CBOR_TYPE, Canned, header
+from support.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, KEYS, PAGE, PUT, FormatWorld
+
+
+@pytest.fixture
+def world() -> FormatWorld:
+    return FormatWorld()
+
+
+@EVERY_CALL
+def test_all_calls_of_an_action_are_in_cbor(action: str, world: FormatWorld) -> None:
+    """The call through the client and those past it have the content type of CBOR, the same body, and a signature over it."""
+    ask, good = CALLS[action]
+    responses = []
+    for _ in range(3):
+        world.canned.response(good, content_type=CBOR_TYPE)
+        responses.append(ask(world.api))
+    assert responses == responses[:1] * 3
+    assert [header(request, "Content-Type") for request in world.canned.requests] == [CBOR_TYPE] * 3
+    assert len({request.body for request in world.canned.requests}) == 1
+    assert world.api.calls._templates.keys() == {action}
+    assert all("content-type" in header(request, "Authorization") for request in world.canned.requests)
+
+
+def test_what_is_sent(world: FormatWorld) -> None:
+    """Requests have the members of JSON, payloads as byte strings, and lengths at their start."""
+    world.canned.response(PAGE, content_type=CBOR_TYPE)
+    world.canned.response({**PUT, "Records": PUT["Records"] * 2}, content_type=CBOR_TYPE)
+    world.api.get_records("iterator", 10)
+    world.api.put_records([PutEntry(b"\x00\xff", "key", "7"), PutEntry(b"")])
+    assert world.canned.asked == [
+        ("GetRecords", {"ShardIterator": "iterator", "Limit": 10, "StreamARN": ARN}),
+        (
+            "PutRecords",
+            {
+                "Records": [
+                    {"Data": b"\x00\xff", "PartitionKey": "key", "ExplicitHashKey": "7"},
+                    {"Data": b""},
+                ],
+                "StreamARN": ARN,
+            },
+        ),
+    ]
+    assert not {0x5F, 0x7F, 0x9F, 0xBF} & set(world.canned.requests[0].body)
+
+
+@pytest.mark.parametrize(
+    ("cut", "sent"),
+    [
+        (TrimHorizon(), {"ShardIteratorType": "TRIM_HORIZON"}),
+        (
+            AtTimestamp(1_790_000_000_123),
+            {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor2.CBORTag(1, 1_790_000_000_123)},
+        ),
+        (
+            AtTimestamp(10**17),
+            {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor2.CBORTag(1, LAST_EPOCH_MS)},
+        ),
+        (At(5), {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": "5"}),
+        (After(5), {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "5"}),
+    ],
+)
+def test_starts_of_iterators(cut: Cut, sent: dict[str, Any], world: FormatWorld) -> None:
+    """A time is tag 1 with milliseconds as an integer. The rest is as in JSON."""
+    world.canned.response({"ShardIterator": "iterator"}, content_type=CBOR_TYPE)
+    assert world.api.get_iterator("shardId-1", cut) == "iterator"
+    [(_, asked)] = world.canned.asked
+    assert asked == {"ShardId": "shardId-1", "StreamARN": ARN, **sent}
+
+
+def test_other_calls_stay_json(world: FormatWorld) -> None:
+    """Calls that are rare are made and parsed by botocore, in JSON."""
+    world.canned.response({"Shards": []}, content_type=JSON_TYPE)
+    assert world.api.list_shards() == []
+    assert header(world.canned.requests[0], "Content-Type") == JSON_TYPE
+
+
+def test_dry_runs_stay_json() -> None:
+    """The check of permissions is in JSON, on the connections of a client for CBOR."""
+    canned = Canned()
+    ref = StreamRef("orders", ARN)
+    keys = StaticKeys("AKIAEXAMPLE", "secret")
+    connection = Connection((ref,), "eu-west-1", "http://127.0.0.1:9", keys, wire_format=WireFormat.CBOR)
+    canned.serve(stream_client(connection, ref).client)
+    calls = FastPath(stream_client(connection, ref).client, KEYS, wire_format=WireFormat.CBOR)
+    assert stream_client(connection, ref).calls.wire_format is calls.wire_format
+    dry_runs = dry_run_client(connection, ref)
+    if dry_runs is None:
+        pytest.skip("the installed botocore does not know DryRun")
+    assert isinstance(dry_runs, BotoDryRuns)
+    canned.response({"ShardIterator": "iterator"}, content_type=JSON_TYPE)
+    assert dry_runs.get_iterator("shardId-1", dry_run=True) == "iterator"
+    assert header(canned.requests[0], "Content-Type") == JSON_TYPE
+
+
+def test_without_the_package() -> None:
+    """Without cbor2 the error says what to install, and which option to leave alone. JSON needs nothing."""
+    with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[cbor\]'.*wireFormat"):
+        check_cbor(lambda _: None)
+    check_cbor()
+    assert find_wire(WireFormat.JSON).__name__ == "kinesis_core.aws.wire"  # type: ignore[attr-defined] # a module
+
+
+@pytest.mark.parametrize("content_type", [CBOR_TYPE, "application/cbor", "Application/CBOR; charset=x"])
+def test_content_types_of_cbor(content_type: str, world: FormatWorld) -> None:
+    """Both names of CBOR are accepted, in any case and with parameters."""
+    world.canned.response(cbor2.dumps(PAGE), content_type=content_type)
+    page = world.api.get_records("iterator", 10)
+    assert [(record.data, record.arrived_ms) for record in page.records] == [(b"\x00\xff", 1_790_000_000_123)]

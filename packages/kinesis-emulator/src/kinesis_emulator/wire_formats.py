@@ -87,6 +87,8 @@ def _from_json(name: str, value: Any) -> Any:
             return [_from_json("", item) for item in value]
         case str() if name == _DATA:
             return base64.b64decode(value)
+        case str():
+            return value.encode(errors="replace").decode()  # JSON has halves of characters, CBOR has not
         case int() | float() if name.endswith(_TIME):
             return cbor.Time(round(value * 1000))
     return value

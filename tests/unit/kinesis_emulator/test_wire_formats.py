@@ -1,0 +1,180 @@
+"""CBOR over HTTP, by a client that does not know AWS."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+
+import pytest
+from botocore.eventstream import EventStreamBuffer
+
+from kinesis_emulator import Emulator, EventFault, Fault, cbor
+from support.raw_calls import CBOR, JSON, SHARD, Call, as_json, calls_to, iterator
+
+
+@pytest.fixture
+def call(emulator: Emulator) -> Iterator[Call]:
+    """Return a function that makes a call in a format, and returns the status and value of the response."""
+    yield from calls_to(emulator.port)
+
+
+def test_payloads_are_bytes_and_times_are_milliseconds(emulator: Emulator, call: Call) -> None:
+    """A record that is put in CBOR is stored as it was sent. It is read with its bytes, and with its time as tag 1."""
+    every_byte = bytes(range(256))
+    status, put = call("PutRecord", StreamName="orders", Data=every_byte, PartitionKey="ключ")
+    assert (status, put["ShardId"]) == (200, SHARD)
+    [stored] = emulator.records("orders")
+    assert (stored.data, stored.partition_key) == (every_byte, "ключ")
+    _, page = call("GetRecords", ShardIterator=iterator(call))
+    assert page["Records"] == [
+        {
+            "SequenceNumber": put["SequenceNumber"],
+            "ApproximateArrivalTimestamp": cbor.Time(1_700_000_000_000),
+            "Data": every_byte,
+            "PartitionKey": "ключ",
+        }
+    ]
+
+
+def test_all_responses_have_the_members_of_json(emulator: Emulator, call: Call) -> None:
+    """Summaries and listings are those of JSON, with times as tag 1."""
+    arn = emulator.create_stream("more", shards=3)
+    emulator.register_consumer("more", "one")
+    for action, params in {
+        "DescribeStreamSummary": {"StreamARN": arn},
+        "DescribeStream": {"StreamARN": arn},
+        "ListShards": {"StreamARN": arn, "MaxResults": 2},
+        "ListStreams": {},
+        "ListStreamConsumers": {"StreamARN": arn},
+    }.items():
+        status, in_cbor = call(action, **params)
+        assert (status, as_json(in_cbor)) == (200, call(action, JSON, **params)[1])
+    summary = call("DescribeStreamSummary", StreamName="more")[1]["StreamDescriptionSummary"]
+    assert summary["StreamCreationTimestamp"] == cbor.Time(1_700_000_000_000)
+
+
+def test_a_time_to_the_millisecond(emulator: Emulator, call: Call) -> None:
+    """An iterator at a time begins at the record of that millisecond, and not a millisecond later."""
+    for arrived_s in (1_699_999_999.122, 1_699_999_999.123, 1_699_999_999.124):
+        emulator.put("orders", str(arrived_s), arrived_s=arrived_s)
+    for epoch_ms, count in ((1_699_999_999_123, 2), (1_699_999_999_124, 1)):
+        start = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor.Time(epoch_ms)}
+        _, page = call("GetRecords", ShardIterator=iterator(call, **start))
+        assert len(page["Records"]) == count
+
+
+def test_a_call_without_a_result(emulator: Emulator, call: Call) -> None:
+    """A call whose response has no members has an empty body, as in JSON."""
+    assert call("DeleteStream", StreamName="orders") == (200, None)
+    assert not emulator.has_stream("orders")
+
+
+def test_errors_are_in_cbor(call: Call) -> None:
+    """An error has its code and message in the format of the request."""
+    status, error = call("DescribeStreamSummary", StreamName="nowhere")
+    assert (status, error["__type"]) == (400, "ResourceNotFoundException")
+    assert (status, error) == call("DescribeStreamSummary", JSON, StreamName="nowhere")
+    assert call("Nonsense")[1]["__type"] == "UnknownOperationException"
+
+
+@pytest.mark.parametrize(
+    ("action", "body"),
+    [
+        ("ListStreams", b"{}"),
+        ("ListStreams", cbor.encode([])),
+        ("ListStreams", cbor.encode({}) + b"\x00"),
+        ("ListStreams", b"\x81" * 100_000),
+        ("DescribeStreamSummary", cbor.encode({"StreamName": b"orders"})),
+        ("DescribeStreamSummary", cbor.encode({"StreamName": cbor.Time(5)})),
+        ("PutRecord", cbor.encode({"StreamName": "orders", "PartitionKey": "k", "Data": "text"})),
+        ("PutRecord", cbor.encode({"StreamName": "orders", "PartitionKey": b"k", "Data": b""})),
+        (
+            "PutRecords",
+            cbor.encode({"StreamName": "orders", "Records": [{"PartitionKey": "k", "Data": "text"}]}),
+        ),
+        (
+            "GetShardIterator",
+            cbor.encode(
+                {
+                    "StreamName": "orders",
+                    "ShardId": SHARD,
+                    "ShardIteratorType": "AT_TIMESTAMP",
+                    "Timestamp": 5,
+                }
+            ),
+        ),
+    ],
+)
+def test_bodies_that_cannot_be_read(action: str, body: bytes, call: Call, emulator: Emulator) -> None:
+    """Malformed CBOR and members of another type are a SerializationException, in CBOR."""
+    status, error = call(action, raw=body)
+    assert (status, error["__type"]) == (400, "SerializationException")
+    assert emulator.records("orders") == []
+
+
+def test_events_are_in_cbor(emulator: Emulator) -> None:
+    """Payloads of a subscription are in the format of the call: its first event, its records and the error that ends it."""
+    arn = emulator.register_consumer("orders", "one")
+    emulator.put("orders", b"\x00\xff")
+    emulator.settings.fault = lambda _: Fault(
+        events=EventFault(after_events=1, code="InternalFailureException")
+    )
+    start = {"Type": "TRIM_HORIZON"}
+    body = cbor.encode({"ConsumerARN": arn, "ShardId": SHARD, "StartingPosition": start})
+    headers = {"X-Amz-Target": "Kinesis_20131202.SubscribeToShard", "Content-Type": CBOR}
+    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=10)
+    connection.request("POST", "/", body, headers)
+    frames = EventStreamBuffer()
+    frames.add_data(connection.getresponse().read())
+    connection.close()
+    events = list(frames)
+    assert {event.headers[":content-type"] for event in events} == {CBOR}
+    first, records, error = (cbor.decode(event.payload) for event in events)
+    assert first == {}
+    [record] = records["Records"]
+    assert (record["Data"], record["ApproximateArrivalTimestamp"]) == (
+        b"\x00\xff",
+        cbor.Time(1_700_000_000_000),
+    )
+    assert events[2].headers[":exception-type"] == "InternalFailureException"
+    assert error == {"message": "Injected by the emulator."}
+
+
+def test_partly_failed_puts(emulator: Emulator, call: Call) -> None:
+    """A fault in a part of a request works in CBOR."""
+    emulator.settings.fault = lambda _: Fault(fail_every=2)
+    records = [{"Data": bytes([i]), "PartitionKey": "k"} for i in range(4)]
+    status, response = call("PutRecords", StreamName="orders", Records=records)
+    assert (status, response["FailedRecordCount"]) == (200, 2)
+    assert [result.get("ErrorCode") for result in response["Records"]] == [None, "InternalFailure"] * 2
+
+
+def test_a_body_of_a_fault_is_sent_as_it_is(emulator: Emulator, call: Call) -> None:
+    """The bytes of a fault are not translated. An empty page is."""
+    emulator.settings.fault = lambda _: Fault(body=b"\xa1\x61a\x01", status=200)
+    assert call("ListStreams") == (200, {"a": 1})
+    emulator.settings.fault = None
+    emulator.put("orders", "x")
+    found = iterator(call)
+    emulator.settings.fault = lambda _: Fault(empty_page=True, millis_behind=5)
+    _, page = call("GetRecords", ShardIterator=found)
+    assert (page["Records"], page["MillisBehindLatest"]) == ([], 5)
+
+
+def test_halves_of_characters(emulator: Emulator, call: Call) -> None:
+    """JSON can have a half of a character in a key. In CBOR a question mark stands for it."""
+    call("PutRecord", JSON, StreamName="orders", Data="", PartitionKey="a\ud800")
+    _, page = call("GetRecords", ShardIterator=iterator(call))
+    assert page["Records"][0]["PartitionKey"] == "a?"
+    assert len(emulator.records("orders")) == 1
+
+
+def test_calls_are_counted_by_their_format(emulator: Emulator, call: Call) -> None:
+    """A test can tell in which format a client spoke."""
+    call("ListStreams")
+    call("ListStreams", JSON)
+    call("ListStreams", JSON)
+    assert emulator.calls.count("ListStreams") == 3
+    assert emulator.calls.count("ListStreams", wire_format="cbor") == 1
+    assert emulator.calls.count(wire_format="json") == 2
+    assert emulator.calls.by_action() == {"ListStreams": 3}

@@ -33,8 +33,8 @@ RECORD = {
     "PartitionKey": "k",
     "ApproximateArrivalTimestamp": cbor2.CBORTag(1, 1_790_000_000_123),
 }
-PAGE = {"Records": [RECORD], "NextShardIterator": "next", "MillisBehindLatest": 0}
-PUT = {"FailedRecordCount": 0, "Records": [{"ShardId": "shardId-1", "SequenceNumber": "5"}]}
+PAGE: dict[str, Any] = {"Records": [RECORD], "NextShardIterator": "next", "MillisBehindLatest": 0}
+PUT: dict[str, Any] = {"FailedRecordCount": 0, "Records": [{"ShardId": "shardId-1", "SequenceNumber": "5"}]}
 CALLS: dict[str, tuple[Callable[[BotoStreamApi], Any], Any]] = {
     "GetShardIterator": (
         lambda api: api.get_iterator("shardId-1", TrimHorizon()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from botocore.eventstream import EventStreamBuffer
@@ -58,7 +59,7 @@ def test_a_time_to_the_millisecond(emulator: Emulator, call: Call) -> None:
     for arrived_s in (1_699_999_999.122, 1_699_999_999.123, 1_699_999_999.124):
         emulator.put("orders", str(arrived_s), arrived_s=arrived_s)
     for epoch_ms, count in ((1_699_999_999_123, 2), (1_699_999_999_124, 1)):
-        start = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor.Time(epoch_ms)}
+        start: dict[str, Any] = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor.Time(epoch_ms)}
         _, page = call("GetRecords", ShardIterator=iterator(call, **start))
         assert len(page["Records"]) == count
 
@@ -127,7 +128,7 @@ def test_events_are_in_cbor(emulator: Emulator) -> None:
     frames = EventStreamBuffer()
     frames.add_data(connection.getresponse().read())
     connection.close()
-    events = list(frames)
+    events: list[Any] = list(frames)
     assert {event.headers[":content-type"] for event in events} == {CBOR}
     first, records, error = (cbor.decode(event.payload) for event in events)
     assert first == {}

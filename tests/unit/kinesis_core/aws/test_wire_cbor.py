@@ -198,7 +198,7 @@ def test_a_malformed_page_is_never_taken_for_data(malformed: bytes) -> None:
         wire_cbor.decode_page(malformed)
 
 
-PUT = {
+PUT: dict[str, Any] = {
     "FailedRecordCount": 1,
     "Records": [{"ShardId": "shardId-1", "SequenceNumber": "5"}, {"ErrorCode": "x", "ErrorMessage": "y"}],
 }

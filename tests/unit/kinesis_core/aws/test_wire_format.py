@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import cbor2
 import pytest
@@ -59,7 +59,7 @@ def test_what_is_sent(world: FormatWorld) -> None:
             },
         ),
     ]
-    assert not {0x5F, 0x7F, 0x9F, 0xBF} & set(world.canned.requests[0].body)
+    assert not {0x5F, 0x7F, 0x9F, 0xBF} & set(cast(bytes, world.canned.requests[0].body))
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,20 @@ def test_dry_runs_stay_json() -> None:
     assert header(canned.requests[0], "Content-Type") == JSON_TYPE
 
 
-def test_without_the_package() -> None:
-    """Without cbor2 the error says what to install, and which option to leave alone. JSON needs nothing."""
+@pytest.mark.parametrize("found", ["", "5.8.0", "6.1.9"])
+def test_without_the_package(found: str) -> None:
+    """Without cbor2, or with an old one, the error says what to install, and which option to leave alone."""
     with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[cbor\]'.*wireFormat"):
-        check_cbor(lambda _: None)
+        check_cbor(lambda _: found)
+
+
+def test_with_the_package() -> None:
+    """With cbor2 both formats have a codec. JSON never needs it."""
+    versions = iter(["6.2.0", "6.10", "10.0rc1"])
+    for _ in range(3):
+        check_cbor(lambda _: next(versions))
     check_cbor()
+    assert find_wire(WireFormat.CBOR).__name__ == "kinesis_core.aws.wire_cbor"  # type: ignore[attr-defined] # a module
     assert find_wire(WireFormat.JSON).__name__ == "kinesis_core.aws.wire"  # type: ignore[attr-defined] # a module
 
 

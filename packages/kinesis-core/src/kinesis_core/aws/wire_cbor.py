@@ -9,7 +9,7 @@ Responses may have indefinite ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NoReturn
 
@@ -74,7 +74,10 @@ def _refuse(*_: object) -> NoReturn:
     raise ValueError("the tag is not known")
 
 
-_DECODERS = {**dict.fromkeys(_TAGS_OF_CBOR2, _refuse), _TIME: _decode_time}
+_DECODERS: Mapping[int, Callable[[Any, bool], Any]] = {
+    **dict.fromkeys(_TAGS_OF_CBOR2, _refuse),
+    _TIME: _decode_time,
+}
 
 
 def encode_request(request: Mapping[str, Any], /) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import botocore.exceptions as boto
@@ -16,6 +17,8 @@ from kinesis_core.model import Page, PutEntry, PutResponse
 CBOR_TYPE = "application/x-amz-cbor-1.1"
 """The content type of requests in CBOR."""
 _CBOR_TYPES = frozenset({CBOR_TYPE, "application/cbor"})
+_CBOR2 = [6, 2]
+"""The oldest version of cbor2 that limits the depth and refuses repeated keys; also in pyproject.toml."""
 _UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
 """Codes of servers that cannot read a request."""
 _HINT = "The response is not CBOR. If it stays so, set wireFormat=json."
@@ -72,16 +75,26 @@ def find_wire(wire_format: WireFormat) -> Wire:
     return wire_cbor
 
 
-def check_cbor(find: Callable[[str], object] = find_spec) -> None:
+def _find_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def check_cbor(find: Callable[[str], str] = _find_version) -> None:
     """
-    Check that the package for CBOR is installed, as *find* sees it.
+    Check that the package for CBOR is installed in a version that has the limits this package sets.
+
+    *find* returns the version of a package; "" if it is not installed.
 
     Raises:
-        OptionError: It is not installed.
+        OptionError: It is not installed, or too old.
     """
-    if find("cbor2") is None:
+    found = [int(part) for part in re.findall(r"\d+", find("cbor2"))[:2]]
+    if found < _CBOR2:
         raise OptionError(
-            "CBOR needs a package that is not installed. Run pip install 'kinesis-core[cbor]' on the driver and the executors, "
+            "CBOR needs a package that is not installed, or too old. Run pip install 'kinesis-core[cbor]' on the driver and the executors, "
             "or leave wireFormat at json."
         )
 

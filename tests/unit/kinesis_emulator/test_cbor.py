@@ -87,7 +87,13 @@ REFUSED = [
         "d74401020304",
         "d818456449455446",
     ),
-    *("c1fb41d452d9ec200000", "c16161", "c1f5", "c1c100", "c1"),  # tag 1 before anything but an integer
+    *("c1fb41d452d9ec200000", "c16161", "c1f5", "c1c100", "c1"),
+    *(
+        "c000",
+        "c200",
+        "d81c00",
+        "d9d9f700",
+    ),  # other tags before an integer  # tag 1 before anything but an integer
     *("5f6161ff", "7f4161ff", "5f5f4161ffff", "5f01ff"),  # parts of another type
     *("5bffffffffffffffff", "7b7fffffffffffffff", "9bffffffffffffffff", "bbffffffffffffffff", "9affffffff00"),
     *("81" * 33 + "00", "9f" * 100_000, "a16161" * 100_000, "c1" * 100_000),

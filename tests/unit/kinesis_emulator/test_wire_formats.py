@@ -41,13 +41,14 @@ def test_all_responses_have_the_members_of_json(emulator: Emulator, call: Call) 
     """Summaries and listings are those of JSON, with times as tag 1."""
     arn = emulator.create_stream("more", shards=3)
     emulator.register_consumer("more", "one")
-    for action, params in {
+    asked: dict[str, dict[str, Any]] = {
         "DescribeStreamSummary": {"StreamARN": arn},
         "DescribeStream": {"StreamARN": arn},
         "ListShards": {"StreamARN": arn, "MaxResults": 2},
         "ListStreams": {},
         "ListStreamConsumers": {"StreamARN": arn},
-    }.items():
+    }
+    for action, params in asked.items():
         status, in_cbor = call(action, **params)
         assert (status, as_json(in_cbor)) == (200, call(action, JSON, **params)[1])
     summary = call("DescribeStreamSummary", StreamName="more")[1]["StreamDescriptionSummary"]
@@ -62,6 +63,7 @@ def test_a_time_to_the_millisecond(emulator: Emulator, call: Call) -> None:
         start: dict[str, Any] = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor.Time(epoch_ms)}
         _, page = call("GetRecords", ShardIterator=iterator(call, **start))
         assert len(page["Records"]) == count
+        assert page["Records"][0]["ApproximateArrivalTimestamp"] == cbor.Time(epoch_ms)
 
 
 def test_a_call_without_a_result(emulator: Emulator, call: Call) -> None:

@@ -133,6 +133,7 @@ MALFORMED = {
     ),
     "a key of bytes": cbor2.dumps({b"Records": [], "Records": [], "MillisBehindLatest": 0}),
     "a key that is a number": body(record(Data=b"") | {5: 1}),
+    "a number as a key of an unknown member": body(New={5: 1}),
     "a key that is an array": b"\xa1\x80\x01",
     "no records": body(Records=...),
     "null records": body(Records=None),

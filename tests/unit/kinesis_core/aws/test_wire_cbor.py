@@ -83,7 +83,7 @@ PAGES = {
 def test_a_page_is_the_same_in_both_formats(page: dict[str, Any], with_data: bool) -> None:
     """The same response in CBOR and in JSON gives equal pages, with and without data."""
     in_cbor = wire_cbor.decode_page(cbor2.dumps(page), with_data)
-    in_json = wire.decode_page(json.dumps(as_json(page)).encode(), with_data)
+    in_json = wire.decode_page_in_python(json.dumps(as_json(page)).encode(), with_data)
     in_cbor.body_bytes = in_json.body_bytes
     assert in_cbor == in_json
 

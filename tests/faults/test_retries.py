@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_core import Producer, ProducerSettings
+from kinesis_core import Producer, ProducerSettings, WireFormat
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import UnavailableError
@@ -34,7 +34,12 @@ def emulator() -> Iterator[Emulator]:
         yield emulator
 
 
-def connect(emulator: Emulator, longest_wait_s: float = 1.0, outage_timeout_s: float = 6.0) -> Connection:
+def connect(
+    emulator: Emulator,
+    longest_wait_s: float = 1.0,
+    outage_timeout_s: float = 6.0,
+    wire_format: WireFormat = WireFormat.JSON,
+) -> Connection:
     """Return a connection to *emulator* with quick retries."""
     return Connection(
         (STREAM,),
@@ -42,6 +47,7 @@ def connect(emulator: Emulator, longest_wait_s: float = 1.0, outage_timeout_s: f
         emulator.endpoint_url,
         KEYS,
         RetryPolicy(interval_s=0.01, max_interval_s=longest_wait_s, outage_timeout_s=outage_timeout_s),
+        wire_format=wire_format,
     )
 
 
@@ -81,9 +87,12 @@ class Reader:
         self._planner.close()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("seed", "wire_format"),
+    [*((seed, WireFormat.JSON) for seed in range(12)), *((seed, WireFormat.CBOR) for seed in range(4))],
+)
 def test_every_record_once_and_every_retry_in_the_log(
-    emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int
+    emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int, wire_format: WireFormat
 ) -> None:
     """
     While a fifth of all calls fails, each record comes once, in the order of its shard, also across a split.
@@ -92,7 +101,7 @@ def test_every_record_once_and_every_retry_in_the_log(
     """
     caplog.set_level("INFO", "kinesis_core")
     emulator.settings.fault = faults = InjectedFaults(seed)
-    reader = Reader(connect(emulator), seed)
+    reader = Reader(connect(emulator, wire_format=wire_format), seed)
     found: Read = {}
     for number in range(ROUNDS):
         for row in range(ROWS):
@@ -108,12 +117,20 @@ def test_every_record_once_and_every_retry_in_the_log(
     assert found == put
     assert retries(caplog) == faults.felt
     assert faults.felt.total() > 20
+    reads = emulator.calls.count("GetRecords")
+    assert emulator.calls.count("GetRecords", wire_format=wire_format.value) == reads
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("aggregated", [True, False])
+@pytest.mark.parametrize("wire_format", WireFormat)
 def test_everything_is_written_and_every_retry_in_the_log(
-    emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int, *, aggregated: bool
+    emulator: Emulator,
+    caplog: pytest.LogCaptureFixture,
+    seed: int,
+    *,
+    aggregated: bool,
+    wire_format: WireFormat,
 ) -> None:
     """While a fifth of all calls fails, every row is written, and the log has one line for each failed call."""
     caplog.set_level("INFO", "kinesis_core")
@@ -125,7 +142,8 @@ def test_everything_is_written_and_every_retry_in_the_log(
         record_ttl_s=600,
     )
     payloads = [b"%d" % number for number in range(3000)]
-    with Producer.connect(connect(emulator), STREAM, settings) as producer:
+    connection = connect(emulator, wire_format=wire_format)
+    with Producer.connect(connection, STREAM, settings) as producer:
         for start in range(0, len(payloads), 50):
             producer.put_columns(payloads[start : start + 50], [f"key-{n % 83}" for n in range(50)])
             producer.flush()
@@ -133,6 +151,8 @@ def test_everything_is_written_and_every_retry_in_the_log(
     assert set(copies(emulator)) == set(payloads)
     assert retries(caplog) == faults.felt
     assert faults.felt["PutRecords"] > 5
+    puts = emulator.calls.count("PutRecords")
+    assert emulator.calls.count("PutRecords", wire_format=wire_format.value) == puts
 
 
 def copies(emulator: Emulator) -> Counter[bytes]:

@@ -214,7 +214,7 @@ class DryRunSucceededError(ServiceError):
 
 class WireFormatError(ServiceError):
     """
-    The endpoint did not understand a request in CBOR, or responded to it in another format.
+    The endpoint cannot read a request in CBOR, or responds to it in JSON.
 
     Set `wireFormat=json` (`wire_format=WireFormat.JSON` in Python), or call another endpoint.
     """

@@ -59,8 +59,8 @@ def test_a_malformed_error_is_an_error_without_a_code(body: bytes, world: Format
     ("body", "status", "content_type", "returned"),
     [
         ({"Records": []}, 200, JSON_TYPE, JSON_TYPE),
-        (b"<html>", 200, "text/html", "text/html"),
-        (b"", 200, None, "a body without Content-Type"),
+        ({"Records": []}, 200, None, "JSON"),
+        ({"Records": []}, 200, "text/plain", "text/plain"),
         ({"__type": "SerializationException"}, 400, JSON_TYPE, "status 400, SerializationException"),
         ({"__type": "x#UnknownOperationException"}, 400, JSON_TYPE, "status 400, UnknownOperationException"),
         (b"What?", 400, "text/plain", "status 400"),
@@ -85,10 +85,26 @@ def test_an_error_of_a_server_in_between_is_retried(world: FormatWorld) -> None:
     """A failure of a load balancer says nothing about the service. Its text names the option."""
     error = world.error("GetRecords", b"<html>", 503, "text/html")
     assert isinstance(error, UnavailableError)
-    assert "The response is not CBOR. If it stays so, set wireFormat=json." in str(error)
+    assert "The response is not CBOR. If it stays so, set wireFormat=json. " in str(error)
     assert (
         world.error("GetRecords", {"__type": "AccessDeniedException"}, 400, JSON_TYPE).code
         == "AccessDeniedException"
+    )
+
+
+@EVERY_CALL
+@pytest.mark.parametrize(
+    ("body", "content_type"), [(b"<html>", "text/html"), (b"", None), (b"\xa0", "text/plain")]
+)
+def test_a_response_of_a_proxy_is_retried(
+    action: str, body: bytes, content_type: str | None, world: FormatWorld
+) -> None:
+    """A success that is neither CBOR nor JSON is malformed, so it is retried. The error names the option."""
+    error = world.error(action, body, 200, content_type)
+    assert isinstance(error, MalformedResponseError)
+    assert (
+        f"its Content-Type is {content_type or 'missing'}. The response is not CBOR. If it stays so, set wireFormat=json"
+        in str(error)
     )
 
 

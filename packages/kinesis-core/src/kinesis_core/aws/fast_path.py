@@ -161,7 +161,7 @@ class FastPath:
         except ClientError as refusal:
             verify_refusal(refusal, action, endpoint_url)
             raise
-        verify_success(response, action, endpoint_url)
+        verify_success(response, response[BODY], action, endpoint_url)
         return response
 
     def _call(self, action: str, stream: Mapping[str, str], body: bytes) -> dict[str, Any]:

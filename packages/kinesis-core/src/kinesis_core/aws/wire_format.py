@@ -21,7 +21,7 @@ _CBOR2 = [6, 2]
 """The oldest version of cbor2 that limits the depth and refuses repeated keys; also in pyproject.toml."""
 _UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
 """Codes of servers that cannot read a request."""
-_HINT = "The response is not CBOR. If it stays so, set wireFormat=json."
+_HINT = "The response is not CBOR. If it stays so, set wireFormat=json"
 _CANNOT_READ = frozenset({400, 406, 415})
 
 
@@ -104,17 +104,21 @@ def is_cbor(content_type: str | None) -> bool:
     return (content_type or "").partition(";")[0].strip().lower() in _CBOR_TYPES
 
 
-def verify_success(response: Mapping[str, Any], action: str, endpoint_url: str) -> None:
+def verify_success(response: Mapping[str, Any], body: bytes, action: str, endpoint_url: str) -> None:
     """
-    Verify that a successful *response* to a request in CBOR is CBOR too.
+    Verify that a successful *response* to a request in CBOR says that its *body* is CBOR too.
 
     Raises:
-        NotCborError: It is not.
+        NotCborError: It is JSON.
+        ValueError: It is something else. A proxy may have responded, so the call is retried.
     """
-    content_type = response["ResponseMetadata"].get("HTTPHeaders", {}).get("content-type")
-    if not is_cbor(content_type):
-        returned = content_type or "a body without Content-Type"
+    content_type = response["ResponseMetadata"].get("HTTPHeaders", {}).get("content-type") or ""
+    if is_cbor(content_type):
+        return
+    if "json" in content_type.lower() or bytes(body[:1]) == b"{":
+        returned = content_type or "JSON"
         raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned)
+    raise ValueError(f"its Content-Type is {content_type or 'missing'}. {_HINT}")
 
 
 def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) -> None:
@@ -137,4 +141,4 @@ def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) ->
         raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned) from refusal
     if has_no_code and status is not None and status >= 500:
         error = refusal.response["Error"]
-        error["Message"] = f"{_HINT} {error.get('Message', '')}"
+        error["Message"] = f"{_HINT}. {error.get('Message', '')}"

@@ -60,6 +60,7 @@ def test_a_malformed_error_is_an_error_without_a_code(body: bytes, world: Format
     [
         ({"Records": []}, 200, JSON_TYPE, JSON_TYPE),
         ({"Records": []}, 200, None, "JSON"),
+        (b"", 200, JSON_TYPE, JSON_TYPE),
         ({"Records": []}, 200, "text/plain", "text/plain"),
         ({"__type": "SerializationException"}, 400, JSON_TYPE, "status 400, SerializationException"),
         ({"__type": "x#UnknownOperationException"}, 400, JSON_TYPE, "status 400, UnknownOperationException"),

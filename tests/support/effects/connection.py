@@ -15,7 +15,6 @@ from kinesis_core.aws import RetryBudget, stream_client
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import TrimHorizon
 from kinesis_emulator.faults import Fault
-from support.canned import header
 from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
 from support.fake_stream import FakeClock
 from support.halves import batch_reader, payloads, write
@@ -105,17 +104,12 @@ def calls_through_botocore(world: World, options: Options) -> object:
     return len(seen)
 
 
-def content_type(world: World, options: Options) -> object:
-    """Return the content type of the request for an iterator."""
+def speaks_cbor(world: World, options: Options) -> object:
+    """Return whether a call for an iterator is in CBOR."""
+    world.emulator.calls.clear()
     connection = world.half.connect(world.options(options))
-    api = stream_client(connection, connection.streams[0])
-    seen: list[str] = []
-    api.client.meta.events.register(
-        "before-send.kinesis.GetShardIterator",
-        lambda request, **_: seen.append(header(request, "Content-Type")),
-    )
-    api.get_iterator("shardId-000000000000", TrimHorizon())
-    return seen[0]
+    stream_client(connection, connection.streams[0]).get_iterator("shardId-000000000000", TrimHorizon())
+    return world.emulator.calls.count("GetShardIterator", wire_format="cbor") == 1
 
 
 def freezes(world: World, options: Options) -> object:
@@ -243,9 +237,7 @@ EFFECTS = {
         waits_s, {"maxRetryInterval": "3 s"}, [1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 2.0, 4.0, 8.0, 10.0]
     ),
     "outageTimeout": Effect(outage_minutes, {"outageTimeout": "3 m"}, 3, 1, both={"maxRetries": "1"}),
-    "wireFormat": Effect(
-        content_type, {"wireFormat": "cbor"}, "application/x-amz-cbor-1.1", "application/x-amz-json-1.1"
-    ),
+    "wireFormat": Effect(speaks_cbor, {"wireFormat": "cbor"}, True, False),
     "httpTransport": Effect(calls_through_botocore, {"httpTransport": "botocore"}, 2, 1),
     "checkPermissions": Effect(is_checked, {"checkPermissions": "false"}, False, True),
     "freezeWorkerHeap": Effect(freezes, {"freezeWorkerHeap": "false"}, False, True),

@@ -80,6 +80,8 @@ FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}
 NATIVE = ROOT / "packages" / "kinesis-native"
 """The optional package in Rust. It is the only one that is built by a compiler."""
 OLDEST_RUST = (1, 88)
+FUZZED_PARTS = ("level=4", "inline-8bit-counters", "pc-table", "trace-compares")
+"""What libFuzzer wants to know of the code that runs."""
 WITHOUT_NATIVE = (
     *(f"tests/unit/kinesis_core/{room}" for room in ("aggregation", "aws", "producing", "reading")),
     *(
@@ -224,6 +226,29 @@ def native(session: nox.Session) -> None:
         session.run("cargo", "test", "--quiet", "--locked", external=True)
     _install(session, "test", native=True)
     _pytest(session, *WITHOUT_NATIVE, env={"KINESIS_NATIVE": "0"})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Run the package in Rust with input that its coverage chooses, for 60 s a target or `-- SECONDS`. Not part of CI."""
+    instrumented = (
+        *("-Cpasses=sancov-module", "-Ccodegen-units=1", "-Cdebug-assertions", "--cfg=fuzzing"),
+        *(f"-Cllvm-args=-sanitizer-coverage-{part}" for part in FUZZED_PARTS),
+    )
+    session.env.update(RUSTFLAGS=" ".join(instrumented), CARGO_TARGET_DIR=str(CARGO / "fuzz"))
+    seconds = session.posargs[0] if session.posargs else "60"
+    kept = Path(session.create_tmp()).resolve()
+    with session.chdir(NATIVE / "fuzz"):
+        # With a target of its own, RUSTFLAGS do not apply to what runs while it is built.
+        session.run(
+            "cargo", "build", "--quiet", "--release", "--locked", f"--target={_rust_host()}", external=True
+        )
+        for path in sorted(Path("targets").glob("*.rs")):
+            found = kept / path.stem
+            found.mkdir(exist_ok=True)
+            program = CARGO / "fuzz" / _rust_host() / "release" / path.stem
+            limits = (f"-max_total_time={seconds}", "-rss_limit_mb=1500", "-max_len=20000", "-verbosity=0")
+            session.run(str(program), *limits, "-print_final_stats=1", str(found), external=True)
 
 
 @nox.session
@@ -398,6 +423,12 @@ def _native(session: nox.Session) -> list[str]:
     wheel = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(NATIVE))
     session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)
     return ["--reinstall-package=kinesis-native", *map(str, folder.glob("*.whl"))]
+
+
+def _rust_host() -> str:
+    """Return what Rust calls this system."""
+    response = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"host: (\S+)", response)[0]
 
 
 def _has_rust() -> bool:

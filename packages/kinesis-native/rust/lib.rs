@@ -42,12 +42,12 @@ mod _native {
         stop: Option<usize>,
     ) -> PyResult<Option<Page>> {
         let part = start..stop.map_or_else(|| body.len(), Ok)?;
-        read_detached(body, part, |bytes| wire::decode_page(bytes, with_data).ok())
+        read_detached(body, part, |bytes| wire::decode_page(bytes, with_data))
     }
 
     /// Decode the body of GetRecords in CBOR; None if the Python path has to.
     #[pyfunction]
     fn decode_cbor_page(body: &Bound<'_, PyAny>, with_data: bool) -> PyResult<Option<Page>> {
-        read_detached(body, 0..body.len()?, |bytes| wire_cbor::decode_page(bytes, with_data).ok())
+        read_detached(body, 0..body.len()?, |bytes| wire_cbor::decode_page(bytes, with_data))
     }
 }

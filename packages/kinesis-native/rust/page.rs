@@ -29,6 +29,11 @@ pub struct Page {
 }
 
 impl Page {
+    /// How many records it has.
+    pub fn count(&self) -> usize {
+        self.numbers.len()
+    }
+
     fn check(&self, start: usize, stop: usize) -> PyResult<()> {
         if start <= stop && stop <= self.numbers.len() {
             return Ok(());

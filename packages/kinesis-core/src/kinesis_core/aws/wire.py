@@ -61,7 +61,12 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
     found = None if native is None else native.decode_page(body, with_data)
     if found is None:
         return decode_page_in_python(body, with_data)
-    return Page(RecordColumns(found), found.millis_behind, found.next_iterator, body_bytes=len(body))
+    return page_of(found, len(body))
+
+
+def page_of(found: Any, body_bytes: int) -> Page:
+    """Return the page that kinesis-native has found in a body."""
+    return Page(RecordColumns(found), found.millis_behind, found.next_iterator, body_bytes=body_bytes)
 
 
 def decode_page_in_python(body: bytes, with_data: bool = True) -> Page:

@@ -2,7 +2,7 @@
 Bodies in CBOR, as AWS's SDKs for Java send and accept them. Installed by `kinesis-core[cbor]`.
 
 The shapes are those of JSON. Payloads are byte strings. A time is an integer of milliseconds with tag 1, not of seconds as RFC 8949 has
-it. The tag may be missing in a response, because the SDKs ignore it and kinesis-local leaves it out. Requests have definite lengths.
+it. The tag may be missing in a response: kinesis-local leaves it out. Requests have definite lengths.
 Responses may have indefinite ones.
 """
 
@@ -24,8 +24,10 @@ from kinesis_core.aws.wire import (
     check_put,
     malformed_page,
     malformed_put,
+    page_of,
 )
 from kinesis_core.model import Page, PutEntry, PutResponse
+from kinesis_core.native import find_native
 
 _TIME = 1
 _TAGS_OF_CBOR2 = (
@@ -138,6 +140,13 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
         MalformedResponseError: The body is not CBOR, lacks a required member, or has one of another type. Such a body is never
             taken for the end of a shard.
     """
+    native = find_native()
+    found = None if native is None else native.decode_cbor_page(body, with_data)
+    return decode_page_in_python(body, with_data) if found is None else page_of(found, len(body))
+
+
+def decode_page_in_python(body: bytes, with_data: bool = True) -> Page:
+    """Decode like `decode_page`, and define what that returns."""
     try:
         value = decode_response(body)
         _replace_times(value["Records"])

@@ -38,6 +38,7 @@ INSTALLED = {
 
 NEEDS_EXTRA = {
     "kinesis_core.reading.arrow": "pyarrow",
+    "kinesis_core.reading.arrow.arrays": "pyarrow",
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_core.aws.wire_cbor": "cbor2",

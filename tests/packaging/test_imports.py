@@ -35,7 +35,7 @@ MAY_IMPORT = {
 }
 """Apart from the standard library and itself."""
 MAY_ONLY = {
-    "pyarrow": {"kinesis_core/reading/arrow/batch_builder.py"},
+    "pyarrow": {"kinesis_core/reading/arrow/arrays.py", "kinesis_core/reading/arrow/batch_builder.py"},
     "pandas": set[str](),
     "cbor2": {"kinesis_core/aws/wire_cbor.py"},
     "httpx2": {"kinesis_core/aws/http2.py"},

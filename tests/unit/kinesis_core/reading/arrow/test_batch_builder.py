@@ -16,7 +16,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.model import Page, Record
 from kinesis_core.reading import COLUMNS
 from kinesis_core.reading.arrow import BatchBuilder
-from kinesis_core.reading.arrow.batch_builder import to_timestamps
+from kinesis_core.reading.arrow.arrays import FEW, timestamps
 
 
 def seal(message: bytes) -> bytes:
@@ -180,13 +180,48 @@ def test_a_builder_pickles() -> None:
 @settings(deadline=None)
 @given(st.lists(st.none() | st.integers(0, 253_402_300_799_999), max_size=50))
 @example([1790000012345, None, 0, 253_402_300_799_999])
+@example([1790000012345, 0, 253_402_300_799_999])
+@example([1790000012345, 0, 253_402_300_799_999] * FEW)
 def test_milliseconds_come_out_exactly(milliseconds: list[int | None]) -> None:
     """A float of seconds gives its exact millisecond, from 1970 to the end of the year 9999."""
     seconds = [
         None if value is None else float(f"{value // 1000}.{value % 1000:03}") for value in milliseconds
     ]
     expected = [None if value is None else value * 1000 for value in milliseconds]
-    assert to_timestamps(seconds).cast(pa.int64()).to_pylist() == expected
+    assert timestamps(seconds).cast(pa.int64()).to_pylist() == expected
+
+
+@pytest.mark.parametrize("deaggregate", [True, False])
+def test_long_and_short_pages_have_the_same_values(deaggregate: bool) -> None:
+    """Arrow builds the columns of long pages, and this package those of short ones. The values and the types are the same."""
+    texts = ["", "caf\u00e9", "\u65e5\u672c", "\U0001f375", "tea"]
+    records = [
+        Record(str(number), AGGREGATE if number % 9 == 4 else b"x" * (number % 7), texts[number % 5], number / 1000)
+        for number in range(2 * FEW)
+    ]
+    long = build(Page(records, 7), list(COLUMNS), deaggregate)
+    short = [
+        build(Page(records[first : first + 100], 7), list(COLUMNS), deaggregate)
+        for first in range(0, len(records), 100)
+    ]
+    assert pa.Table.from_batches(short).combine_chunks().to_batches() == [long]
+
+
+def test_short_pages_import_no_pandas() -> None:
+    """A task that reads few records imports neither pandas nor pyarrow.compute, which take longer than the rest of the task."""
+    code = f"""
+import sys
+from kinesis_core.model import Page, Record
+from kinesis_core.reading import COLUMNS
+from kinesis_core.reading.arrow import BatchBuilder
+
+records = [Record("1", data, "key", 1790000012.345, "KMS") for data in (b"one", {AGGREGATE!r})]
+for deaggregate in (True, False):
+    assert BatchBuilder(list(COLUMNS), deaggregate).build(Page(records, 7), "orders", "0", skip=0).num_rows
+sys.exit(str({{"pandas", "pyarrow.compute"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "set()"
 
 
 def test_the_core_does_not_import_pyarrow() -> None:

@@ -1,5 +1,5 @@
 """
-Builds Arrow record batches from pages, column by column. The only module of the core that needs pyarrow.
+Builds Arrow record batches from pages, column by column.
 
 A page without aggregates costs one list comprehension per requested column. Arrow does everything else.
 """
@@ -7,22 +7,32 @@ A page without aggregates costs one list comprehension per requested column. Arr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
+from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kinesis_core.aggregation import MAGIC, unpack
 from kinesis_core.model import Page, RecordColumns
+from kinesis_core.reading.arrow.arrays import (
+    FEW,
+    TIMESTAMP,
+    binaries,
+    constant,
+    longs,
+    strings,
+    timestamps,
+)
 from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
 
 ARROW_TYPES = {
     Kind.BINARY: pa.binary(),
     Kind.STRING: pa.string(),
-    Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    Kind.TIMESTAMP: TIMESTAMP,
     Kind.LONG: pa.int64(),
 }
 """The types that Spark uses for its own. Every field is nullable, as in Spark."""
+T = TypeVar("T")
 
 
 class BatchBuilder:
@@ -108,6 +118,10 @@ class _Rows:
         """Return whether any record begins with the magic of an aggregate. Arrow is 20 times faster here than Python."""
         if self._records and self._records[0].data.startswith(MAGIC):
             return True  # usually all records are aggregates or no record is; this saves building a column of aggregates
+        if self._count <= FEW:
+            return any(record.data.startswith(MAGIC) for record in self._records)
+        import pyarrow.compute as pc  # see arrays.py
+
         return bool(pc.any(pc.starts_with(self.data(), pattern=MAGIC)).as_py())
 
     def rows_of_first(self) -> int:
@@ -116,46 +130,42 @@ class _Rows:
 
     def data(self) -> pa.Array:
         if self._data is None:
-            self._data = pa.array([record.data for record in self._records], pa.binary())
+            self._data = binaries([record.data for record in self._records])
         return self._data
 
     def partition_keys(self) -> pa.Array:
-        return pa.array([record.partition_key for record in self._records], pa.string())
+        return strings([record.partition_key for record in self._records])
 
     def explicit_hash_keys(self) -> pa.Array:
         return pa.nulls(self._count, pa.string())
 
     def sub_sequence_numbers(self) -> pa.Array:
-        return self._constant(0, pa.int64())
+        return constant(0, self._count)
 
     def sequence_numbers(self) -> pa.Array:
-        return self._per_row(pa.array([record.sequence_number for record in self._records], pa.string()))
+        return self._per_row([record.sequence_number for record in self._records], strings)
 
     def arrivals(self) -> pa.Array:
-        return self._per_row(to_timestamps([record.arrived_s for record in self._records]))
+        return self._per_row([record.arrived_s for record in self._records], timestamps)
 
     def encryption_types(self) -> pa.Array:
-        return self._per_row(pa.array([record.encryption_type for record in self._records], pa.string()))
+        return self._per_row([record.encryption_type for record in self._records], strings)
 
     def stream_names(self) -> pa.Array:
-        return self._constant(self._stream_name, pa.string())
+        return constant(self._stream_name, self._count)
 
     def streams(self) -> pa.Array:
-        return self._constant(self._stream, pa.string())
+        return constant(self._stream, self._count)
 
     def shard_ids(self) -> pa.Array:
-        return self._constant(self._shard_id, pa.string())
+        return constant(self._shard_id, self._count)
 
     def millis_behind(self) -> pa.Array:
-        return self._constant(self._millis_behind, pa.int64())
+        return constant(self._millis_behind, self._count)
 
-    def _per_row(self, values: pa.Array) -> pa.Array:
+    def _per_row(self, values: list[T], build: Callable[[list[T]], pa.Array]) -> pa.Array:
         """Return one value per row, given one value per record."""
-        return values
-
-    def _constant(self, value: str | int, kind: pa.DataType) -> pa.Array:
-        # 40 us for 10,000 rows: an array kept per shard would save too little.
-        return pa.repeat(pa.scalar(value, kind), self._count)
+        return build(values)
 
 
 class _UnpackedRows(_Rows):
@@ -169,7 +179,7 @@ class _UnpackedRows(_Rows):
         self._row_counts: list[int] = []
         self._unpack()
         self._count = len(self._payloads)
-        self._parents = self._find_parents()
+        self._parents: pa.Array | None = None
 
     def _unpack(self) -> None:
         for record in self._records:
@@ -187,6 +197,8 @@ class _UnpackedRows(_Rows):
 
     def _find_parents(self) -> pa.Array:
         """Return the index of its record for each row. Arrow computes that for the items of a list of lists."""
+        import pyarrow.compute as pc  # see arrays.py
+
         offsets = pa.array(accumulate(self._row_counts, initial=0), pa.int32())
         return pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(self._count)))
 
@@ -194,19 +206,23 @@ class _UnpackedRows(_Rows):
         return self._row_counts[0]
 
     def data(self) -> pa.Array:
-        return pa.array(self._payloads, pa.binary())
+        return binaries(self._payloads)
 
     def partition_keys(self) -> pa.Array:
-        return pa.array(self._partition_keys, pa.string())
+        return strings(self._partition_keys)
 
     def explicit_hash_keys(self) -> pa.Array:
-        return pa.array(self._explicit_hash_keys, pa.string())
+        return strings(self._explicit_hash_keys)
 
     def sub_sequence_numbers(self) -> pa.Array:
-        return pa.array([number for count in self._row_counts for number in range(count)], pa.int64())
+        return longs([number for count in self._row_counts for number in range(count)])
 
-    def _per_row(self, values: pa.Array) -> pa.Array:
-        return values.take(self._parents)
+    def _per_row(self, values: list[T], build: Callable[[list[T]], pa.Array]) -> pa.Array:
+        if self._count <= FEW:
+            return build([*chain.from_iterable(map(repeat, values, self._row_counts))])
+        if self._parents is None:
+            self._parents = self._find_parents()
+        return build(values).take(self._parents)
 
 
 _COLUMNS: dict[str, Callable[[_Rows], pa.Array]] = {
@@ -223,13 +239,3 @@ _COLUMNS: dict[str, Callable[[_Rows], pa.Array]] = {
     "millisBehindLatest": lambda rows: rows.millis_behind(),
 }
 
-
-def to_timestamps(seconds: list[float | None]) -> pa.Array:
-    """
-    Return *seconds* since the epoch as timestamps in microseconds, rounded to the millisecond.
-
-    Kinesis writes milliseconds as decimal fractions of a second. A float of the present time is off by a tenth of a
-    microsecond, so rounding restores the exact millisecond.
-    """
-    milliseconds = pc.round(pc.multiply(pa.array(seconds, pa.float64()), 1000.0))
-    return pc.cast(pc.multiply(pc.cast(milliseconds, pa.int64()), 1000), ARROW_TYPES[Kind.TIMESTAMP])

@@ -11,6 +11,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -226,14 +227,32 @@ def exported(module: str) -> list[str]:
     return []
 
 
+def exports(facade: str) -> list[Import]:
+    """Return the imports of *facade* without those that it needs itself: the Spark packages look at the version of Python first."""
+    own = {"sys", "typing", "kinesis_credentials.lazy"}
+    return [found for found in IMPORTS if found.module == facade and found.source not in own]
+
+
 @pytest.mark.parametrize("facade", sorted(FACADES))
 def test_facades_export_what_they_import(facade: str) -> None:
     """A facade has a docstring, imports, and a sorted `__all__` that names exactly the imported names."""
     names = exported(facade)
     assert ast.get_docstring(TREES[facade])
     assert names == sorted(names)
-    # The Spark packages look at the version of Python before they import anything else.
-    assert set(names) == {found.name for found in IMPORTS if found.module == facade and found.source != "sys"}
+    assert set(names) == {found.name for found in exports(facade)}
+
+
+LAZY = [facade for facade in sorted(FACADES) if any(found.name == "lazy_names" for found in IMPORTS if found.module == facade)]
+
+
+@pytest.mark.parametrize("facade", LAZY)
+def test_lazy_names_are_those_for_type_checkers(facade: str) -> None:
+    """A facade that imports names when they are used imports the ones that type checkers see, and no others."""
+    package = import_module(facade)
+    for found in exports(facade):
+        assert getattr(package, found.name) is getattr(import_module(found.source), found.name)
+    with pytest.raises(AttributeError, match=f"module '{facade}' has no attribute 'Strem'"):
+        package.Strem  # noqa: B018 # as a user misspells it
 
 
 def test_no_circular_imports() -> None:

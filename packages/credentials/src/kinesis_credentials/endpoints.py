@@ -7,8 +7,6 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from botocore.loaders import Loader
-
 
 def find_endpoint_region(endpoint_url: str) -> str | None:
     """Return the region in the host of *endpoint_url*; None if it has none or is outside AWS."""
@@ -33,6 +31,8 @@ def _get_host(endpoint_url: str) -> str:
 @lru_cache(maxsize=1)
 def _load_partitions() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return each DNS suffix of AWS with the pattern of its regions, from botocore's data."""
+    from botocore.loaders import Loader  # most queries have no endpoint
+
     data: dict[str, Any] = Loader().load_data("partitions")
     return tuple(
         (f".{partition['outputs'][kind]}", re.compile(partition["regionRegex"]))

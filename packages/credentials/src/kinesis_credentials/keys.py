@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import botocore.credentials
 from attrs import field, frozen
-from botocore.credentials import ReadOnlyCredentials
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials
 
 UNSIGNABLE = "has white space, a control character or a letter outside ASCII in it"
 
@@ -43,7 +44,9 @@ class Keys:
 
     def freeze(self) -> ReadOnlyCredentials:
         """Return the keys as botocore's type."""
-        return botocore.credentials.Credentials(
+        from botocore.credentials import Credentials  # specs use this module, without botocore
+
+        return Credentials(
             self.access_key_id, self.secret_key, self.session_token
         ).get_frozen_credentials()
 

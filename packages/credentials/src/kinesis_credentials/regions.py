@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kinesis_credentials.endpoints import find_endpoint_region, is_aws_endpoint
 from kinesis_credentials.errors import RegionError
-from kinesis_credentials.sessions import cached_session
 from kinesis_credentials.specs import CredentialSpec
 
 REGION_OF_CUSTOM_ENDPOINTS = "us-east-1"
@@ -46,6 +45,8 @@ def resolve_region(
     stated = region or next(iter(in_arns), None) or at_endpoint
     if stated:
         return stated
+    from kinesis_credentials.sessions import cached_session  # botocore: most queries name the region
+
     found = cached_session(spec).get_config_variable("region") or os.environ.get("AWS_REGION")
     if found:
         return str(found)

@@ -4,51 +4,80 @@ Amazon Kinesis Data Streams for plain Python, without Spark.
 `Stream` reads a stream in exact batches, `Producer` writes to one. All errors are subclasses of `KinesisError`.
 """
 
-from kinesis_core.aws import FanOutTransport, WireFormat
-from kinesis_core.batch import Batch
-from kinesis_core.errors import (
-    AccessDeniedError,
-    DataLossError,
-    InvalidRecordError,
-    InvalidRequestError,
-    KinesisError,
-    MalformedResponseError,
-    OffsetError,
-    OptionError,
-    PutError,
-    ResourceInUseError,
-    ServiceError,
-    StaleListingError,
-    StreamNotFoundError,
-    StreamRecreatedError,
-    TableLayoutError,
-    TableNotFoundError,
-    ThrottledError,
-    UnavailableError,
-    WireFormatError,
-)
-from kinesis_core.model import (
-    After,
-    At,
-    AtTimestamp,
-    Cut,
-    EndingPosition,
-    ForeignCheckpoint,
-    KclApplication,
-    Latest,
-    ListedShard,
-    PerShard,
-    PerStream,
-    ShardEnd,
-    StartingPosition,
-    TrimHorizon,
-)
-from kinesis_core.native import Runtime, runtime
-from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.producing import Producer, ProducerSettings, Totals
-from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
-from kinesis_core.stream import Start, Stream
-from kinesis_core.version import __version__
+from typing import TYPE_CHECKING
+
+from kinesis_credentials.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from kinesis_core.aws import FanOutTransport, WireFormat
+    from kinesis_core.batch import Batch
+    from kinesis_core.errors import (
+        AccessDeniedError,
+        DataLossError,
+        InvalidRecordError,
+        InvalidRequestError,
+        KinesisError,
+        MalformedResponseError,
+        OffsetError,
+        OptionError,
+        PutError,
+        ResourceInUseError,
+        ServiceError,
+        StaleListingError,
+        StreamNotFoundError,
+        StreamRecreatedError,
+        TableLayoutError,
+        TableNotFoundError,
+        ThrottledError,
+        UnavailableError,
+        WireFormatError,
+    )
+    from kinesis_core.model import (
+        After,
+        At,
+        AtTimestamp,
+        Cut,
+        EndingPosition,
+        ForeignCheckpoint,
+        KclApplication,
+        Latest,
+        ListedShard,
+        PerShard,
+        PerStream,
+        ShardEnd,
+        StartingPosition,
+        TrimHorizon,
+    )
+    from kinesis_core.native import Runtime, runtime
+    from kinesis_core.planning import Limits, PlanSettings
+    from kinesis_core.producing import Producer, ProducerSettings, Totals
+    from kinesis_core.reading import FanOutSettings, ReadSettings, UserRecord
+    from kinesis_core.stream import Start, Stream
+    from kinesis_core.version import __version__
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "kinesis_core.aws": "FanOutTransport WireFormat",
+            "kinesis_core.batch": "Batch",
+            "kinesis_core.errors": (
+                "AccessDeniedError DataLossError InvalidRecordError InvalidRequestError KinesisError "
+                "MalformedResponseError OffsetError OptionError PutError ResourceInUseError "
+                "ServiceError StaleListingError StreamNotFoundError StreamRecreatedError "
+                "TableLayoutError TableNotFoundError ThrottledError UnavailableError WireFormatError"
+            ),
+            "kinesis_core.model": (
+                "After At AtTimestamp Cut EndingPosition ForeignCheckpoint KclApplication Latest "
+                "ListedShard PerShard PerStream ShardEnd StartingPosition TrimHorizon"
+            ),
+            "kinesis_core.native": "Runtime runtime",
+            "kinesis_core.planning": "Limits PlanSettings",
+            "kinesis_core.producing": "Producer ProducerSettings Totals",
+            "kinesis_core.reading": "FanOutSettings ReadSettings UserRecord",
+            "kinesis_core.stream": "Start Stream",
+            "kinesis_core.version": "__version__",
+        },
+    )
 
 __all__ = [
     "AccessDeniedError",

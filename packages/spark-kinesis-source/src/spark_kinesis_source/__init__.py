@@ -8,9 +8,23 @@ if _sys.version_info < (3, 10):  # noqa: UP036 # otherwise the imports below fai
         f"{_sys.executable} is Python {_sys.version.split()[0]}. Set PYSPARK_PYTHON to a later one before the session starts."
     )
 
-from spark_kinesis_source.data_source import AwsKinesisDataSource, KinesisDataSource, register
-from spark_kinesis_source.schema import all_columns, default_schema
-from spark_kinesis_source.version import __version__
+from typing import TYPE_CHECKING
+
+from kinesis_credentials.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from spark_kinesis_source.data_source import AwsKinesisDataSource, KinesisDataSource, register
+    from spark_kinesis_source.schema import all_columns, default_schema
+    from spark_kinesis_source.version import __version__
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "spark_kinesis_source.data_source": "AwsKinesisDataSource KinesisDataSource register",
+            "spark_kinesis_source.schema": "all_columns default_schema",
+            "spark_kinesis_source.version": "__version__",
+        },
+    )
 
 __all__ = [
     "AwsKinesisDataSource",

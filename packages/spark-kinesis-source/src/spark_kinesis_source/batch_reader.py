@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,14 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kinesis_core.for_spark import plain_errors
 from kinesis_core.model import OPTION_NAMES, check_times
-from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import begin, open_planner
-from spark_kinesis_source.task import ReadTask
+from spark_kinesis_source.task import ReadTask, for_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from spark_kinesis_source.options import SourceOptions
 
 
 class KinesisBatchReader(DataSourceReader):
@@ -28,6 +29,9 @@ class KinesisBatchReader(DataSourceReader):
         check_times(streams, options.batch_starting_position, options.ending_position, OPTION_NAMES)
         self._options = options.for_batch_read()
         self._task = ReadTask.of(self._options, columns)
+
+    def __reduce__(self) -> tuple[Callable[[ReadTask], ReadTask], tuple[ReadTask]]:
+        return for_tasks, (self._task,)
 
     @plain_errors()
     def partitions(self) -> list[InputPartition]:

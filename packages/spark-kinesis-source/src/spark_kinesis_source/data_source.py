@@ -1,8 +1,14 @@
-"""`.format("kinesis")`: the classes that Spark calls."""
+"""
+`.format("kinesis")`: the classes that Spark calls.
+
+Each method imports what it needs. Spark passes a data source to up to five Python processes for one query: they create it, plan
+the read, plan each batch, and run the tasks. Each of them needs another part of the packages, and botocore alone takes 100 ms of CPU.
+"""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
@@ -15,12 +21,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kinesis_core.for_spark import import_other_half, plain_errors, register_with
-from kinesis_core.options import options_of_new_table, options_of_read
-from spark_kinesis_source.batch_reader import KinesisBatchReader
-from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
-from spark_kinesis_source.planner_factory import check_streams
-from spark_kinesis_source.reader import StreamReader
-from spark_kinesis_source.schema import column_names, default_schema, table_options, table_schema
+
+if TYPE_CHECKING:
+    from spark_kinesis_source.options import SourceOptions
+    from spark_kinesis_source.reader import StreamReader
 
 HAS_ADMISSION_CONTROL = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether this is Spark 4.2 or later, which passes the start of a batch and its read limit to the source."""
@@ -51,21 +55,33 @@ class KinesisDataSource(DataSource):
 
     @plain_errors()
     def schema(self) -> StructType:
+        from kinesis_core.options import options_of_new_table
+        from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
+        from spark_kinesis_source.planner_factory import check_streams
+        from spark_kinesis_source.schema import default_schema, table_schema
+
         of_table = options_of_new_table(self.options, SOURCE_OPTIONS)
         check_streams(SourceOptions.parse(self.options if of_table is None else of_table).connection)
         return default_schema() if of_table is None else table_schema(of_table)
 
     @plain_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
-        return KinesisBatchReader(self._parse(schema), column_names(schema))
+        from spark_kinesis_source.batch_reader import KinesisBatchReader
+
+        return KinesisBatchReader(*self._parse(schema))
 
     @plain_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return stream_reader_class()(self._parse(schema), column_names(schema))
+        return stream_reader_class()(*self._parse(schema))
 
-    def _parse(self, schema: StructType) -> SourceOptions:
-        """Return the options of a read, together with those of the table if *schema* is that of one."""
-        return SourceOptions.parse(options_of_read(self.options, table_options(schema), SOURCE_OPTIONS))
+    def _parse(self, schema: StructType) -> tuple[SourceOptions, tuple[str, ...]]:
+        """Return the options of a read, together with those of the table if *schema* is that of one, and the columns."""
+        from kinesis_core.options import options_of_read
+        from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
+        from spark_kinesis_source.schema import column_names, table_options
+
+        given = options_of_read(self.options, table_options(schema), SOURCE_OPTIONS)
+        return SourceOptions.parse(given), column_names(schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         return self._sink().writer(schema, overwrite)

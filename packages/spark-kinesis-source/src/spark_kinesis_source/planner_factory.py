@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
-from kinesis_core.leases import LeasePublisher, application_tables, open_table, resume_from_applications
 from kinesis_core.logs import get_logger
 from kinesis_core.model import OPTION_NAMES, At, Offset, StartingPosition, names_applications
-from kinesis_core.planning import Limits, Planner, PlanSettings
+from kinesis_core.planning import Limits, PlanSettings
 from spark_kinesis_source.options import DEAGGREGATE, SourceOptions, inside_aggregate_error
+
+if TYPE_CHECKING:
+    from kinesis_core.leases import LeasePublisher
+    from kinesis_core.planning import Planner
 
 log = get_logger("spark_kinesis_source")
 
@@ -40,6 +44,8 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
 
     Without *is_planned_once*, a long gap is crossed in several plans, so that it does not delay other shards.
     """
+    from kinesis_core.planning import Planner  # `load()` only checks the streams
+
     check_streams(options.connection)
     for reason in options.ignored:
         log.info("option.ignored", reason=reason)
@@ -66,6 +72,8 @@ def begin(
         ServiceError: A call to AWS failed for good.
     """
     if names_applications(position):
+        from kinesis_core.leases import application_tables, resume_from_applications
+
         tables = application_tables(_with_short_retries(options.connection), options.dynamodb_endpoint_url)
         position = resume_from_applications(
             position, _open_streams(options.connection), tables, OPTION_NAMES[0]
@@ -88,6 +96,8 @@ def open_publisher(options: SourceOptions) -> LeasePublisher | None:
     """
     if options.lease_table is None:
         return None
+    from kinesis_core.leases import LeasePublisher, open_table
+
     table = open_table(
         _with_short_retries(options.connection), options.lease_table.name, options.lease_table.endpoint_url
     )

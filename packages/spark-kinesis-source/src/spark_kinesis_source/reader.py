@@ -1,30 +1,30 @@
 """
 The common part of the readers of `spark.readStream`, on the driver.
 
-Spark creates a reader in a process of its own that lives as long as the query, and another for each pickled copy of
-`read`. So creating one makes no call; the planner is opened when it is first needed.
+Spark creates a reader in a process of its own that lives as long as the query, and another in a process that pickles it for the
+tasks. So creating one makes no call. The planner, and botocore with it, is imported and opened when it is first needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.leases import LeasePublisher
 from kinesis_core.model import Offset
-from kinesis_core.planning import BatchGate, PlanAhead, Planner
-from spark_kinesis_source.fan_out import Consumers
-from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.partitions import ShardPartition, split
-from spark_kinesis_source.planner_factory import begin, open_planner, open_publisher
-from spark_kinesis_source.task import ReadTask
+from spark_kinesis_source.task import ReadTask, for_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kinesis_core.leases import LeasePublisher
+    from kinesis_core.planning import BatchGate, PlanAhead, Planner
+    from spark_kinesis_source.fan_out import Consumers
+    from spark_kinesis_source.options import SourceOptions
 
 Json = dict[str, Any]
 
@@ -45,9 +45,15 @@ class StreamReader(DataSourceStreamReader):
         self._consumers: Consumers | None = None
         self._initial: Offset | None = None
 
+    def __reduce__(self) -> tuple[Callable[[ReadTask], ReadTask], tuple[ReadTask]]:
+        return for_tasks, (self._task,)
+
     @property
     def planner(self) -> Planner:
         if self._opened is None:
+            from spark_kinesis_source.fan_out import Consumers
+            from spark_kinesis_source.planner_factory import open_planner, open_publisher
+
             planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
             self._publisher = open_publisher(self.options)
             if self.options.fan_out is not None:
@@ -59,6 +65,8 @@ class StreamReader(DataSourceStreamReader):
     def gate(self) -> BatchGate:
         """The gate that delays small batches, as far as the options ask for it."""
         if self._gate is None:
+            from kinesis_core.planning import BatchGate
+
             minimum, delay_s = self.options.min_records_per_trigger, self.options.max_trigger_delay_s
             self._gate = BatchGate(self.planner, minimum, delay_s, SteadyClock())
         return self._gate
@@ -67,12 +75,16 @@ class StreamReader(DataSourceStreamReader):
     def plans(self) -> PlanAhead:
         """Plans the next batch while Spark processes the current one. This process is otherwise idle."""
         if self._ahead is None:
+            from kinesis_core.planning import PlanAhead
+
             self._ahead = PlanAhead(self.gate, SystemClock())
         return self._ahead
 
     def resolve_initial_offset(self) -> Offset:
         # Spark asks twice in a query's first run, and LATEST must mean the same offset both times.
         if self._initial is None:
+            from spark_kinesis_source.planner_factory import begin
+
             self._initial, _ = begin(self.planner, self.options, self.options.starting_position)
         return self._initial
 

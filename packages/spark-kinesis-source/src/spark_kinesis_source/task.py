@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from pyspark import TaskContext
 
-from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
+from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.reading import (
-    FanOutSettings,
-    PollingRangeReader,
-    ReadSettings,
-    read_concurrently,
-)
-from spark_kinesis_source.options import SourceOptions
-from spark_kinesis_source.partitions import ShardPartition
+from kinesis_core.reading import FanOutSettings, ReadSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kinesis_core.aws import SubscribeApi
+    from kinesis_core.aws import StreamApi, SubscribeApi
+    from kinesis_core.reading import PollingRangeReader
     from kinesis_core.reading.fan_out import FanOutRangeReader
+    from spark_kinesis_source.options import SourceOptions
+    from spark_kinesis_source.partitions import ShardPartition
 
 
 @frozen
@@ -54,7 +50,8 @@ class ReadTask:
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:
         """Yield one record batch for each page. Those of related shards are in order."""
-        # Only tasks need Arrow. Without it the driver's process, which plans, starts faster.
+        # Only tasks need Arrow and botocore. Without them the driver's process that pickles this starts faster.
+        from kinesis_core.reading import PollingRangeReader, read_concurrently
         from kinesis_core.reading.arrow import BatchBuilder
 
         if self.freeze_worker_heap:
@@ -73,6 +70,8 @@ class ReadTask:
                 fanned_out.log_polled()
 
     def _open(self, stream: str) -> StreamApi:
+        from kinesis_core.aws import stream_client
+
         return stream_client(self.connection, self._ref(stream))
 
     def _ref(self, stream: str) -> StreamRef:
@@ -100,6 +99,16 @@ class ReadTask:
             )
 
         return FanOutRangeReader(subscriptions, polling, settings, polling.rng)
+
+
+def for_tasks(task: ReadTask) -> ReadTask:
+    """
+    Return *task*. A reader pickles as a call of this.
+
+    Spark pickles a reader for its tasks, which only call its `read`. So they need not import what the driver has: the options and
+    the planner.
+    """
+    return task
 
 
 def _attempt() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_core.aws import Connection, FanOutTransport, StreamRef, stream_client, subscription_client
-from kinesis_core.aws.subscription_clients import check_http2
+from kinesis_core.aws.transport import check_http2
 from kinesis_core.errors import OptionError
 from kinesis_credentials import StaticKeys
 

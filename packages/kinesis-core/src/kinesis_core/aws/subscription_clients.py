@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kinesis_core.aws.clients import find_session, make_client, stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.retry import RetryPolicy
-from kinesis_core.aws.transport import FanOutTransport
-from kinesis_core.errors import OptionError
+from kinesis_core.aws.transport import FanOutTransport, check_http2
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -56,20 +53,6 @@ def _http2_client(connection: Connection, region: str, session: Session) -> Any:
     client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
     use_http2(client, session.get_config_variable("ca_bundle"))
     return client
-
-
-def check_http2(find: Callable[[str], object] = find_spec) -> None:
-    """
-    Check that the packages for HTTP/2 are installed, as *find* sees them.
-
-    Raises:
-        OptionError: They are not installed.
-    """
-    if find("httpx2") is None or find("h2") is None:
-        raise OptionError(
-            "HTTP/2 needs packages that are not installed. Run pip install 'kinesis-core[http2]' on the driver and the "
-            "executors, or leave fanOutTransport at HTTP/1.1."
-        )
 
 
 def consumer_client(connection: Connection, stream: StreamRef) -> BotoConsumerApi:

@@ -11,16 +11,18 @@ of awscrt hangs in a forked child, and botocore's proxies, certificates, timeout
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Protocol
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
-from botocore.awsrequest import AWSPreparedRequest
-from botocore.exceptions import ConnectionClosedError
 from msgspec import Struct
 
 from kinesis_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
 
 VARIABLE = "KINESIS_HTTP_TRANSPORT"
 """The environment variable that chooses the transport where no option does."""
@@ -82,6 +84,8 @@ class BotocoreTransport:
         response = HttpResponse(sent.status_code, sent.headers, sent.content)
         size = str(len(response.body))
         if response.headers.get("content-length", size) != size:  # the session does not compare them
+            from botocore.exceptions import ConnectionClosedError  # options use this module, without botocore
+
             raise ConnectionClosedError(endpoint_url=request.url)
         return response
 
@@ -101,3 +105,17 @@ def choose_transport(chosen: Transport | None, environ: Mapping[str, str] = os.e
     except ValueError:
         accepted = " or ".join(f"'{transport.value}'" for transport in Transport)
         raise OptionError(f"Environment variable {VARIABLE} accepts {accepted}; got '{value}'.") from None
+
+
+def check_http2(find: Callable[[str], object] = find_spec) -> None:
+    """
+    Check that the packages for HTTP/2 are installed, as *find* sees them.
+
+    Raises:
+        OptionError: They are not installed.
+    """
+    if find("httpx2") is None or find("h2") is None:
+        raise OptionError(
+            "HTTP/2 needs packages that are not installed. Run pip install 'kinesis-core[http2]' on the driver and the "
+            "executors, or leave fanOutTransport at HTTP/1.1."
+        )

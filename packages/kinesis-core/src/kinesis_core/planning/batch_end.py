@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import After, AtTimestamp, Record, ShardOffset, data_bytes
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.probe import (
     GAP_CALLS,
     READ_ON_BYTES,
@@ -27,33 +28,12 @@ from kinesis_core.planning.shard_state import ShardState
 
 PROBES_NEARER = 5
 """Probes half as far ahead as the one before, where that found nothing. After these the rest is read instead."""
-SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
-"""A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
 PASSING: tuple[type[ServiceError], ...] = (ThrottledError, IteratorExpiredError)
 """Errors that end a plan with what it knows: the next plan comes soon, and no other shard waits for this one."""
 SAMPLED = 0.1
 """The share of plans that sample a busy shard as if nothing were known of it."""
 WIDEST = 32
 """Factor by which the span that can never overflow a batch grows, at most, where records are sparse."""
-
-
-@frozen
-class Limits:
-    """
-    The limits of a batch in one shard.
-
-    A batch holds at least one record. It can exceed the limits if arrival times are wrong, and `max_bytes` by one record.
-    """
-
-    max_records: int | None = None
-    max_bytes: int | None = None
-
-    @property
-    def span_ms(self) -> float:
-        """The time in which a shard cannot take in more than this."""
-        by_records = float("inf") if self.max_records is None else float(self.max_records)
-        by_bytes = float("inf") if self.max_bytes is None else self.max_bytes / SHARD_BYTES_PER_MS
-        return min(by_records, by_bytes)
 
 
 def plan_end(state: ShardState, start: ShardOffset, limits: Limits) -> ShardOffset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.limits import Limits
 
 
 @frozen

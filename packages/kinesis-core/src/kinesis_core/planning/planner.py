@@ -28,7 +28,7 @@ from kinesis_core.model import (
     ranges_between,
 )
 from kinesis_core.planning.backlogs import warn_of_backlog
-from kinesis_core.planning.batch_end import Limits
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.start_positions import begin, end, late_error

@@ -22,7 +22,8 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
-from kinesis_core.planning.batch_end import PASSING, Limits, plan_end
+from kinesis_core.planning.batch_end import PASSING, plan_end
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier

@@ -4,18 +4,35 @@ Reads ranges: turns the ranges of a batch into pages of records, several shards 
 The modules here poll; `reading.fan_out` reads by enhanced fan-out; `reading.arrow` turns pages into Arrow record batches.
 """
 
-from kinesis_core.reading.columns import (
-    COLUMNS,
-    DEFAULT_COLUMNS,
-    Column,
-    Kind,
-    UserRecord,
-    find_columns,
-    user_records,
-)
-from kinesis_core.reading.concurrent import read_concurrently
-from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
+from typing import TYPE_CHECKING
+
+from kinesis_credentials.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from kinesis_core.reading.columns import (
+        COLUMNS,
+        DEFAULT_COLUMNS,
+        Column,
+        Kind,
+        UserRecord,
+        find_columns,
+        user_records,
+    )
+    from kinesis_core.reading.concurrent import read_concurrently
+    from kinesis_core.reading.polling import PollingRangeReader
+    from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "kinesis_core.reading.columns": (
+                "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
+            ),
+            "kinesis_core.reading.concurrent": "read_concurrently",
+            "kinesis_core.reading.polling": "PollingRangeReader",
+            "kinesis_core.reading.settings": "SHARD_RATE_BYTES FanOutSettings ReadSettings",
+        },
+    )
 
 __all__ = [
     "COLUMNS",

@@ -1,0 +1,27 @@
+"""The limits of a batch. They are options, so this module imports nothing of planning."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
+"""A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
+
+
+@frozen
+class Limits:
+    """
+    The limits of a batch in one shard.
+
+    A batch holds at least one record. It can exceed the limits if arrival times are wrong, and `max_bytes` by one record.
+    """
+
+    max_records: int | None = None
+    max_bytes: int | None = None
+
+    @property
+    def span_ms(self) -> float:
+        """The time in which a shard cannot take in more than this."""
+        by_records = float("inf") if self.max_records is None else float(self.max_records)
+        by_bytes = float("inf") if self.max_bytes is None else self.max_bytes / SHARD_BYTES_PER_MS
+        return min(by_records, by_bytes)

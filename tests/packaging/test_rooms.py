@@ -242,7 +242,11 @@ def test_facades_export_what_they_import(facade: str) -> None:
     assert set(names) == {found.name for found in exports(facade)}
 
 
-LAZY = [facade for facade in sorted(FACADES) if any(found.name == "lazy_names" for found in IMPORTS if found.module == facade)]
+LAZY = [
+    facade
+    for facade in sorted(FACADES)
+    if any(found.name == "lazy_names" for found in IMPORTS if found.module == facade)
+]
 
 
 @pytest.mark.parametrize("facade", LAZY)

@@ -22,8 +22,8 @@ from kinesis_core.model import (
     is_after,
 )
 from kinesis_core.planning.batch_end import plan_end
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.evidence import EMPTY_MARGIN_MS, Evidence
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import (
     STUCK_PAGES,

@@ -61,8 +61,7 @@ else:
                 "cached_session ensure_credentials forget_sessions get_credentials open_session"
             ),
             "kinesis_credentials.specs": (
-                "AssumeRole CredentialSpec DefaultChain InstanceProfile Profile ProviderClass "
-                "StaticKeys"
+                "AssumeRole CredentialSpec DefaultChain InstanceProfile Profile ProviderClass StaticKeys"
             ),
             "kinesis_credentials.version": "__version__",
         },

@@ -46,9 +46,7 @@ class Keys:
         """Return the keys as botocore's type."""
         from botocore.credentials import Credentials  # specs use this module, without botocore
 
-        return Credentials(
-            self.access_key_id, self.secret_key, self.session_token
-        ).get_frozen_credentials()
+        return Credentials(self.access_key_id, self.secret_key, self.session_token).get_frozen_credentials()
 
 
 def is_signable(part: str) -> bool:

@@ -8,6 +8,7 @@ import threading
 import botocore.exceptions
 from attrs import frozen
 from botocore.config import Config
+from botocore.loaders import Loader
 from botocore.session import Session
 
 from kinesis_credentials.chain import ChainCredentials
@@ -72,11 +73,26 @@ def _open_plain(profile: str | None, region: str | None, proxy_url: str | None) 
         raise ProfileNotFoundError(_describe_missing_profile(profile, session)) from error
     except botocore.exceptions.ConfigParseError as error:
         raise SourceFailedError(f"The AWS configuration cannot be read: {error}") from error
+    data_paths = session.get_component("data_loader").search_paths
+    session.register_component("data_loader", _QuickLoader(data_paths, include_default_search_paths=False))
     if region is not None:
         session.set_config_variable("region", region)
     if proxy_url is not None:
         session.set_default_client_config(Config(proxies={"http": proxy_url, "https": proxy_url}))
     return session
+
+
+class _QuickLoader(Loader):
+    """
+    A loader of botocore's data that lists services by the names of their folders.
+
+    botocore also looks into each of its 400 folders, twice per client, to say that it has a service: 15 ms of CPU.
+    """
+
+    def list_available_services(self, type_name: str) -> list[str]:  # noqa: ARG002 # botocore passes it
+        return sorted(
+            {name for path in self.search_paths if os.path.isdir(path) for name in os.listdir(path)}
+        )
 
 
 def _make_credentials(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kinesis_core.planning.limits import Limits
     from kinesis_core.planning.batch_gate import BatchGate
+    from kinesis_core.planning.limits import Limits
     from kinesis_core.planning.lineage import Known, find_hole
     from kinesis_core.planning.plan_ahead import PlanAhead
     from kinesis_core.planning.plan_settings import PlanSettings

@@ -23,10 +23,10 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning.batch_end import PASSING, plan_end
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.lineage import Known, find_needless
 from kinesis_core.planning.loss_report import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed

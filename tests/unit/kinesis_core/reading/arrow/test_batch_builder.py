@@ -196,7 +196,12 @@ def test_long_and_short_pages_have_the_same_values(deaggregate: bool) -> None:
     """Arrow builds the columns of long pages, and this package those of short ones. The values and the types are the same."""
     texts = ["", "caf\u00e9", "\u65e5\u672c", "\U0001f375", "tea"]
     records = [
-        Record(str(number), AGGREGATE if number % 9 == 4 else b"x" * (number % 7), texts[number % 5], number / 1000)
+        Record(
+            str(number),
+            AGGREGATE if number % 9 == 4 else b"x" * (number % 7),
+            texts[number % 5],
+            number / 1000,
+        )
         for number in range(2 * FEW)
     ]
     long = build(Page(records, 7), list(COLUMNS), deaggregate)

@@ -238,4 +238,3 @@ _COLUMNS: dict[str, Callable[[_Rows], pa.Array]] = {
     "encryptionType": lambda rows: rows.encryption_types(),
     "millisBehindLatest": lambda rows: rows.millis_behind(),
 }
-

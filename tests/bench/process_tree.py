@@ -24,19 +24,37 @@ def cpu_s(work: Callable[[], object], others: Collection[int]) -> float:
     return spent / _TICKS_A_S
 
 
+def processes() -> dict[int, tuple[str, float]]:
+    """Return the command line and the CPU seconds so far of this process and of each descendant that lives, by process id."""
+    return {pid: (_command(pid), sum(stats[_OWN]) / _TICKS_A_S) for pid, stats in _tree(_stats()).items()}
+
+
 def _ticks(others: Collection[int]) -> dict[int, int]:
     """Return the ticks of each process of the tree so far, including its children that ended."""
-    stats = _stats()
+    stats = _tree(_stats(), others)
+    return {pid: sum(fields[_OWN]) + sum(fields[_REAPED]) for pid, fields in stats.items()}
+
+
+def _tree(stats: dict[int, list[int]], others: Collection[int] = ()) -> dict[int, list[int]]:
+    """Return what *stats* has of this process and its descendants, without *others* and theirs."""
     children: dict[int, list[int]] = {}
     for pid, fields in stats.items():
         children.setdefault(fields[_PARENT], []).append(pid)
-    ticks, found = {}, [os.getpid()]
+    tree, found = {}, [os.getpid()]
     while found:
         pid = found.pop()
         if pid not in others:
-            ticks[pid] = sum(stats[pid][_OWN]) + sum(stats[pid][_REAPED])
+            tree[pid] = stats[pid]
             found += children.get(pid, [])
-    return ticks
+    return tree
+
+
+def _command(pid: int) -> str:
+    """Return the command line of a process, with a zero after each word; "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _stats() -> dict[int, list[int]]:

@@ -1,0 +1,97 @@
+"""
+The fixed cost of a query: one record, in a new session, compared with a source that has its row ready and needs no library.
+
+    python -m tests.bench.bench_fixed_cost
+
+What the other source costs is Spark's own: it starts four or five Python processes one after the other, and each imports PySpark.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from tests.bench.harness import Finding, Note, Row, show
+from tests.bench.one_query import DAEMON, JVM, ROLES
+from tests.support.streams import StreamUnderTest
+
+from kinesis_emulator import EmulatorProcess
+
+GROUP = "Fixed cost"
+TURNS = 5
+MODES = {"batch": "a batch read", "stream": "a streaming query, availableNow"}
+PYTHON = (*ROLES.values(), DAEMON)
+TARGET = 2.5
+"""For the CPU of all Python processes together."""
+Cost = dict[str, float]
+
+
+def run() -> list[Finding]:
+    """Return rows for each kind of query, and the CPU time by kind of process."""
+    findings: list[Finding] = []
+    with EmulatorProcess() as emulator:
+        stream = StreamUnderTest(emulator.endpoint_url)
+        stream.put(b"x")
+        for mode, name in MODES.items():
+            turns = [
+                (_cost(mode, "kinesis", stream.options()), _cost(mode, "one-row", {})) for _ in range(TURNS)
+            ]
+            findings += _rows(name, turns)
+            findings.append(Note(_table(name, turns)))
+    return findings
+
+
+def _cost(mode: str, source: str, options: dict[str, str]) -> Cost:
+    """Return what one query costs in a new session."""
+    command = [sys.executable, "-m", "tests.bench.one_query", mode, source, json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    cost: Cost = json.loads(done.stdout.splitlines()[-1])
+    return cost
+
+
+def _python(cost: Cost) -> float:
+    return sum(cost.get(role, 0.0) for role in PYTHON)
+
+
+def _rows(name: str, turns: Sequence[tuple[Cost, Cost]]) -> list[Row]:
+    return [
+        _row(
+            f"{name}: Python", "s of CPU", [(_python(ours), _python(floor)) for ours, floor in turns], TARGET
+        ),
+        _row(
+            f"{name}: Python and JVM",
+            "s of CPU",
+            [(_python(ours) + ours[JVM], _python(floor) + floor[JVM]) for ours, floor in turns],
+        ),
+        _row(f"{name}: wall time", "s", [(ours["wall"], floor["wall"]) for ours, floor in turns]),
+    ]
+
+
+def _row(case: str, metric: str, turns: Sequence[tuple[float, float]], target: float | None = None) -> Row:
+    ours, floor = (statistics.median(side) for side in zip(*turns, strict=True))
+    ratio = statistics.median(mine / its for mine, its in turns)
+    return Row(GROUP, case, metric, ours, floor, ratio, target, is_cost=True)
+
+
+def _table(name: str, turns: Sequence[tuple[Cost, Cost]]) -> str:
+    """Return the milliseconds of CPU by kind of process. The difference is what the source itself costs."""
+    lines = []
+    for role in (*PYTHON, JVM):
+        sides = [[1000 * cost.get(role, 0.0) for cost in side] for side in zip(*turns, strict=True)]
+        ours, floor = (statistics.median(side) for side in sides)
+        if ours or floor:
+            lines.append(f"| {role} | {ours:,.0f} | {floor:,.0f} | {ours - floor:,.0f} |")
+    head = [
+        f"Where the CPU time of {name} goes, in ms, medians:",
+        "",
+        "| process | query | Spark's own | ours |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    return "\n".join([*head, *lines])
+
+
+if __name__ == "__main__":
+    show(run())

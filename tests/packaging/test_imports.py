@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from support.imported import imported_by
 
 OURS = {
     "kinesis_credentials",
@@ -139,17 +140,6 @@ HEAVY = {
 """Packages that take long to import, and that only tasks, some users or enabled log events need."""
 
 
-LOOKUP = "import pyspark.sql.worker.lookup_data_sources"
-"""What Spark has imported in the process that lists the data sources."""
-
-
-def _imported_by(code: str, *, after: str = "import pyspark.sql.datasource") -> set[str]:
-    """Return the modules that *code* imports in a new process, apart from those that *after* imports."""
-    script = f"import sys\n{after}\nbefore = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
 @pytest.mark.parametrize(
     "package",
     [
@@ -162,12 +152,4 @@ def _imported_by(code: str, *, after: str = "import pyspark.sql.datasource") -> 
 )
 def test_importing_imports_nothing_heavy(package: str) -> None:
     """Importing a package imports nothing heavy that Spark has not imported already."""
-    assert not HEAVY & {name.partition(".")[0] for name in _imported_by(f"import {package}")}
-
-
-@pytest.mark.parametrize("half", ["source", "sink"])
-def test_listing_data_sources_imports_nothing_of_ours(half: str) -> None:
-    """Spark lists the data sources of all packages before the first query. That imports one module of each of ours."""
-    module = f"pyspark_kinesis_{half}"
-    new = _imported_by(f"import {module}; assert {module}.DefaultSource.name() == 'kinesis'", after=LOOKUP)
-    assert new == {module}
+    assert not HEAVY & {name.partition(".")[0] for name in imported_by(f"import {package}")}

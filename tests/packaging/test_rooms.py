@@ -11,7 +11,6 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -240,23 +239,6 @@ def test_facades_export_what_they_import(facade: str) -> None:
     assert ast.get_docstring(TREES[facade])
     assert names == sorted(names)
     assert set(names) == {found.name for found in exports(facade)}
-
-
-LAZY = [
-    facade
-    for facade in sorted(FACADES)
-    if any(found.name == "lazy_names" for found in IMPORTS if found.module == facade)
-]
-
-
-@pytest.mark.parametrize("facade", LAZY)
-def test_lazy_names_are_those_for_type_checkers(facade: str) -> None:
-    """A facade that imports names when they are used imports the ones that type checkers see, and no others."""
-    package = import_module(facade)
-    for found in exports(facade):
-        assert getattr(package, found.name) is getattr(import_module(found.source), found.name)
-    with pytest.raises(AttributeError, match=f"module '{facade}' has no attribute 'Strem'"):
-        package.Strem  # noqa: B018 # as a user misspells it
 
 
 def test_no_circular_imports() -> None:

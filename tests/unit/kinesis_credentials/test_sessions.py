@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import UnknownServiceError
 from botocore.session import Session
 
 from kinesis_credentials import (
@@ -217,3 +218,15 @@ def test_forked_child() -> None:
     child.join(timeout=30)
     assert child.exitcode == 0
     assert responses.get() is False
+
+
+def test_services_are_listed_by_their_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session knows all services of botocore, and those in the folder of AWS_DATA_PATH. It looks into no folder for that."""
+    (tmp_path / "inhouse").mkdir()
+    monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
+    ours, plain = (session.get_component("data_loader") for session in (open_session(KEYS), Session()))
+    assert ours.search_paths == plain.search_paths
+    services = set(ours.list_available_services("service-2"))
+    assert {"inhouse", *plain.list_available_services("service-2")} <= services
+    with pytest.raises(UnknownServiceError):
+        open_session(KEYS, "eu-west-1").create_client("kinesys")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from kinesis_credentials.version import __version__
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "kinesis_credentials.credentials": "Now RenewableCredentials",

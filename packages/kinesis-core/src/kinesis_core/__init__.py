@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kinesis_core.stream import Start, Stream
     from kinesis_core.version import __version__
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "kinesis_core.aws": "FanOutTransport WireFormat",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spark_kinesis_source.schema import all_columns, default_schema
     from spark_kinesis_source.version import __version__
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "spark_kinesis_source.data_source": "AwsKinesisDataSource KinesisDataSource register",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kinesis_core.aws.transport import FanOutTransport, Transport, check_http2
     from kinesis_core.aws.wire_format import WireFormat, check_cbor
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "kinesis_core.aws.boto_dry_runs": "dry_run_client",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kinesis_core.planning.planner import Planner
     from kinesis_core.planning.shard_pages import ShardPage, ShardPages
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "kinesis_core.planning.limits": "Limits",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kinesis_core.reading.polling import PollingRangeReader
     from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "kinesis_core.reading.columns": (

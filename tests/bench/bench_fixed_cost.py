@@ -21,7 +21,7 @@ from tests.support.streams import StreamUnderTest
 from kinesis_emulator import EmulatorProcess
 
 GROUP = "Fixed cost"
-TURNS = 5
+TURNS = 3
 MODES = {"batch": "a batch read", "stream": "a streaming query, availableNow"}
 PYTHON = (*ROLES.values(), DAEMON)
 TARGET = 2.5

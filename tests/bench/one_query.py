@@ -75,9 +75,14 @@ def _measure(work: Callable[[], object]) -> dict[str, float]:
     """Return the seconds of CPU by role, and those of wall time, that *work* takes."""
     before, latest, done = processes(), dict[int, tuple[str, float]](), threading.Event()
 
+    def look() -> None:
+        for pid, (command, cpu_s) in processes().items():
+            # A process that has ended keeps its figures for a moment, but not its command.
+            latest[pid] = (command or latest.get(pid, (command,))[0], cpu_s)
+
     def sample() -> None:
         while not done.wait(SAMPLE_S):
-            latest.update(processes())
+            look()
 
     sampler = threading.Thread(target=sample)
     sampler.start()
@@ -86,7 +91,7 @@ def _measure(work: Callable[[], object]) -> dict[str, float]:
     cost = {"wall": time.monotonic() - started_s}
     done.set()
     sampler.join()
-    latest.update(processes())
+    look()
     del latest[os.getpid()]  # it only waits, and samples
     for pid, (command, cpu_s) in latest.items():
         role = _role(pid, command, latest)

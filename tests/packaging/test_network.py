@@ -42,6 +42,7 @@ MAY_IMPORT_BY_NAME = {
     "kinesis_credentials/sources.py",  # the class that the user names in `credentialProviderClass`
     "kinesis_core/for_spark.py",  # our own modules, when Spark needs them
     "kinesis_core/native.py",  # our own package, where it is installed
+    "kinesis_credentials/lazy.py",  # names of our own, which each package lists
 }
 ADDRESS = re.compile(r"[a-z]+://\S+|\d+\.\d+\.\d+\.\d+(:\d+)?")
 RUNS_CODE = {"eval", "exec", "__import__", "import_module"}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kinesis_core.aws.stream_api import PutApi, StreamApi
     from kinesis_core.aws.subscription_clients import consumer_client, subscription_client
     from kinesis_core.aws.transport import FanOutTransport, Transport, check_http2
-    from kinesis_core.aws.wire_format import WireFormat, check_cbor
+    from kinesis_core.aws.wire_choice import WireFormat, check_cbor
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -64,7 +64,7 @@ else:
             "kinesis_core.aws.stream_api": "PutApi StreamApi",
             "kinesis_core.aws.subscription_clients": "consumer_client subscription_client",
             "kinesis_core.aws.transport": "FanOutTransport Transport check_http2",
-            "kinesis_core.aws.wire_format": "WireFormat check_cbor",
+            "kinesis_core.aws.wire_choice": "WireFormat check_cbor",
         },
     )
 

@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.transport import Transport
-from kinesis_core.aws.wire_format import WireFormat
+from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
 
 _DEFAULT_CREDENTIALS = DefaultChain()

@@ -29,7 +29,8 @@ from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.signing import RequestTemplate, find_template
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
-from kinesis_core.aws.wire_format import CBOR_TYPE, WireFormat, is_cbor, verify_refusal, verify_success
+from kinesis_core.aws.wire_choice import WireFormat
+from kinesis_core.aws.wire_format import CBOR_TYPE, is_cbor, verify_refusal, verify_success
 from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_core")

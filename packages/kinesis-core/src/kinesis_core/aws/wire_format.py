@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import botocore.exceptions as boto
 
 from kinesis_core.aws import wire
-from kinesis_core.errors import OptionError
+from kinesis_core.aws.wire_choice import WireFormat, check_cbor
 from kinesis_core.model import Page, PutEntry, PutResponse
 
 CBOR_TYPE = "application/x-amz-cbor-1.1"
 """The content type of requests in CBOR."""
 _CBOR_TYPES = frozenset({CBOR_TYPE, "application/cbor"})
-_CBOR2 = [6, 2]
-"""The oldest version of cbor2 that limits the depth and refuses repeated keys; also in pyproject.toml."""
 _UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
 """Codes of servers that cannot read a request."""
 _HINT = "The response is not CBOR. If it stays so, set wireFormat=json"
 _CANNOT_READ = frozenset({400, 406, 415})
-
-
-class WireFormat(Enum):
-    """The format of the bodies of GetRecords, PutRecords and GetShardIterator. All other calls use JSON."""
-
-    JSON = "json"
-    """The default."""
-    CBOR = "cbor"
-    """Payloads without base64, so a quarter fewer bytes. Requires the extra `kinesis-core[cbor]`. Not yet used against AWS."""
 
 
 class Wire(Protocol):
@@ -73,30 +59,6 @@ def find_wire(wire_format: WireFormat) -> Wire:
     from kinesis_core.aws import wire_cbor
 
     return wire_cbor
-
-
-def _find_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
-
-
-def check_cbor(find: Callable[[str], str] = _find_version) -> None:
-    """
-    Check that the package for CBOR is installed in a version that has the limits this package sets.
-
-    *find* returns the version of a package; "" if it is not installed.
-
-    Raises:
-        OptionError: It is not installed, or too old.
-    """
-    found = [int(part) for part in re.findall(r"\d+", find("cbor2"))[:2]]
-    if found < _CBOR2:
-        raise OptionError(
-            "CBOR needs a package that is not installed, or too old. Run pip install 'kinesis-core[cbor]' on the driver and the executors, "
-            "or leave wireFormat at json."
-        )
 
 
 def is_cbor(content_type: str | None) -> bool:

@@ -428,7 +428,7 @@ def _native(session: nox.Session) -> list[str]:
 def _rust_host() -> str:
     """Return what Rust calls this system."""
     response = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    return re.findall(r"host: (\S+)", response)[0]
+    return str(re.findall(r"host: (\S+)", response)[0])
 
 
 def _has_rust() -> bool:

@@ -418,7 +418,7 @@ def _native(session: nox.Session) -> list[str]:
         session.log(f"Without kinesis-native: there is no Rust {'.'.join(map(str, OLDEST_RUST))} or later.")
         return []
     session.log("Building kinesis-native (a minute, the first time) ...")
-    folder = Path(session.create_tmp()).resolve() / "native"
+    folder = CARGO / "wheels" / re.sub(r"[^\w.]+", "-", session.name)  # sessions may run side by side
     shutil.rmtree(folder, ignore_errors=True)
     wheel = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(NATIVE))
     session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)

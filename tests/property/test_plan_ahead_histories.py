@@ -32,6 +32,14 @@ class AlwaysSlow:
 
     planner: Planner
     planning_s: float = 1e9
+    whole_planning_s: float = 1e9
+
+    @property
+    def shards_left(self) -> int:
+        return self.planner.shards_left
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        self.planner.set_awaited(is_awaited)
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         return self.planner.next_offset(start, bounded=bounded)

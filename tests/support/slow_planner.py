@@ -44,9 +44,23 @@ class SlowPlanner:
     tip: int = 0
     error: Exception | None = None
     plans: list[tuple[Offset, bool]] = field(factory=list)
+    shards_left: int = 0
+    share: float = 1.0
+    """The share of the shards for which a plan has the time."""
+    awaited: list[bool] = field(factory=list)
+    """For each plan, whether somebody waited for it when it was made."""
+    _is_awaited: bool = True
+
+    @property
+    def whole_planning_s(self) -> float:
+        return self.planning_s / self.share
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        self._is_awaited = is_awaited
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         self.plans.append((start, bounded))
+        self.awaited.append(self._is_awaited)
         self.clock.sleep(self.planning_s)
         if self.error is not None:
             raise self.error

@@ -23,7 +23,8 @@ def at(number: int) -> Offset:
 class ScriptedPlanner:
     """Starts at 0. Every plan ends ten records later, and is recorded."""
 
-    planning_s = 0.0
+    planning_s = whole_planning_s = 0.0
+    shards_left = 0
 
     def __init__(self) -> None:
         self.plans: list[tuple[Offset, bool]] = []
@@ -31,6 +32,9 @@ class ScriptedPlanner:
 
     def initial_offset(self, position: object) -> Offset:  # noqa: ARG002 - the planner's signature
         return at(0)
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        pass
 
     def next_offset(self, start: Offset, *, bounded: bool) -> Offset:
         self.plans.append((start, bounded))

@@ -174,7 +174,7 @@ class Stream:
         try:
             while True:
                 ended = planner.next_offset(started)
-                log_planned(started, ended, planner.planning_s, planner.lag_ms())
+                log_planned(started, ended, planner.planning_s, planner.lag_ms(), planner.shards_left)
                 if ended is not started:
                     yield self._batch(planner, started, ended)
                 started = ended

@@ -38,8 +38,14 @@ class ScriptedPlanner:
     end: Offset | None = None
     error: Exception | None = None
     planning_s: float = 0.5
+    whole_planning_s: float = 2.5
+    shards_left: int = 4
+    is_awaited: bool = True
     lag: int = 0
     asked: list[tuple[float, Offset, bool]] = field(factory=list)
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        self.is_awaited = is_awaited
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         self.asked.append((self.clock.now, start, bounded))
@@ -256,6 +262,11 @@ def test_a_plan_that_nobody_took_is_let_through_again(gate: BatchGate, planner: 
 
 
 def test_its_planner_speaks_through_it(gate: BatchGate, planner: ScriptedPlanner) -> None:
-    """How long planning takes and the lag are what the planner returns."""
+    """How long planning takes, what it leaves out and the lag are what the planner returns; who waits is what it is told."""
     assert gate.planning_s == planner.planning_s
+    assert gate.whole_planning_s == planner.whole_planning_s
+    assert gate.shards_left == planner.shards_left
+    for is_awaited in (False, True):
+        gate.set_awaited(is_awaited)
+        assert planner.is_awaited == is_awaited
     assert gate.lag_ms() == planner.lag_ms()

@@ -183,3 +183,21 @@ def test_a_timer_is_a_thread_that_nobody_waits_for() -> None:
     cancelled.cancel()
     cancelled.join()
     assert [thread.daemon for thread in called] == [True]
+
+
+def test_nobody_waits_for_a_plan_that_is_made_ahead(driver: Driver) -> None:
+    """So no budget ends it, unless the query asks for it before it is done."""
+    driver.settle()
+    driver.planner.tip = 30
+    driver.process()
+    assert driver.planner.awaited == [True, True, False]
+    driver.clock.sleep(60)  # it becomes old, and the query waits for another one
+    driver.ask()
+    assert driver.planner.awaited == [True, True, False, True]
+
+
+def test_a_plan_that_left_shards_out_is_made_earlier(driver: Driver) -> None:
+    """The next one has to have the time for all shards, so it begins earlier by the share that was left out."""
+    driver.planner.share = 0.5
+    driver.settle()
+    assert driver.timers[0].after_s == BATCH_S - LEAD * 2 * driver.planner.planning_s

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.model import Offset, Page, ShardOffset, StreamOffset
-from kinesis_core.planning import Limits, Planner, PlanSettings, planner
+from kinesis_core.planning import Limits, Planner, PlanSettings, lanes
 from kinesis_core.planning.probe import GAP_CALLS
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
@@ -185,10 +185,11 @@ def test_a_failed_plan_leaves_nothing_under_way(monkeypatch: pytest.MonkeyPatch)
     query = Planned([stream], threads=4)
 
     def wait(threads: Any) -> Any:
+        futures.wait(threads, return_when=futures.FIRST_COMPLETED)  # the one that failed
         stream.waited_for.set()
         return futures.wait(threads)
 
-    monkeypatch.setattr(planner, "wait", wait)
+    monkeypatch.setattr(lanes, "wait", wait)
     with pytest.raises(AccessDeniedError):
         query.batch()
     assert not stream.is_under_way

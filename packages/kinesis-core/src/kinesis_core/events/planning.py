@@ -30,6 +30,9 @@ PLANNING = (
             "duration_s": "how long the plan took, also when it was made while the previous batch was processed",
             "lag_ms": "how far the planner was behind the tip of the shard that is furthest behind",
         },
+        {
+            "left": "how many shards were left for the next batch, because the plan took longer than `planBudget`"
+        },
         example="batch.planned stream=orders shards=4 duration_s=0.031 lag_ms=0",
     ),
     Event(

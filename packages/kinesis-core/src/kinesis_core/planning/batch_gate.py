@@ -49,6 +49,17 @@ class BatchGate:
     def planning_s(self) -> float:
         return self.planner.planning_s
 
+    @property
+    def whole_planning_s(self) -> float:
+        return self.planner.whole_planning_s
+
+    @property
+    def shards_left(self) -> int:
+        return self.planner.shards_left
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        self.planner.set_awaited(is_awaited)
+
     def lag_ms(self) -> Mapping[str, Mapping[str, int]]:
         return self.planner.lag_ms()
 

@@ -4,7 +4,7 @@ PlanAhead: plans the next batch while the last one is still being processed, whe
 A query that plans a batch, processes it and plans the next one waits for every plan: two seconds where a thousand busy shards
 are planned. But the end of a plan is a real record, exact whenever it was found, and the end of a batch is the start of the next.
 A plan made ahead has one cost: records that come after it wait for one batch more. So it is made just in time, and an old one is
-made again.
+made again. A budget bounds how long a query waits. So it ends no plan that is made ahead, until the query asks for it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,20 @@ class BatchPlanner(Protocol):
     @property
     def planning_s(self) -> float:
         """How long the last plan took, without the wait until it was due."""
+        ...
+
+    @property
+    def whole_planning_s(self) -> float:
+        """How long it would have taken for all shards: more where it left some for the next plan."""
+        ...
+
+    @property
+    def shards_left(self) -> int:
+        """How many shards the last plan left for the next one."""
+        ...
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        """Say whether somebody waits for the plans from now on, also for one that is being made. Only then a budget counts."""
         ...
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
@@ -108,12 +122,13 @@ class PlanAhead:
             KinesisError: Planning failed now, or failed ahead for a reason that is not temporary.
         """
         away_s = self._away_s(start)
+        self.planner.set_awaited(True)
         end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
         self._lag_ms = self.planner.lag_ms()
-        log_planned(start, end, self.planner.planning_s, self._lag_ms)
+        log_planned(start, end, self.planner.planning_s, self._lag_ms, self.planner.shards_left)
         self._batch, self._returned_s = (start, end), self.clock.now_s()
         if away_s is not None and end is not start and self._is_worth_it(away_s):
-            self._plan_ahead(end, bounded, away_s - LEAD * self.planner.planning_s)
+            self._plan_ahead(end, bounded, away_s - LEAD * self.planner.whole_planning_s)
         return end
 
     def lag_ms(self) -> Mapping[str, Mapping[str, int]]:
@@ -138,6 +153,7 @@ class PlanAhead:
         plan = _Plan(start, bounded)
         plan.timer = self.make_timer(max(0.0, after_s), lambda: self._make(plan))
         self._ahead = plan
+        self.planner.set_awaited(False)
         plan.timer.start()
 
     def _make(self, plan: _Plan) -> None:

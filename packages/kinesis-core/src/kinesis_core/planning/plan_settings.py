@@ -18,4 +18,6 @@ class PlanSettings:
     trim_horizon_margin_s: float = 300.0
     """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON or at an older time."""
     first_plan_crosses_gaps: bool = True
-    """Whether the first plan follows gaps to their end, because a run may have one plan only. Other shards wait for it."""
+    """Whether the first plan is whole, and follows gaps to their end, because a run may have one plan only. Other shards wait for it."""
+    plan_budget_s: float | None = 2.0
+    """In which time a plan of a bounded batch begins shards. The others are left for the next plan. None: it begins them all."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
@@ -28,9 +26,12 @@ from kinesis_core.model import (
     ranges_between,
 )
 from kinesis_core.planning.backlogs import warn_of_backlog
+from kinesis_core.planning.lanes import Lanes
 from kinesis_core.planning.limits import Limits
+from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
+from kinesis_core.planning.rounds import Rounds
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
@@ -47,10 +48,7 @@ class Planner:
     Plans batches over one or several streams.
 
     The offsets that it returns have all that is needed: another planner continues from them, on another machine as well.
-    Not thread-safe; it uses up to *threads* threads itself. Only `range_groups` may be called meanwhile.
-
-    Attributes:
-        planning_s: How long the last plan took, without the wait until it was due.
+    Not thread-safe; it uses up to *threads* threads itself. Only `range_groups` and `set_awaited` may be called meanwhile.
     """
 
     def __init__(
@@ -64,18 +62,21 @@ class Planner:
         rng: random.Random | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
-        self._pool = ThreadPoolExecutor(threads, "kinesis-plan") if threads > 1 else None
+        self._lanes = Lanes(threads) if threads > 1 else None
         self._settings = settings or PlanSettings()
         self._names = names
-        run_all = partial(_run_all, self._pool) if self._pool else map
+        run_all = self._lanes.run_all if self._lanes else map
         rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
         self._streams = {
             name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all, names)
             for name, api in sorted(apis.items())
         }
+        turns = {name: planner.states.turns for name, planner in self._streams.items()}
+        self._budget = PlanBudget(self._clock, self._settings.plan_budget_s)
+        self._rounds = Rounds(turns, self._budget, self._clock)
+        self._is_whole = self._settings.first_plan_crosses_gaps  # the first plan may be the only one
         self._targets: Mapping[str, Targets] | None = None
         self._targets_wanted = False
-        self.planning_s = 0.0
 
     def initial_offset(self, position: StartingPosition) -> Offset:
         """
@@ -93,7 +94,8 @@ class Planner:
         Return the end of the next batch, *start* itself when nothing is new.
 
         Waits until a shard may be read again: a loop of calls stays within the quota. Without *bounded* the batch reaches
-        the tip of every shard, whatever its size.
+        the tip of every shard, whatever its size. A bounded plan begins no shard after `plan_budget_s`, unless nothing is new
+        until then.
         """
         self._check(start)
         if self._targets_wanted:
@@ -102,13 +104,12 @@ class Planner:
         limits = self._settings.limits if bounded else None
         while True:
             self._clock.sleep(self._due_s(start))
-            started_s = self._clock.now_s()
-            planned = {name: self._next(name, start, limits) for name in self._streams}
-            self.planning_s = self._clock.now_s() - started_s
-            if any(planned[name] is not start.streams[name] for name in planned):
-                return Offset(planned)
-            if self._targets is None or self._has_reached(start, self._targets):
-                return start
+            is_whole, self._is_whole = self._is_whole or limits is None, False
+            planned = self._rounds.plan(
+                start, lambda n, b: self._next(n, start, limits, b), is_whole=is_whole
+            )
+            if planned is not start or self._targets is None or self._has_reached(start, self._targets):
+                return planned
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
@@ -127,7 +128,7 @@ class Planner:
             self._check_order(start, self._by_stream(started_at, self._names[0]), ends)
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
-        self.planning_s = self._clock.now_s() - started_s
+        self._rounds.planning_s = self._clock.now_s() - started_s
         log_planned(start, ended, self.planning_s, self.lag_ms())
         return ended
 
@@ -146,6 +147,25 @@ class Planner:
         ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
         return group_ranges(ranges, {name: p.listing for name, p in self._streams.items()})
 
+    @property
+    def planning_s(self) -> float:
+        """How long the last plan took, without the wait until it was due."""
+        return self._rounds.planning_s
+
+    @property
+    def whole_planning_s(self) -> float:
+        """How long it would have taken for all shards: more where it left some for the next plan."""
+        return self._rounds.whole_planning_s
+
+    @property
+    def shards_left(self) -> int:
+        """How many shards the last plan left for the next one."""
+        return self._rounds.shards_left
+
+    def set_awaited(self, is_awaited: bool) -> None:
+        """Say whether somebody waits for the plans from now on, also for one that is being made. Only then the budget counts."""
+        self._budget.is_awaited = is_awaited
+
     def lag_ms(self) -> dict[str, dict[str, int]]:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""
         return {name: planner.states.lags_ms() for name, planner in self._streams.items()}
@@ -160,8 +180,8 @@ class Planner:
         return {name: planner.reports.count for name, planner in self._streams.items()}
 
     def close(self) -> None:
-        if self._pool:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._lanes:
+            self._lanes.close()
 
     def _by_stream(self, position: StartingPosition, label: str) -> dict[str, OneStreamStart]:
         found = {name: position_in(name, self._streams, position, label) for name in self._streams}
@@ -178,14 +198,16 @@ class Planner:
         if (error := errors[0]) is not None and all(errors):
             raise error
 
-    def _next(self, name: str, start: Offset, limits: Limits | None) -> StreamOffset:
+    def _next(
+        self, name: str, start: Offset, limits: Limits | None, budget: PlanBudget | None
+    ) -> StreamOffset:
         planner, started = self._streams[name], start.streams[name]
         targets = None if self._targets is None else self._targets[name]
         if limits is None and targets is None:
             ended = planner.tip(started)
             warn_of_backlog(name, ended, planner.facts.retention_hours)
             return ended
-        return planner.next(started, limits or Limits(), targets)
+        return planner.next(started, limits or Limits(), targets, budget)
 
     def _due_s(self, start: Offset) -> float:
         targets = self._targets or {}
@@ -216,16 +238,3 @@ def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> Strea
     """Return *end* with the shards of a batch where the batch starts: they must be listed if they still exist."""
     starts = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
     return evolve(end, shards={**end.shards, **starts})
-
-
-def _run_all(
-    pool: ThreadPoolExecutor, plan: Callable[[str], ShardOffset], shards: Iterable[str]
-) -> Iterable[ShardOffset]:
-    """Return the plans of all *shards*. A failure cancels the rest and waits for running plans, because the shard states are reused."""
-    futures = [pool.submit(plan, shard_id) for shard_id in shards]
-    try:
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:
-            future.cancel()
-        wait(futures)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.model import StreamOffset
+from kinesis_core.model import ShardOffset, StreamOffset
+from kinesis_core.planning.lanes import RunAll
+from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.turns import Turns, age_ms, in_turn
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard. Later ones are spread over time."""
@@ -31,6 +34,7 @@ class ShardStates:
     """Called when an iterator expired, and before another one is made."""
     found: dict[str, ShardState] = field(factory=dict, init=False)
     """Those that were made until now, by shard id."""
+    turns: Turns = field(factory=Turns, init=False)
 
     def of(self, shard_id: str) -> ShardState:
         if shard_id not in self.found:
@@ -48,6 +52,31 @@ class ShardStates:
             self.found[shard_id] = ShardState(calls)
         return self.found[shard_id]
 
+    def plan_in_turn(
+        self,
+        started: Mapping[str, ShardOffset],
+        plan: Callable[[str], ShardOffset],
+        run_all: RunAll,
+        budget: PlanBudget,
+    ) -> dict[str, ShardOffset]:
+        """
+        Return the ends of those shards for which the budget has time, in the order of *started*.
+
+        A plan that begins late plans one shard as well, so that it brings something.
+        """
+        turns, ready = self.turns, list(started)
+        if budget.is_limited:
+            ready = in_turn(ready, turns.of, lambda s: self.behind_ms(s, started[s]))
+        first = None if turns.is_begun else ready[0]
+
+        def plan_in_time(shard_id: str) -> ShardOffset | None:
+            return None if shard_id != first and budget.is_spent() else plan(shard_id)
+
+        ends = dict(zip(ready, run_all(plan_in_time, ready), strict=True))
+        found = {s: end for s in started if (end := ends[s]) is not None}
+        turns.note(found, [s for s in started if s not in found], self.clock.now_s())
+        return found
+
     def lags_ms(self) -> dict[str, int]:
         """Return `lag_ms` of all shards that have one, in the order of their ids."""
         lags_ms = {shard_id: self.lag_ms(shard_id) for shard_id in sorted(self.found)}
@@ -57,13 +86,23 @@ class ShardStates:
         """
         Return how far behind its tip a shard was when it was read last, or how long its calls were refused since.
 
-        None where no lag is to be reported.
+        A shard that the last plan left out may have records since it was read, so its lag grows until it is planned. None where no
+        lag is to be reported.
         """
         state = self.found.get(shard_id)
         if state is None:
             return None
         lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
-        return max(lag_ms or 0, refused_ms) if refused_ms else lag_ms
+        if refused_ms:
+            lag_ms = max(lag_ms or 0, refused_ms)
+        return None if lag_ms is None else lag_ms + self.turns.unread_ms(shard_id)
+
+    def behind_ms(self, shard_id: str, started: ShardOffset) -> float:
+        """Return how old the unread records of a shard may be: by its last plan, or else by its offset."""
+        state, now_s = self.found.get(shard_id), self.clock.now_s()
+        if state is None or state.lag_ms is None:
+            return age_ms(started, self.api.now_ms())
+        return state.lag_ms + (now_s - self.turns.of(shard_id).at_s) * 1000
 
     def is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from attrs import define, evolve, field
@@ -26,21 +26,21 @@ from kinesis_core.planning.batch_end import PASSING, plan_end
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier
+from kinesis_core.planning.lanes import RunAll
 from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.lineage import Known, find_needless
 from kinesis_core.planning.loss_report import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
+from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.progress import Unknown
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.planning.targets import Targets, no_further
+from kinesis_core.planning.targets import Targets, is_reached, no_further
 from kinesis_core.planning.tip import plan_tip
 
 Plan = Callable[[ShardState, ShardOffset], ShardOffset]
-RunAll = Callable[[Callable[[str], ShardOffset], Iterable[str]], Iterable[ShardOffset]]
-"""Applies a function to every shard id, as `map` does, concurrently or not."""
 
 IDLE_PERIODS = 2
 """An idle shard is read half as often as `min_fetch_period_s` allows: other consumers share its quota."""
@@ -97,12 +97,20 @@ class StreamPlanner:
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def next(self, start: StreamOffset, limits: Limits, targets: Targets | None = None) -> StreamOffset:
+    def next(
+        self,
+        start: StreamOffset,
+        limits: Limits,
+        targets: Targets | None = None,
+        budget: PlanBudget | None = None,
+    ) -> StreamOffset:
         """
         Return the end of the next batch; *start* itself when nothing is new.
 
-        With *targets*, no shard is planned beyond its target, and shards without a target are left out.
+        With *targets*, no shard is planned beyond its target, and shards without a target are left out. With a *budget*, shards
+        that are not begun in time keep their offset, and are in `states.turns.left`. A round plans each shard once.
         """
+        turns = self.states.turns
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             target = None if targets is None else targets[state.shard_id]
@@ -114,12 +122,14 @@ class StreamPlanner:
             return end if target is None else no_further(state, started, end, target)
 
         def is_due(shard_id: str) -> bool:
-            is_done = targets is not None and self._is_reached(start, shard_id, targets)
-            return not is_done and self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
+            is_done = targets is not None and is_reached(start, self.states, shard_id, targets)
+            if is_done or turns.is_over(shard_id):
+                return False
+            return self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
         # A run continues while a target is left.
         is_last = targets is None or self.has_reached(start, targets)
-        return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last)
+        return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last, budget=budget)
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
         """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
@@ -136,12 +146,12 @@ class StreamPlanner:
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
-        return all(self._is_reached(start, s, targets) for s in left)
+        return all(is_reached(start, self.states, s, targets) for s in left)
 
     def waits_s(self, start: StreamOffset, targets: Targets | None = None) -> list[float]:
         """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
         now, shards = self.clock.now_s(), self._frontier(start).shards
-        left = [s for s in shards if targets is None or not self._is_reached(start, s, targets)]
+        left = [s for s in shards if targets is None or not is_reached(start, self.states, s, targets)]
         return [self.states.of(s).calls.limiter.wait_s(now) for s in left]
 
     def _plan(
@@ -152,27 +162,32 @@ class StreamPlanner:
         *,
         includes_children: bool,
         keeps_times: bool = True,
+        budget: PlanBudget | None = None,
     ) -> StreamOffset:
         """
         Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
 
         With *includes_children*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch
-        without records may be planned to keep the times of offsets.
+        without records may be planned to keep the times of offsets, once no shard is left. At least one shard is begun.
         """
         self.refresh(start, patiently=includes_children)
         ends: dict[str, ShardOffset] = {}
-        frontier = self._frontier(start)
-        while ready := frontier.take(is_due):
-            started = {s: self._started(start, ends, s) for s in ready}
-            found = dict(
-                zip(ready, self.run_all(partial(self._plan_shard, started, plan), ready), strict=True)
-            )
-            ends.update((s, end) for s, end in found.items() if end.cut != started[s].cut)
-            empty = [s for s in ready if self.states.is_ended(start, s)]
-            ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
-            if self.discovery.lacks_children(ended):
-                self.discovery.refresh(self._known(start, ends), patiently=includes_children)
-            frontier.move_on(ended if includes_children else empty)
+        frontier, turns = self._frontier(start), self.states.turns
+        turns.begin_plan()
+        budget = budget or PlanBudget(self.clock, None)
+        with budget.of_one_stream():
+            while not turns.left and (ready := frontier.take(is_due)):
+                started = {s: self._started(start, ends, s) for s in ready}
+                found = self.states.plan_in_turn(
+                    started, partial(self._plan_shard, started, plan), self.run_all, budget
+                )
+                ends.update((s, end) for s, end in found.items() if end.cut != started[s].cut)
+                empty = [s for s in found if self.states.is_ended(start, s)]
+                ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
+                if self.discovery.lacks_children(ended):
+                    self.discovery.refresh(self._known(start, ends), patiently=includes_children)
+                frontier.move_on(ended if includes_children else empty)
+        keeps_times = keeps_times and not turns.left
         return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
 
     def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
@@ -206,13 +221,6 @@ class StreamPlanner:
         limiter.spend(now)  # the task that reads the range shares the shard's quota
         end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)
-
-    def _is_reached(self, start: StreamOffset, shard_id: str, targets: Targets) -> bool:
-        target = targets.get(shard_id)
-        if target is None or self.states.is_ended(start, shard_id):
-            return True
-        # A shard may leave the stream before its target is reached.
-        return start.started(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished() | self.states.ended(start))

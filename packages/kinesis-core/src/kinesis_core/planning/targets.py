@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from kinesis_core.model import After, At, Cut, ShardOffset, TrimHorizon
+from kinesis_core.model import After, At, Cut, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning.progress import is_lost
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_states import ShardStates
 
 Targets = Mapping[str, ShardOffset]
 """By shard id."""
@@ -21,6 +22,15 @@ def no_further(state: ShardState, started: ShardOffset, end: ShardOffset, target
     if end.cut == started.cut or not is_further(end.cut, target.cut):
         return end
     return evolve(target, first=end.first)
+
+
+def is_reached(start: StreamOffset, states: ShardStates, shard_id: str, targets: Targets) -> bool:
+    """Return whether nothing is left to plan in a shard: no target, or the shard has reached it."""
+    target = targets.get(shard_id)
+    if target is None or states.is_ended(start, shard_id):
+        return True
+    # A shard may leave the stream before its target is reached.
+    return start.started(shard_id).cut in (target.cut, ShardEnd())
 
 
 def _is_gone(state: ShardState, started: ShardOffset, end: ShardOffset, target: ShardOffset) -> bool:

@@ -46,6 +46,7 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "shardsPerTask": (READ.threads,),
     "shardDiscoveryInterval": (PLAN.shard_discovery_interval_s,),
     "planningThreads": (argument(Planner, "threads"),),
+    "planBudget": (PLAN.plan_budget_s,),
     "maxRecordsPerFetch": (READ.max_records_per_fetch,),
     "minFetchPeriod": (READ.min_fetch_period_s, PLAN.min_fetch_period_s),
     "maxFetchRate": (READ.max_fetch_rate_bytes,),

@@ -10,6 +10,7 @@ from typing import Any
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.reading import ReadSettings
+from kinesis_emulator import Fault
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
 from support.aggregates import aggregate
@@ -111,6 +112,20 @@ def is_threaded(world: World, given: Options) -> object:
         return any(t.name.startswith("kinesis-plan") for t in set(threading.enumerate()) - before)
 
 
+def shards_of_slow_batch(world: World, given: Options) -> object:
+    """Return how many of four shards the first micro-batch has, if each call takes longer than the shortest budget."""
+    slow = Fault(delay_s=0.15)
+    with streaming(fill(world, given, shards=4)) as reader:
+        reader.initialOffset()
+        world.refuse = lambda request: slow if request.action == "GetRecords" else None
+        try:
+            _, end = plan(reader)
+        finally:
+            world.refuse = lambda _: None
+        (stream,) = end["streams"].values()
+        return sum("AFTER" in shard for shard in stream["shards"].values())
+
+
 def limits_of_fetches(world: World, given: Options) -> object:
     """Return how many records a task requests per call."""
     reader = batch_reader(fill(world, given))
@@ -170,6 +185,9 @@ EFFECTS = {
         listings, {"shardDiscoveryInterval": "0 ms"}, 3, 0, both={**FROM_OLDEST, "minFetchPeriod": "0 ms"}
     ),
     "planningThreads": Effect(is_threaded, {"planningThreads": "1"}, False, True, both=FROM_OLDEST),
+    "planBudget": Effect(
+        shards_of_slow_batch, {"planBudget": "100 ms"}, 1, 4, both={**FROM_OLDEST, "planningThreads": "1"}
+    ),
     "maxRecordsPerFetch": Effect(limits_of_fetches, {"maxRecordsPerFetch": "7"}, {7}, {10_000}),
     "minFetchPeriod": Effect(fetch_period_s, {"minFetchPeriod": "1 s"}, 1.0, 0.2),
     "addIdleTimeBetweenReads": Effect(

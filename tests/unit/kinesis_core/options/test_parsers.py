@@ -20,6 +20,7 @@ from kinesis_core.options import (
     integer,
     number,
     one_of,
+    or_none,
     starting_position,
     text,
     url,
@@ -185,6 +186,16 @@ def test_shown_durations(milliseconds: int) -> None:
     """A duration that is shown can be typed: its parser returns the same value."""
     parser = duration(0, 1e9, "ms")
     assert parser.parse(parser.show(milliseconds / 1000)) == pytest.approx(milliseconds / 1000, rel=1e-5)
+
+
+def test_a_value_or_none() -> None:
+    """The word is no value. Everything else is as for the parser that it extends."""
+    parser = or_none(duration(0.1, 600, "ms"))
+    assert [parser.parse(text) for text in ("none", "None", "2 s")] == [None, None, 2.0]
+    assert [parser.show(value) for value in (None, 2.0)] == ["`none`", "2 s"]
+    with pytest.raises(BadValueError):
+        parser.parse("no")
+    assert parser.domain.endswith("(milliseconds when no unit is given), or none")
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["ms", " ms", "", "  Millis"]))

@@ -109,6 +109,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         2,
         {"kinesis.checkNewRecordThreads": "2", "kinesis.client.maxParallelThreads": "2"},
     ),
+    ("planBudget", "plan_budget_s", 2.0, "500 ms", 0.5, {}),
     ("deaggregate", "deaggregate", True, "false", False, {}),
     ("checkPermissions", "connection.check_permissions", True, "false", False, {}),
     ("freezeWorkerHeap", "freeze_worker_heap", True, "false", False, {}),
@@ -270,6 +271,10 @@ def test_regions(name: str) -> None:
         ),
         ({"maxFetchRate": "0"}, "Option 'maxFetchRate' accepts 0.01 to 1000 MiB/s; got '0'."),
         ({"planningThreads": "0"}, "Option 'planningThreads' accepts 1 to 256 threads; got '0'."),
+        (
+            {"planBudget": "50"},
+            "Option 'planBudget' accepts a duration of 100 ms to 10 m (milliseconds when no unit is given), or none; got '50'.",
+        ),
         ({"shardsPerTask": "0"}, "Option 'shardsPerTask' accepts 1 to 10000 shards; got '0'."),
         ({"maxPartitions": "x"}, "Option 'maxPartitions' accepts 1 to 100000 partitions; got 'x'."),
         ({"deaggregate": "yes"}, "Option 'deaggregate' accepts true or false; got 'yes'."),
@@ -480,6 +485,15 @@ def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
 def test_byte_bound(given: dict[str, str], shards: int, bound: int | None) -> None:
     """A limit of the batch is divided among the shards. The smaller of both limits applies."""
     assert parse(**given).bound_bytes(shards) == bound
+
+
+@pytest.mark.parametrize(
+    ("given", "budget_s"),
+    [({}, 2.0), ({"planBudget": "none"}, None), ({"minRecordsPerTrigger": "2", "planBudget": "1 s"}, None)],
+)
+def test_the_budget_of_plans(given: dict[str, str], budget_s: float | None) -> None:
+    """A micro-batch that waits for records in all shards has whole plans."""
+    assert parse(**given).budget_of_plans_s == budget_s
 
 
 def test_batch_start() -> None:

@@ -64,6 +64,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "maxPartitions": {"maxPartitions": "4"},
     "shardDiscoveryInterval": {"shardDiscoveryInterval": "1 s"},
     "planningThreads": {"planningThreads": "2"},
+    "planBudget": {"planBudget": "500 ms"},
     "maxRecordsPerFetch": {"maxRecordsPerFetch": "100"},
     "minFetchPeriod": {"minFetchPeriod": "0"},
     "addIdleTimeBetweenReads": {"addIdleTimeBetweenReads": "true"},

@@ -42,6 +42,7 @@ from kinesis_core.options.parsers import (
     matching,
     number,
     one_of,
+    or_none,
     text,
     url,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "options_in_metadata",
     "options_of_new_table",
     "options_of_read",
+    "or_none",
     "qubole",
     "read_connection",
     "starting_position",

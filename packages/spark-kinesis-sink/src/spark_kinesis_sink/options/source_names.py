@@ -26,6 +26,7 @@ SOURCE_NAMES = (
     "planningThreads",
     "kinesis.checkNewRecordThreads",
     "kinesis.client.maxParallelThreads",
+    "planBudget",
     "maxRecordsPerFetch",
     "kinesis.getRecords.numberOfRecordsPerFetch",
     "kinesis.executor.maxRecordPerRead",

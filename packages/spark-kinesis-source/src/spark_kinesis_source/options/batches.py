@@ -12,6 +12,7 @@ from kinesis_core.options import (
     databricks,
     duration,
     integer,
+    or_none,
     qubole,
 )
 from kinesis_core.planning import Limits, PlanSettings
@@ -143,6 +144,19 @@ PLANNING_THREADS = Option[int](
     scope=Scope.SOURCE,
     aliases=(awslabs("kinesis.checkNewRecordThreads"), qubole("kinesis.client.maxParallelThreads")),
 )
+PLAN_BUDGET = Option[float | None](
+    name="planBudget",
+    meaning=(
+        "How long a micro-batch waits for its plan at most. Shards that the driver has not begun to plan by then are left for the "
+        "next micro-batch, and come first there. A plan that was made while Spark processed the previous micro-batch is not cut. "
+        "Neither are the plans of micro-batches without a limit, nor of those that wait for `minRecordsPerTrigger`. With `none`, every "
+        "plan has all shards."
+    ),
+    parser=or_none(duration(0.1, 600, "ms")),
+    default=_PLAN.plan_budget_s,
+    group=HOW_MUCH,
+    scope=Scope.SOURCE,
+)
 
 TASK_ALTERNATIVES: Alternatives = ((SHARDS_PER_TASK,), (MAX_PARTITIONS,))
 BATCH_OPTIONS = (
@@ -155,4 +169,5 @@ BATCH_OPTIONS = (
     MAX_PARTITIONS,
     SHARD_DISCOVERY_INTERVAL,
     PLANNING_THREADS,
+    PLAN_BUDGET,
 )

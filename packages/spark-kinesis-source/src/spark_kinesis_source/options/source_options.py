@@ -35,6 +35,7 @@ from spark_kinesis_source.options.batches import (
     MAX_RECORDS_PER_SHARD,
     MAX_TRIGGER_DELAY,
     MIN_RECORDS_PER_TRIGGER,
+    PLAN_BUDGET,
     PLANNING_THREADS,
     SHARD_DISCOVERY_INTERVAL,
     SHARDS_PER_TASK,
@@ -114,6 +115,7 @@ class SourceOptions:
     max_partitions: int | None
     shard_discovery_interval_s: float
     planning_threads: int
+    plan_budget_s: float | None
     deaggregate: bool
     freeze_worker_heap: bool
     fan_out: FanOutOptions | None
@@ -163,6 +165,7 @@ class SourceOptions:
             max_partitions=values[MAX_PARTITIONS],
             shard_discovery_interval_s=values[SHARD_DISCOVERY_INTERVAL],
             planning_threads=values[PLANNING_THREADS],
+            plan_budget_s=values[PLAN_BUDGET],
             deaggregate=values[DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
@@ -188,6 +191,11 @@ class SourceOptions:
         if self.max_bytes_per_batch is not None:
             bounds.append(max(1, self.max_bytes_per_batch // max(1, shards)))
         return min(bounds, default=None)
+
+    @property
+    def budget_of_plans_s(self) -> float | None:
+        """The budget of each plan. None where micro-batches wait for records: these are counted in all shards."""
+        return self.plan_budget_s if self.min_records_per_trigger == 1 else None
 
 
 def _check_together(values: Values, start: StartingPosition, connection: Connection) -> None:

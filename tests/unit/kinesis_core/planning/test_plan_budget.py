@@ -7,9 +7,19 @@ import math
 
 import pytest
 
-from kinesis_core.model import After, AtTimestamp, Latest, Offset, ShardEnd, ShardOffset, TrimHorizon
+from kinesis_core.model import (
+    After,
+    AtTimestamp,
+    Latest,
+    Offset,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
 from kinesis_core.planning import Limits, PlanAhead, PlanSettings
 from kinesis_core.planning.plan_budget import PlanBudget
+from kinesis_core.planning.rounds import Rounds
 from kinesis_core.planning.turns import Turns, age_ms
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, everything
@@ -48,6 +58,7 @@ def test_a_plan_begins_no_shard_after_its_budget() -> None:
     assert len(read) == PER_PLAN
     assert query.planner.shards_left == SHARDS - PER_PLAN
     assert query.planner.planning_s <= BUDGET_S + CALL_S
+    assert query.planner.whole_planning_s == pytest.approx(query.planner.planning_s * SHARDS / PER_PLAN)
     assert query.start.streams["orders"].created_ms == start.streams["orders"].created_ms
     assert stream.clock.now_s() >= started_s
     for shard_id in set(stream.shards) - {shard_id for shard_id, _ in read}:
@@ -159,7 +170,10 @@ def test_a_budget_runs_no_more_empty_batches() -> None:
         for _ in range(30):
             start = query.start
             query.batch()
-            changed += query.start is not start
+            if query.start is not start:
+                changed += 1
+                times = {shard.arrived_ms or 0 for shard in query.start.streams["orders"].shards.values()}
+                assert min(times) >= stream.now_ms() - 60_000, "not all shards were planned"
             stream.clock.sleep(3600)
         counts.append(changed)
     assert counts[0] == counts[1] > 0
@@ -188,20 +202,25 @@ def test_streams_share_the_budget() -> None:
 
 
 def test_each_stream_comes_first_in_its_turn() -> None:
-    """While nobody waits, the first stream has all the time until somebody does. No stream is always the last one."""
+    """While nobody waits, the first stream has all the time until somebody does. So it is another one after each plan that was cut."""
     clock = FakeClock()
-    streams = [slow_stream(20, name, clock) for name in ("a", "b", "c")]
-    query = Planned(list(streams), Latest(), PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=0.0))
-    query.batch()
-    moved: dict[str, int] = dict.fromkeys("abc", 0)
-    for _ in range(60):
-        for stream in streams:
-            put_everywhere(stream)
-        start = query.start
-        query.batch()
-        for name in moved:
-            moved[name] += query.start.streams[name] is not start.streams[name]
-    assert moved == {"a": 60, "b": 60, "c": 60}
+    rounds = Rounds({name: Turns() for name in "abc"}, PlanBudget(clock, 2.0), clock)
+    start = Offset({name: StreamOffset(1, {}) for name in "abc"})
+    orders: list[str] = []
+    for is_cut in (True, True, False, True, True):
+        order: list[str] = []
+
+        def plan(
+            name: str, _: PlanBudget | None, order: list[str] = order, is_cut: bool = is_cut
+        ) -> StreamOffset:
+            order.append(name)
+            rounds.turns[name].begin_plan()
+            rounds.turns[name].note(["x"], ["y"] if is_cut else [], clock.now_s())
+            return StreamOffset(2, {})
+
+        assert list(rounds.plan(start, plan, is_whole=False).streams) == ["a", "b", "c"]
+        orders.append("".join(order))
+    assert orders == ["abc", "bca", "cab", "cab", "abc"]
 
 
 # Whole plans

@@ -55,7 +55,7 @@ class ShardOffset:
 
     def carried_over(self) -> ShardOffset:
         """Return the same cut as the end of a later batch that has no record of this shard."""
-        return evolve(self, first=None, first_skip=0, estimate=None)
+        return self if self.first is None else ShardOffset(self.cut, self.arrived_ms)
 
     def as_end_from(self, start: Cut) -> ShardOffset:
         """Return this end with the `first_skip` of a batch that begins at *start*."""
@@ -94,6 +94,9 @@ class ShardOffset:
         )
 
 
+_OLDEST = ShardOffset(TrimHorizon())
+
+
 @frozen
 class StreamOffset:
     """The offsets of the shards of one stream. The creation time shows whether the stream was recreated since."""
@@ -103,11 +106,11 @@ class StreamOffset:
 
     def started(self, shard_id: str) -> ShardOffset:
         """Return how far a shard was read. A shard that is not in the offset yet begins at its oldest record."""
-        return self.shards.get(shard_id, ShardOffset(TrimHorizon()))
+        return self.shards.get(shard_id, _OLDEST)
 
     def finished(self) -> set[str]:
         """Return the shards of which nothing is left to read."""
-        return {shard_id for shard_id, shard_offset in self.shards.items() if shard_offset.cut == ShardEnd()}
+        return {shard_id for shard_id, shard_offset in self.shards.items() if isinstance(shard_offset.cut, ShardEnd)}
 
     def closed(self) -> set[str]:
         """

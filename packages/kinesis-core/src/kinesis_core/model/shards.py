@@ -37,7 +37,9 @@ class Shard:
 
     @property
     def parents(self) -> tuple[str, ...]:
-        return tuple(p for p in (self.parent_id, self.adjacent_parent_id) if p is not None)
+        if self.adjacent_parent_id is None:
+            return () if self.parent_id is None else (self.parent_id,)
+        return (self.adjacent_parent_id,) if self.parent_id is None else (self.parent_id, self.adjacent_parent_id)
 
 
 @frozen
@@ -124,9 +126,11 @@ def ancestors(shard_ids: Iterable[str], listing: Listing) -> set[str]:
     waiting = list(shard_ids)
     while waiting:
         shard = listing.get(waiting.pop())
-        fresh = [p for p in shard.parents if p in listing and p not in found] if shard else []
-        found.update(fresh)
-        waiting.extend(fresh)
+        parents = shard.parents if shard else ()
+        if parents:  # most shards of a stream of thousands have none that is listed
+            fresh = [p for p in parents if p in listing and p not in found]
+            found.update(fresh)
+            waiting.extend(fresh)
     return found
 
 

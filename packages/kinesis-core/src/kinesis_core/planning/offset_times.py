@@ -29,9 +29,10 @@ class OffsetTimes:
         No record in it is older than the time known last of a finished parent: the shard was created when its parents ended.
         """
         started, shard = start.started(shard_id), listing.get(shard_id)
-        if started.cut == ShardEnd():
+        parents = shard.parents if shard else ()
+        if isinstance(started.cut, ShardEnd) or not (parents or isinstance(started.cut, AtTimestamp)):
             return started
-        times = [self._finished_ms(start, ends, parent) for parent in shard.parents] if shard else []
+        times = [self._finished_ms(start, ends, parent) for parent in parents]
         if isinstance(started.cut, AtTimestamp) and self.initial.get(shard_id) != started:
             times.append(started.cut.epoch_ms)
         known_ms = max((ms for ms in times if ms), default=0) if times else 0

@@ -110,4 +110,5 @@ class ShardStates:
         return state is not None and state.has_ended and state.is_ended(start.started(shard_id).cut)
 
     def ended(self, start: StreamOffset) -> set[str]:
-        return {shard_id for shard_id in self.found if self.is_ended(start, shard_id)}
+        closed = [shard_id for shard_id, state in self.found.items() if state.has_ended]
+        return {shard_id for shard_id in closed if self.is_ended(start, shard_id)}

@@ -45,6 +45,7 @@ BATCH_S = 5.0
 """The least time in which Spark processes the records of a thousand busy shards in as many seconds."""
 THREADS = 8
 """The default of `planningThreads`."""
+WHOLE = PlanSettings(Limits(max_records=100_000), plan_budget_s=None)
 
 
 @frozen
@@ -110,14 +111,14 @@ def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:
 
 
 def _cost(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Cost:
-    with _planner(certificates, shards, records_per_s) as query:
+    with query_of(certificates, shards, records_per_s) as query:
         plans = [query.batch() for _ in range(WARM_UP + (PLANS if shards <= MANY else 1))][WARM_UP:]
     return Cost(*(statistics.median(values) for values in zip(*plans, strict=True)))
 
 
 def _waited(certificates: tuple[Path, Path]) -> Row:
     """Return how long a query waits for its plans, compared with the time to make one."""
-    with _planner(certificates, MANY, RECORDS_PER_S) as query:
+    with query_of(certificates, MANY, RECORDS_PER_S) as query:
         plans, waited_s = PlanAhead(query.planner, SystemClock()), []
         with closing(plans):
             for _ in range(WARM_UP + 1 + PLANS):
@@ -153,7 +154,14 @@ class Query:
 
 
 @contextmanager
-def _planner(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Iterator[Query]:
+def query_of(
+    certificates: tuple[Path, Path],
+    shards: int,
+    records_per_s: float,
+    settings: PlanSettings = WHOLE,
+    threads: int = THREADS,
+) -> Iterator[Query]:
+    """Yield a query on a stream of so many shards, each of which gets *records_per_s*."""
     pages = max(1, int(LASTS_S * records_per_s / 1000))
     stream = CannedStream(
         shards=shards, pages=pages, records=1000, record_bytes=100, records_per_s=records_per_s
@@ -163,9 +171,8 @@ def _planner(certificates: tuple[Path, Path], shards: int, records_per_s: float)
         ref = StreamRef(stream.name)
         keys = StaticKeys("invented", "invented")
         connection = Connection((ref,), stream.region, kinesis.endpoint_url, keys)
-        settings = PlanSettings(Limits(max_records=100_000))
         with closing(
-            Planner({stream.name: stream_client(connection, ref)}, settings, threads=THREADS)
+            Planner({stream.name: stream_client(connection, ref)}, settings, threads=threads)
         ) as planner:
             yield Query(kinesis, planner, shards, planner.initial_offset(TrimHorizon()))
     del environ["AWS_CA_BUNDLE"]

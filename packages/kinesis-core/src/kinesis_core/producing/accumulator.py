@@ -147,6 +147,8 @@ class RecordAccumulator:
         request: list[ShardBatch] = []
         room_records, room_bytes = MAX_PUT_RECORDS, REQUEST_BYTES
         for queue in (*queues[first:], *queues[:first]):
+            if room_records <= 0 or room_bytes <= 0:
+                break  # thousands of other queues need not be asked
             for batch in queue.take(room_records, room_bytes, at_least_one=not request):
                 room_records -= len(batch.entries)
                 room_bytes -= batch.size_bytes

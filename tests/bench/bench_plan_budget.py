@@ -1,0 +1,131 @@
+"""
+What a micro-batch waits for its plan with a budget, and after how long each shard was planned, over HTTPS with 10 ms per call.
+
+    python -m tests.bench.bench_plan_budget
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from attrs import evolve, frozen
+from tests.bench.bench_planning import RECORDS_PER_S, THREADS, WHOLE, Query, query_of
+from tests.bench.harness import Finding, Plot, Row, show
+from tests.support.certificates import make_certificate
+
+from kinesis_core.planning import PlanSettings
+
+GROUP = "Plan budget"
+SHARDS = (10, 100, 1000, 10_000)
+BUDGET_S = PlanSettings().plan_budget_s
+BUDGETED = evolve(WHOLE, plan_budget_s=BUDGET_S, first_plan_crosses_gaps=False)
+MANY_THREADS = 64
+MIB = 1024 * 1024
+RSS_UNIT = 1024
+"""Bytes in the unit of `ru_maxrss` on Linux."""
+
+
+@frozen
+class Round:
+    """The plans in which each shard was planned once."""
+
+    waits_s: list[float]
+    """How long each batch waited for its plan."""
+    cpu_s: float
+    memory_bytes: int
+    """What the process grew by since before there was a planner."""
+
+    @property
+    def wait_s(self) -> float:
+        return statistics.median(self.waits_s)
+
+    @property
+    def once_s(self) -> float:
+        return sum(self.waits_s)
+
+
+def run() -> list[Finding]:
+    """Return the rows by number of shards, and a plot of what a batch waits and of when each shard was planned."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificates = make_certificate(Path(folder))
+        budgeted = {n: _measured(certificates, n, BUDGETED, THREADS) for n in SHARDS}
+        whole = {n: _measured(certificates, n, WHOLE, THREADS) for n in SHARDS}
+        wide = _measured(certificates, SHARDS[-1], BUDGETED, MANY_THREADS)
+    rows = [row for n in SHARDS for row in _rows(n, budgeted[n], whole[n])]
+    return [*rows, *_wide_rows(wide, budgeted[SHARDS[-1]]), _plot(budgeted, whole)]
+
+
+def _rows(shards: int, budgeted: Round, whole: Round) -> Iterator[Row]:
+    case = f"{shards:,} busy shards"
+    # A plan that has the time for all shards waits as long as without a budget. A longer one waits for the budget and the rest of a call.
+    target = 1.5 if shards < SHARDS[-1] else 0.25
+    for what, metric, ours, theirs, bound in (
+        ("waits", "s a batch, vs. a whole plan", budgeted.wait_s, whole.wait_s, target),
+        ("each shard planned after", "s of plans, vs. a whole plan", budgeted.once_s, whole.once_s, None),
+        ("CPU", "s for each shard once, vs. a whole plan", budgeted.cpu_s, whole.cpu_s, None),
+        (
+            "memory",
+            "MiB, vs. a whole plan",
+            budgeted.memory_bytes / MIB,
+            whole.memory_bytes / MIB,
+            None,
+        ),
+    ):
+        yield Row(GROUP, f"{case}: {what}", metric, ours, theirs, ours / theirs, bound, is_cost=True)
+
+
+def _wide_rows(wide: Round, narrow: Round) -> Iterator[Row]:
+    case, versus = f"{SHARDS[-1]:,} busy shards, {MANY_THREADS} threads", f"vs. {THREADS} threads"
+    for what, metric, ours, theirs in (
+        ("each shard planned after", f"s of plans, {versus}", wide.once_s, narrow.once_s),
+        ("CPU", f"s for each shard once, {versus}", wide.cpu_s, narrow.cpu_s),
+    ):
+        yield Row(GROUP, f"{case}: {what}", metric, ours, theirs, ours / theirs, None, is_cost=True)
+
+
+def _measured(certificates: tuple[Path, Path], shards: int, settings: PlanSettings, threads: int) -> Round:
+    """Return the round of a process of its own, so that its memory is that of this planner."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_measure, certificates, shards, settings, threads).result()
+
+
+def _measure(certificates: tuple[Path, Path], shards: int, settings: PlanSettings, threads: int) -> Round:
+    before_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    with query_of(certificates, shards, RECORDS_PER_S, settings, threads) as query:
+        _round(query)  # the first plan of a shard does not know yet whether it is busy
+        cpu_s = time.process_time()
+        waits_s = _round(query)
+        cpu_s = time.process_time() - cpu_s
+    after_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    return Round(waits_s, cpu_s, after_bytes - before_bytes)
+
+
+def _round(query: Query) -> list[float]:
+    """Plan batches until each shard was in one. Return how long each of them took."""
+    waits_s, planned = [], set[str]()
+    while len(planned) < query.shards:
+        query.start = query.planner.next_offset(query.start)
+        waits_s.append(query.planner.planning_s)
+        for stream in query.start.streams.values():
+            planned.update(s for s, shard in stream.shards.items() if shard.first is not None)
+    return waits_s
+
+
+def _plot(budgeted: Mapping[int, Round], whole: Mapping[int, Round]) -> Plot:
+    lines = {
+        "a batch waits, with a budget": [(n, r.wait_s) for n, r in budgeted.items()],
+        "a batch waits, whole plans": [(n, r.wait_s) for n, r in whole.items()],
+        "each shard planned, with a budget": [(n, r.once_s) for n, r in budgeted.items()],
+    }
+    return Plot("plan_budget", "What a batch waits for its plan", "shards", "seconds", lines, log="xy")
+
+
+if __name__ == "__main__":
+    show(run())

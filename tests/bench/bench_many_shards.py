@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import resource
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +15,7 @@ from contextlib import closing
 
 from attrs import define, field, frozen
 from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.memory import peak_bytes, resident_bytes
 
 from kinesis_core import Producer
 from kinesis_core.aws.wire import encode_put
@@ -36,8 +36,6 @@ CASES = ("as they come", "one range", "one range, in order")
 MIB = 1024 * 1024
 MEMORY_MIB = 200
 SLOW_RESPONSE_S = 0.1
-RSS_UNIT = 1024
-"""Bytes in the unit of `ru_maxrss` on Linux."""
 
 
 @frozen
@@ -95,7 +93,7 @@ def _measured(keys: list[str], shards: int, response_s: float = 0.0) -> Task:
 
 def _measure(keys: list[str], shards: int, response_s: float) -> Task:
     data = [random.Random(1).randbytes(ROW_BYTES)] * ROWS_A_CALL
-    before_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    before_bytes = resident_bytes()
     api = AcceptingApi.of(shards, response_s)
     cpu_s = time.process_time()
     with closing(Producer(api)) as producer:
@@ -104,7 +102,7 @@ def _measure(keys: list[str], shards: int, response_s: float) -> Task:
         if producer.flush().user_records != ROWS:
             raise AssertionError("every row must be written")
     cpu_s = time.process_time() - cpu_s
-    after_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    after_bytes = peak_bytes()
     return Task(ROWS / cpu_s, ROWS / api.records, (after_bytes - before_bytes) / MIB)
 
 

@@ -7,7 +7,6 @@ What a micro-batch waits for its plan with a budget, and after how long each sha
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import statistics
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 from tests.bench.bench_planning import RECORDS_PER_S, THREADS, WHOLE, Query, query_of
 from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.memory import peak_bytes, resident_bytes
 from tests.support.certificates import make_certificate
 
 from kinesis_core.planning import PlanSettings
@@ -28,8 +28,6 @@ BUDGET_S = PlanSettings().plan_budget_s
 BUDGETED = evolve(WHOLE, plan_budget_s=BUDGET_S, first_plan_crosses_gaps=False)
 MANY_THREADS = 64
 MIB = 1024 * 1024
-RSS_UNIT = 1024
-"""Bytes in the unit of `ru_maxrss` on Linux."""
 
 
 @frozen
@@ -97,13 +95,13 @@ def _measured(certificates: tuple[Path, Path], shards: int, settings: PlanSettin
 
 
 def _measure(certificates: tuple[Path, Path], shards: int, settings: PlanSettings, threads: int) -> Round:
-    before_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    before_bytes = resident_bytes()
     with query_of(certificates, shards, RECORDS_PER_S, settings, threads) as query:
         _round(query)  # the first plan of a shard does not know yet whether it is busy
         cpu_s = time.process_time()
         waits_s = _round(query)
         cpu_s = time.process_time() - cpu_s
-    after_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+    after_bytes = peak_bytes()
     return Round(waits_s, cpu_s, after_bytes - before_bytes)
 
 

@@ -62,6 +62,7 @@ def test_every_record_is_read_exactly_once(
     bounded_runs.steps,
     bounded_runs.steps,
     st.booleans(),
+    st.booleans(),
     st.integers(),
 )
 def test_available_now_reads_what_was_there_and_ends(
@@ -72,6 +73,7 @@ def test_available_now_reads_what_was_there_and_ends(
     before: list[bounded_runs.Step],
     meanwhile: list[bounded_runs.Step],
     is_whole_first: bool,
+    is_first_run: bool,
     seed: int,
 ) -> None:
     """A run ends exactly at its targets, however few shards each of its plans has time for."""
@@ -83,6 +85,10 @@ def test_available_now_reads_what_was_there_and_ends(
         Limits(max_records=limit), first_plan_crosses_gaps=is_whole_first, plan_budget_s=budget_s
     )
     query = Planned([stream], settings=plan)
+    if not is_first_run:
+        start = query.start
+        query.restart()
+        query.start = start
     query.planner.fix_targets()
     there, waiting = pairs(stream), list(meanwhile)
     read: Read = []
@@ -110,6 +116,8 @@ def test_nothing_new_is_only_said_of_all_shards(
     stream.create(shards)
     settings = PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=budget_s)
     query = Planned([stream], Latest(), settings)
+    assert query.batch() == []  # the first plan is whole
+    stream.clock.sleep(10)
     ids = list(stream.shards)
     for i in sorted(busy & set(range(shards))):
         for _ in range(per_shard):

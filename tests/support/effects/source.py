@@ -114,12 +114,13 @@ def is_threaded(world: World, given: Options) -> object:
 
 def shards_of_slow_batch(world: World, given: Options) -> object:
     """Return how many of four shards the first micro-batch has, if each call takes longer than the shortest budget."""
-    slow = Fault(delay_s=0.15)
-    with streaming(fill(world, given, shards=4)) as reader:
-        reader.initialOffset()
+    slow, options = Fault(delay_s=0.15), fill(world, given, shards=4)
+    with streaming(options) as reader:
+        start = reader.initialOffset()
+    with streaming(options) as reader:  # restarted: a query's very first plan is whole
         world.refuse = lambda request: slow if request.action == "GetRecords" else None
         try:
-            _, end = plan(reader)
+            _, end = plan(reader, start)
         finally:
             world.refuse = lambda _: None
         (stream,) = end["streams"].values()

@@ -132,9 +132,9 @@ def test_the_lag_of_shards_left_out_grows() -> None:
 
 def test_shards_that_were_never_planned_have_no_lag() -> None:
     """Nothing is known of them, so nothing is claimed."""
-    stream = slow_stream(SHARDS)
+    stream, query = followed()
     put_everywhere(stream)
-    query = Planned([stream], TrimHorizon(), SETTINGS)
+    query.restart()
     read = {shard_id for shard_id, _ in query.batch()}
     assert len(read) == PER_PLAN
     assert set(query.planner.lag_ms()["orders"]) == read
@@ -229,11 +229,23 @@ def test_each_stream_comes_first_in_its_turn() -> None:
 @pytest.mark.parametrize("bounded", [True, False])
 def test_a_plan_that_may_be_the_only_one_is_whole(bounded: bool) -> None:
     """The first plan of a run that may have one plan only has every shard. Later ones have a budget."""
-    stream = slow_stream(SHARDS)
+    stream, query = followed(settings=PlanSettings(plan_budget_s=BUDGET_S))
     put_everywhere(stream)
-    query = Planned([stream], settings=PlanSettings(plan_budget_s=BUDGET_S))
+    query.restart()
     assert sorted(query.batch(bounded=bounded)) == sorted(everything(stream))
     put_everywhere(stream)
+    stream.clock.sleep(1)
+    assert len(query.batch()) == PER_PLAN
+
+
+def test_the_first_plan_of_a_query_is_whole() -> None:
+    """Where reading starts, records may be about to leave the stream. They are in the first batch."""
+    stream = slow_stream(SHARDS)
+    put_everywhere(stream)
+    query = Planned([stream], TrimHorizon(), SETTINGS)
+    assert sorted(query.batch()) == sorted(everything(stream))
+    put_everywhere(stream)
+    stream.clock.sleep(1)
     assert len(query.batch()) == PER_PLAN
 
 

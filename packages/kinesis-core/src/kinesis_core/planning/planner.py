@@ -82,11 +82,14 @@ class Planner:
         """
         Return the offset where reading starts. LATEST means the tip of each shard now.
 
+        The plan after it is whole: the first records of a shard may be about to leave the stream.
+
         Raises:
             OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
             DataLossError: A record that it names has left the stream, and a loss stops the query.
         """
         starts = self._by_stream(position, self._names[0])
+        self._is_whole = True
         return Offset({name: begin(self._streams[name], start) for name, start in starts.items()})
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:

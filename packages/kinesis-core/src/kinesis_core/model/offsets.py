@@ -110,7 +110,11 @@ class StreamOffset:
 
     def finished(self) -> set[str]:
         """Return the shards of which nothing is left to read."""
-        return {shard_id for shard_id, shard_offset in self.shards.items() if isinstance(shard_offset.cut, ShardEnd)}
+        return {
+            shard_id
+            for shard_id, shard_offset in self.shards.items()
+            if isinstance(shard_offset.cut, ShardEnd)
+        }
 
     def closed(self) -> set[str]:
         """

@@ -39,7 +39,11 @@ class Shard:
     def parents(self) -> tuple[str, ...]:
         if self.adjacent_parent_id is None:
             return () if self.parent_id is None else (self.parent_id,)
-        return (self.adjacent_parent_id,) if self.parent_id is None else (self.parent_id, self.adjacent_parent_id)
+        return (
+            (self.adjacent_parent_id,)
+            if self.parent_id is None
+            else (self.parent_id, self.adjacent_parent_id)
+        )
 
 
 @frozen

@@ -30,6 +30,7 @@ from kinesis_core.options.option import (
     Unsupported,
     awslabs,
     databricks,
+    or_none,
     qubole,
 )
 from kinesis_core.options.parsers import (
@@ -42,7 +43,6 @@ from kinesis_core.options.parsers import (
     matching,
     number,
     one_of,
-    or_none,
     text,
     url,
 )

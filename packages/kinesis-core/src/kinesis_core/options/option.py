@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from attrs import frozen
 
 T_co = TypeVar("T_co", covariant=True)
+V = TypeVar("V")
 
 PREFIX = "kinesis."
 
@@ -64,6 +65,18 @@ class Parser(Generic[T_co]):
     """Returns for the log why text counts as another value; "" if it does not."""
     show: Callable[[Any], str] = show_in_code
     """Returns a value as the reference page shows it, in Markdown."""
+
+
+def or_none(parser: Parser[V]) -> Parser[V | None]:
+    """Return a parser of what *parser* accepts, and of `none`, which is None."""
+
+    def parse(text: str) -> V | None:
+        return None if text.lower() == "none" else parser.parse(text)
+
+    def show(value: V | None) -> str:
+        return "`none`" if value is None else parser.show(value)
+
+    return Parser(f"{parser.domain}, or none", parse, show=show)
 
 
 @frozen(eq=False)

@@ -97,18 +97,6 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
     return Parser(domain, parse, show=show_seconds)
 
 
-def or_none(parser: Parser[V]) -> Parser[V | None]:
-    """Return a parser of what *parser* accepts, and of `none`, which is None."""
-
-    def parse(text: str) -> V | None:
-        return None if text.lower() == "none" else parser.parse(text)
-
-    def show(value: V | None) -> str:
-        return "`none`" if value is None else parser.show(value)
-
-    return Parser(f"{parser.domain}, or none", parse, show=show)
-
-
 def byte_size() -> Parser[int]:
     """Return a parser of sizes such as `64m` or `20gb`, in bytes. Units are powers of 1024."""
 

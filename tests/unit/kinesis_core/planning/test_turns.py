@@ -1,0 +1,135 @@
+"""The parts of a budget: what each stream has of it, and whose turn it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from kinesis_core.model import (
+    After,
+    AtTimestamp,
+    Latest,
+    Offset,
+    ShardEnd,
+    ShardOffset,
+    StreamOffset,
+    TrimHorizon,
+)
+from kinesis_core.planning import PlanSettings
+from kinesis_core.planning.plan_budget import PlanBudget
+from kinesis_core.planning.rounds import Rounds
+from kinesis_core.planning.turns import Turns, age_ms
+from support.budgeted import put_everywhere
+from support.fake_stream import FakeClock
+from support.planned import Planned
+from support.slow_stream import CALL_S, slow_stream
+
+
+def test_streams_share_the_budget() -> None:
+    """A large stream leaves time to the one after it, and what a small one does not need goes to the next."""
+    clock = FakeClock()
+    large, small = slow_stream(40, "large", clock), slow_stream(2, "small", clock)
+    query = Planned(
+        [large, small], Latest(), PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=20 * CALL_S)
+    )
+    query.batch()
+    put_everywhere(large)
+    put_everywhere(small)
+    read = {shard_id for shard_id, _ in query.batch()}
+    assert query.planner.planning_s <= 21 * CALL_S
+    offsets = query.start.streams["small"]
+    assert {s: isinstance(offsets.started(s).cut, After) for s in small.shards} == dict.fromkeys(
+        small.shards, True
+    )
+    assert len(read) >= 10
+
+
+def test_each_stream_comes_first_in_its_turn() -> None:
+    """While nobody waits, the first stream has all the time until somebody does. So it is another one after each plan that was cut."""
+    clock = FakeClock()
+    rounds = Rounds({name: Turns() for name in "abc"}, PlanBudget(clock, 2.0), clock)
+    start = Offset({name: StreamOffset(1, {}) for name in "abc"})
+    orders: list[str] = []
+    for is_cut in (True, True, False, True, True):
+        order: list[str] = []
+
+        def plan(
+            name: str, _: PlanBudget | None, order: list[str] = order, is_cut: bool = is_cut
+        ) -> StreamOffset:
+            order.append(name)
+            rounds.turns[name].begin_plan()
+            rounds.turns[name].note(["x"], ["y"] if is_cut else [], clock.now_s())
+            return StreamOffset(2, {})
+
+        assert list(rounds.plan(start, plan, is_whole=False).streams) == ["a", "b", "c"]
+        orders.append("".join(order))
+    assert orders == ["abc", "bca", "cab", "cab", "abc"]
+
+
+def test_the_parts_of_a_budget() -> None:
+    """Each stream has an equal part of what is left, and a part that is not used goes to the ones after it."""
+    clock = FakeClock()
+    budget = PlanBudget(clock, 3.0)
+    budget.begin(3)
+    with budget.of_one_stream():
+        clock.sleep(0.5)
+        assert not budget.is_spent()
+    clock.sleep(100)  # a listing between two streams does not count
+    with budget.of_one_stream():
+        clock.sleep(1.2)
+        assert not budget.is_spent()
+        clock.sleep(0.1)
+        assert budget.is_spent()
+    with budget.of_one_stream():
+        clock.sleep(1.1)
+        assert not budget.is_spent()
+        clock.sleep(0.2)
+        assert budget.is_spent()
+
+
+def test_a_budget_counts_when_somebody_waits() -> None:
+    """A plan that is made ahead is not ended, until the query asks for it: then the time that it took counts."""
+    clock = FakeClock()
+    budget = PlanBudget(clock, 2.0, is_awaited=False)
+    budget.begin(1)
+    with budget.of_one_stream():
+        clock.sleep(5)
+        assert not budget.is_spent()
+        budget.is_awaited = True
+        assert budget.is_spent()
+
+
+@pytest.mark.parametrize(
+    ("started", "old_ms"),
+    [
+        (ShardOffset(After(1), 400), 600),
+        (ShardOffset(AtTimestamp(300)), 700),
+        (ShardOffset(TrimHorizon()), math.inf),
+        (ShardOffset(After(1)), 0),
+        (ShardOffset(ShardEnd()), 0),
+    ],
+)
+def test_how_far_behind_an_offset_is(started: ShardOffset, old_ms: float) -> None:
+    """The time of a position shows it. The oldest record may be of any age."""
+    assert age_ms(started, 1000) == old_ms
+
+
+def test_a_turn_is_over_in_its_round_only() -> None:
+    """A shard is planned once in a round, however many plans that takes, and again in the next one."""
+    turns = Turns()
+    assert not turns.is_over("a")
+    turns.begin_round()
+    assert not turns.is_over("a")
+    turns.begin_plan()
+    turns.note(["a"], ["b"], 5.0)
+    assert turns.is_over("a")
+    assert not turns.is_over("b")
+    turns.begin_plan()
+    turns.note(["b"], [], 8.0)
+    assert (turns.planned, turns.left) == (2, frozenset())
+    turns.begin_round()
+    assert not turns.is_over("a")
+    turns.begin_plan()
+    turns.note(["b"], ["a"], 9.0)
+    assert (turns.unread_ms("a"), turns.unread_ms("b")) == (4000, 0)

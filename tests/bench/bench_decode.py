@@ -61,7 +61,7 @@ def _decode(records: int, size_bytes: int, target: float | None) -> Row:
 
 def _deaggregate(size_bytes: int, target: float | None) -> Row:
     deaggregator = _aws_kinesis_agg()
-    aggregates = [_aggregate(51_200 // size_bytes, size_bytes, seed) for seed in range(100)]
+    aggregates = [aggregate(51_200 // size_bytes, size_bytes, seed) for seed in range(100)]
     body = page_body(aggregates)
     page, parsed = decode_page(body), _botocore_parser()(body)["Records"]
     builder = BatchBuilder(SCHEMA.names)
@@ -147,7 +147,7 @@ def _aws_kinesis_agg() -> Any:
     return deaggregator
 
 
-def _aggregate(count: int, size_bytes: int, seed: int) -> bytes:
+def aggregate(count: int, size_bytes: int, seed: int) -> bytes:
     """Return an aggregate of *count* user records with 50 partition keys, as Google's protobuf library writes it."""
     chance = random.Random(seed)
     message = _aws_kinesis_agg().messages_pb2.AggregatedRecord()

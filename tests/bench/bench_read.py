@@ -1,5 +1,5 @@
 """
-Reading in Spark to `noop`, over HTTPS: ours, a source written by hand, and the floor.
+Reading in Spark to `noop`, over HTTPS: ours in JSON and in CBOR, a source written by hand, and the floor.
 
     python -m tests.bench.bench_read
 """
@@ -74,6 +74,7 @@ class Spent:
     """Microseconds of CPU per record in one turn."""
 
     ours: float
+    cbor: float
     by_hand: float
     ready: float
     raw: float
@@ -132,14 +133,16 @@ class _Contenders:
     def check(self) -> None:
         """Check that each of them reads the whole stream. This also warms them up."""
         rows = self.stream.total_rows
-        counts = [frame.count() for frame in (self._ours(), self._ready(), self._by_hand())]
-        if counts != [rows, rows, rows * SHARDS_BY_HAND // SHARDS]:
+        frames = self._ours(), self._ours("cbor"), self._ready(), self._by_hand()
+        counts = [frame.count() for frame in frames]
+        if counts != [rows, rows, rows, rows * SHARDS_BY_HAND // SHARDS]:
             raise AssertionError(f"of {rows} rows they read {counts}")
 
     def turn(self) -> Spent:
         rows = self.stream.total_rows
         return Spent(
             ours=self._us(self._ours(), rows),
+            cbor=self._us(self._ours("cbor"), rows),
             by_hand=self._us(self._by_hand(), rows * SHARDS_BY_HAND // SHARDS),
             ready=self._us(self._ready(), rows),
             raw=self._raw_us(),
@@ -151,9 +154,9 @@ class _Contenders:
 
         return cpu_s(write, [self.kinesis.pid]) / rows * 1e6
 
-    def _ours(self) -> DataFrame:
+    def _ours(self, wire_format: str = "json") -> DataFrame:
         # With the rates of Kinesis it would only wait.
-        rates = {"minFetchPeriod": "0", "maxFetchRate": "1000"}
+        rates = {"minFetchPeriod": "0", "maxFetchRate": "1000", "wireFormat": wire_format}
         reader = self.spark.read.format("kinesis").options(**self.options(), **rates)
         return reader.option("startingPosition", "TRIM_HORIZON").load()
 
@@ -197,6 +200,11 @@ def _rows(measured: dict[Case, Measured]) -> Iterator[Row]:
         target = None if case.stream.user_records else 1.5  # the floor does not unpack aggregates
         medians = found.median("ours"), found.median("floor")
         yield Row("read in Spark, against the floor", case.name, US, *medians, ratio, target, is_cost=True)
+    for case, found in measured.items():
+        ratio = statistics.median(spent.cbor / spent.ours for spent in found.turns)
+        target = 0.85 if case.stream.record_bytes == 10_000 else None
+        medians = found.median("cbor"), found.median("ours")
+        yield Row("read in Spark in CBOR, against JSON", case.name, US, *medians, ratio, target, is_cost=True)
 
 
 def _plot(measured: dict[Case, Measured]) -> Plot:

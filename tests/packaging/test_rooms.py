@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "aws": {*BASE, "model", "native", "version"},
     "planning": {*BASE, "model", "aws", "aggregation"},
     "reading": {*BASE, "model", "aws", "aggregation"},
-    "producing": {*BASE, "model", "aws", "aggregation"},
+    "producing": {*BASE, "model", "aws", "aggregation", "native"},
     "leases": {*BASE, "model", "aws"},
     "options": {*BASE, "model", "aws"},
     "batch": {"model", "reading"},

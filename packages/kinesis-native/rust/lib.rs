@@ -1,4 +1,4 @@
-//! Pure functions from bytes to columns, for the Python package `kinesis_core`, which has the same functions in Python.
+//! Pure functions from bytes to columns, and from columns to bytes, for the Python package `kinesis_core`, which has the same functions in Python.
 //!
 //! Python defines what input means. What this code does not recognise it returns as "not mine", which Python sees as None.
 
@@ -11,6 +11,8 @@ pub mod mine;
 pub mod numbers;
 pub mod page;
 pub mod page_builder;
+pub mod producing;
+pub mod put_body;
 pub mod rows;
 pub mod scanner;
 pub mod text_column;
@@ -25,9 +27,15 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::aggregation::encode::AggregateBuilder;
+    #[pymodule_export]
     use super::batch::Batch;
     #[pymodule_export]
     use super::page::Page;
+    #[pymodule_export]
+    use super::producing::entries::PutEntries;
+    #[pymodule_export]
+    use super::producing::rows::PutRows;
 
     use crate::body::read_detached;
     use crate::{wire, wire_cbor};

@@ -1,3 +1,4 @@
 //! The format in which the KPL puts many user records into one record.
 
 pub mod decode;
+pub mod encode;

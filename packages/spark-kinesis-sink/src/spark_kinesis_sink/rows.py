@@ -35,6 +35,9 @@ class Block:
     indexes: Sequence[int] | None = None
     """The indexes of its rows in the block that it is a part of, or None for a whole block."""
 
+    def __len__(self) -> int:
+        return len(self.data)
+
     def row(self, index: int) -> int:
         """Return the index in the task, from 0, of the row at *index*."""
         return self.first + (index if self.indexes is None else self.indexes[index])
@@ -62,15 +65,44 @@ class Block:
         )
 
 
+@frozen
+class ArrowBlock:
+    """Some rows of a task as Spark passes them: an Arrow array for each column that the frame has."""
+
+    first: int
+    """Number of rows of the task before the block."""
+    data: pa.Array
+    partition_keys: pa.Array | None
+    explicit_hash_keys: pa.Array | None
+    stream_names: pa.Array | None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def listed(self) -> Block:
+        """
+        Return the same rows as lists.
+
+        Raises:
+            InvalidRecordError: A value is null, or a text is not UTF-8.
+        """
+        others = (self.partition_keys, self.explicit_hash_keys, self.stream_names)
+        return _block(self.first, [_values(_raw(self.data)), *map(_values, others)])
+
+
 def blocks_of_batches(batches: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[Block]:
     """Yield the rows of *batches* in blocks of about `BLOCK_BYTES`."""
+    return (block.listed() for block in arrow_blocks(batches, columns))
+
+
+def arrow_blocks(batches: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[ArrowBlock]:
+    """Yield the rows of *batches* in blocks of about `BLOCK_BYTES`, which are not copied."""
     first = 0
     for batch in batches:
         rows = max(1, BLOCK_BYTES * batch.num_rows // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
-            data, *others = _pick_columns(part.columns, columns)
-            yield _block(first, [_values(_raw(data)), *map(_values, others)])
+            yield ArrowBlock(first, *_pick_columns(part.columns, columns))
             first += part.num_rows
 
 

@@ -11,10 +11,10 @@ from pyspark.sql.datasource import WriterCommitMessage
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.for_spark import freeze_heap, plain_errors
-from kinesis_core.producing import Producer, Totals
+from kinesis_core.producing import Totals
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
-from spark_kinesis_sink.rows import Block, blocks_of_batches, blocks_of_rows
+from spark_kinesis_sink.rows import ArrowBlock, Block, arrow_blocks, blocks_of_rows
 from spark_kinesis_sink.task_producers import TaskProducers
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class WriteTask:
 
     def write_batches(self, batches: Iterable[pa.RecordBatch]) -> Written:
         """Write Arrow record batches."""
-        return self._write(blocks_of_batches(batches, self.columns))
+        return self._write(arrow_blocks(batches, self.columns))
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> Written:
         """Write rows."""
         return self._write(blocks_of_rows(rows, self.columns))
 
-    def _write(self, blocks: Iterable[Block]) -> Written:
+    def _write(self, blocks: Iterable[Block | ArrowBlock]) -> Written:
         if self.options.freeze_worker_heap:
             freeze_heap()
         with plain_errors(), TaskProducers(self.options) as producers:
@@ -68,7 +68,9 @@ def check_written(rows: int, totals: Totals) -> None:
         )
 
 
-def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: StreamRef | None) -> int:
+def put_blocks(
+    blocks: Iterable[Block | ArrowBlock], producers: TaskProducers, stream: StreamRef | None
+) -> int:
     """
     Put all rows of *blocks* to *stream*, or to the stream that each row names if it is None. Returns their number.
 
@@ -78,16 +80,26 @@ def put_blocks(blocks: Iterable[Block], producers: TaskProducers, stream: Stream
     """
     rows = 0
     for block in blocks:
-        rows += len(block.data)
+        rows += len(block)
         if stream is not None:
-            _put(block, producers.get(stream), stream)
+            _put(block, producers, stream)
             continue
-        for name, part in block.by_stream():
-            _put(part, producers.get(StreamRef(name)), StreamRef(name))
+        for name, part in _listed(block).by_stream():
+            _put(part, producers, StreamRef(name))
     return rows
 
 
-def _put(block: Block, producer: Producer, stream: StreamRef) -> None:
+def _listed(block: Block | ArrowBlock) -> Block:
+    return block.listed() if isinstance(block, ArrowBlock) else block
+
+
+def _put(given: Block | ArrowBlock, producers: TaskProducers, stream: StreamRef) -> None:
+    if isinstance(given, ArrowBlock) and producers.get(stream).put_arrays(
+        given.data, given.partition_keys, given.explicit_hash_keys
+    ):
+        return
+    block = _listed(given)
+    producer = producers.get(stream)
     try:
         producer.put_columns(block.data, block.partition_keys, block.explicit_hash_keys)
     except InvalidRecordError as error:

@@ -10,6 +10,7 @@ import msgspec
 
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import (
+    EntryColumns,
     Page,
     PutEntry,
     PutResponse,
@@ -168,7 +169,13 @@ def encode_time(epoch_ms: int) -> float:
 
 def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
     """Return the body of a PutRecords request to the stream called *name*, or with that *arn*."""
-    return _encoder.encode(_PutRequest(entries, arn, None if arn else name))
+    found = entries.native.encode_json(name, arn) if isinstance(entries, EntryColumns) else None
+    return encode_put_in_python(entries, name, arn) if found is None else found
+
+
+def encode_put_in_python(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
+    """Encode like `encode_put`, and define what that returns."""
+    return _encoder.encode(_PutRequest(list(entries), arn, None if arn else name))
 
 
 def decode_response(body: bytes) -> Any:

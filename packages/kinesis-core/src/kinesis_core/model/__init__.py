@@ -11,6 +11,13 @@ from kinesis_core.model.cuts import (
     is_after,
     is_before,
 )
+from kinesis_core.model.entry_columns import (
+    EntryColumns,
+    NativeEntries,
+    entry_sizes,
+    join_entries,
+    pick_entries,
+)
 from kinesis_core.model.estimates import Estimate
 from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult
@@ -61,6 +68,7 @@ __all__ = [
     "Children",
     "Cut",
     "EndingPosition",
+    "EntryColumns",
     "Estimate",
     "ForeignCheckpoint",
     "KclApplication",
@@ -70,6 +78,7 @@ __all__ = [
     "Listing",
     "MAX_PUT_RECORDS",
     "MIN_RETENTION_HOURS",
+    "NativeEntries",
     "OPTION_NAMES",
     "Offset",
     "OneStreamStart",
@@ -98,6 +107,7 @@ __all__ = [
     "check_times",
     "data_bytes",
     "drop_before",
+    "entry_sizes",
     "first_gap",
     "first_hole",
     "generations",
@@ -106,9 +116,11 @@ __all__ = [
     "is_after",
     "is_before",
     "is_past",
+    "join_entries",
     "names_applications",
     "order_error",
     "parents_first",
+    "pick_entries",
     "position_in",
     "ranges_between",
     "show_time",

@@ -5,9 +5,17 @@ from __future__ import annotations
 from attrs import define
 
 from kinesis_core.aggregation import AggregateBuilder
-from kinesis_core.model import PutEntry
+from kinesis_core.model import entry_sizes
+from kinesis_core.native import find_native
 from kinesis_core.producing.in_flight import InFlightCounts
-from kinesis_core.producing.open_aggregate import AGGREGATE_KEY, OpenAggregate
+from kinesis_core.producing.open_aggregate import (
+    ColumnAggregate,
+    OpenAggregate,
+    RowAggregate,
+    held_bytes,
+    row_entries,
+)
+from kinesis_core.producing.row_columns import RowColumns
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.settings import ProducerSettings
@@ -31,11 +39,9 @@ class Packer:
             self.counts.add(batch)
             queue.put_or_merge(batch, now_s)
             return
-        before_bytes = queue.open_aggregate.held_bytes if queue.open_aggregate else 0
+        before_bytes = held_bytes(queue.open_aggregate)
         queue.open_aggregate = self._fill_aggregates(queue, rows, state, queue.open_aggregate)
-        self.counts.open_aggregate_bytes += (
-            queue.open_aggregate.held_bytes if queue.open_aggregate else 0
-        ) - before_bytes
+        self.counts.open_aggregate_bytes += held_bytes(queue.open_aggregate) - before_bytes
 
     def repack(self, queue: ShardQueue, rows: Rows, state: SendState, *, is_plain: bool = False) -> None:
         """Pack *rows* again, into batches that share with no other rows. With *is_plain*, each row becomes a record."""
@@ -50,7 +56,7 @@ class Packer:
         """Close the open aggregate of the queue and put it into the queue."""
         open_aggregate, queue.open_aggregate = queue.open_aggregate, None
         if open_aggregate is not None:
-            self.counts.open_aggregate_bytes -= open_aggregate.held_bytes
+            self.counts.open_aggregate_bytes -= held_bytes(open_aggregate)
             self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
     def _fill_aggregates(
@@ -63,11 +69,11 @@ class Packer:
         """
         index = 0
         while index < len(rows):
-            open_aggregate = open_aggregate or self._new_aggregate(state)
+            open_aggregate = open_aggregate or self._new_aggregate(rows, state)
             index = open_aggregate.extend(rows, index)
             if index == len(rows):
                 return open_aggregate
-            if open_aggregate.builder.count:
+            if open_aggregate.count:
                 self._enqueue(queue, close_aggregate(queue, open_aggregate))
             else:  # this row is too large for any aggregate
                 self._enqueue(queue, plain_batch(queue, rows.part(index, index + 1), state))
@@ -75,9 +81,11 @@ class Packer:
             open_aggregate = None
         return None
 
-    def _new_aggregate(self, state: SendState) -> OpenAggregate:
+    def _new_aggregate(self, rows: Rows, state: SendState) -> OpenAggregate:
         largest_bytes = min(self.settings.aggregation_max_size, self.max_record_bytes - 1)
-        return OpenAggregate(AggregateBuilder(largest_bytes), state)
+        if isinstance(rows, RowColumns):
+            return ColumnAggregate(find_native().AggregateBuilder(largest_bytes), state)
+        return RowAggregate(AggregateBuilder(largest_bytes), state)
 
     def _enqueue(self, queue: ShardQueue, batch: ShardBatch) -> None:
         self.counts.add(batch)
@@ -86,18 +94,11 @@ class Packer:
 
 def plain_batch(queue: ShardQueue, rows: Rows, state: SendState) -> ShardBatch:
     """Return a batch with one record for each row."""
-    if rows.hash_keys is None:
-        entries = list(map(PutEntry, rows.data, rows.keys))
-    else:
-        entries = list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
-    return ShardBatch(queue, entries, rows.size_bytes(), len(entries), state)
+    return ShardBatch(queue, row_entries(rows), rows.size_bytes(), len(rows), state)
 
 
 def close_aggregate(queue: ShardQueue, open_aggregate: OpenAggregate) -> ShardBatch:
     """Return a batch with the aggregate, or with the user record itself if there is only one."""
-    builder, state = open_aggregate.builder, open_aggregate.state
-    if builder.count == 1:
-        return plain_batch(queue, open_aggregate.first, state)
-    size_bytes = builder.size_bytes + len(AGGREGATE_KEY)
-    entry = open_aggregate.entry()
-    return ShardBatch(queue, [entry], size_bytes, builder.count, state, is_aggregate=True)
+    count, entries = open_aggregate.count, open_aggregate.entries()
+    size_bytes = sum(entry_sizes(entries))
+    return ShardBatch(queue, entries, size_bytes, count, open_aggregate.state, is_aggregate=count > 1)

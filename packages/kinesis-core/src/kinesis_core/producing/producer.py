@@ -11,11 +11,13 @@ import random
 import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
+from typing import Any
 
 from kinesis_core.aws import Connection, PutApi, StreamRef, WireFormat, stream_client
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.producing.row_columns import columns_of, columns_of_arrays
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
@@ -151,9 +153,31 @@ class Producer:
             self._sender.accumulator.router.known_keys,
             may_lack_keys=keys is not partition_keys,
         )
-        size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
-        for chunk in _chunks(rows, size):
+        for chunk in self._chunks(rows, longest_bytes):
+            self._sender.put(columns_of(chunk))
+
+    def put_arrays(self, data: Any, partition_keys: Any = None, explicit_hash_keys: Any = None) -> bool:
+        """
+        Put user records given as Arrow arrays, for the Spark sink. Programs use `put_columns`.
+
+        Returns False, and puts nothing, if `put_columns` has to: kinesis-native is not used or does not know the types
+        of the arrays, or Kinesis would refuse a record.
+
+        Raises:
+            PutError: Earlier records could not be written.
+        """
+        rows = columns_of_arrays(data, partition_keys, explicit_hash_keys, self._max_record_bytes)
+        if rows is None:
+            return False
+        for chunk in self._chunks(rows, rows.native.longest_bytes):
             self._sender.put(chunk)
+        return True
+
+    def _chunks(self, rows: Rows, longest_bytes: int) -> Iterator[Rows]:
+        """Yield *rows* in chunks, each of which is added at once."""
+        size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
+        for start in range(0, len(rows), size):
+            yield rows if len(rows) <= size else rows.part(start, start + size)
 
     def flush(self) -> Totals:
         """
@@ -210,9 +234,3 @@ class Producer:
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "open"
         return f"<Producer stream={self.stream!r} {state}>"
-
-
-def _chunks(rows: Rows, size: int) -> Iterator[Rows]:
-    """Yield *rows* in chunks of *size*, each of which is added at once."""
-    for start in range(0, len(rows), size):
-        yield rows if len(rows) <= size else rows.part(start, start + size)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from attrs import define, field
 
+from kinesis_core.producing.row_columns import RowColumns
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import ShardMap, hash_of
 from kinesis_core.producing.shard_queue import ShardQueue
@@ -65,6 +66,9 @@ class Router:
         }
 
     def _sort(self, rows: Rows) -> Groups:
+        found = rows.native.group(self.shards.start_bytes) if isinstance(rows, RowColumns) else None
+        if found is not None:
+            return {self.queue(self.shards.open_shards[shard]): RowColumns(part) for shard, part in found}
         indexes: defaultdict[ShardQueue, list[int]] = defaultdict(list)
         for index, queue in enumerate(self._queues_of(rows)):
             indexes[queue].append(index)

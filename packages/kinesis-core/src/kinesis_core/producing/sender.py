@@ -6,14 +6,13 @@ import math
 import os
 import threading
 from collections.abc import Sequence
-from itertools import chain
 
 from attrs import define, field
 
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
-from kinesis_core.model import MAX_PUT_RECORDS
+from kinesis_core.model import MAX_PUT_RECORDS, join_entries
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.failures import internal_error
 from kinesis_core.producing.reshards import Reshards
@@ -216,7 +215,7 @@ class Sender:
 
     def _put(self, request: Sequence[ShardBatch]) -> list[Misrouted]:
         """Call PutRecords. Returns the batches that went to another shard than their own."""
-        entries = list(chain.from_iterable(batch.entries for batch in request))
+        entries = join_entries([batch.entries for batch in request])
         try:
             response = self.api.put_records(entries, with_results=self._watch.needs_shards(request))
         except ServiceError as error:

@@ -7,7 +7,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.model import Shard, first_hole
@@ -15,6 +15,7 @@ from kinesis_core.model import Shard, first_hole
 MAX_HASH_KEY = 2**128 - 1
 RANDOM_KEY_CHARS = 16
 _POOL, _ROUNDS = 256, 16
+_HASH_BYTES = 16
 
 
 def hash_of(partition_key: str, explicit_hash_key: str | None = None) -> int:
@@ -32,6 +33,12 @@ class ShardMap:
     """First and last hash key of every shard, open or closed."""
     _starts: tuple[int, ...]
     _open: tuple[str, ...]
+    start_bytes: bytes = field(init=False, eq=False, repr=False)
+    """The first hash key of each open shard in their order, as 16 bytes each."""
+
+    @start_bytes.default
+    def _join_starts(self) -> bytes:
+        return b"".join(start.to_bytes(_HASH_BYTES, "big") for start in self._starts)
 
     @staticmethod
     def of(shards: Iterable[Shard], stream: str = "") -> ShardMap:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from attrs import define, field
 
 from kinesis_core.aggregation import unpack
-from kinesis_core.model import PutEntry
+from kinesis_core.model import PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing.open_aggregate import OpenAggregate
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.send_state import SendState
@@ -31,7 +31,7 @@ class ShardBatch:
 
     queue: ShardQueue
     """The queue that the batch waits or waited in. A queue that is gone takes no batch back."""
-    entries: list[PutEntry]
+    entries: Sequence[PutEntry]
     size_bytes: int
     """Bytes of data and partition keys, which Kinesis' limits count."""
     user_records: int
@@ -58,7 +58,7 @@ class ShardBatch:
 
     def sizes(self) -> list[int]:
         """Return the bytes of each record."""
-        return _sizes(self.entries)
+        return entry_sizes(self.entries)
 
     def split(self, count: int) -> tuple[ShardBatch, ShardBatch]:
         """Return the first *count* records and the others. An aggregate has one record only."""
@@ -68,22 +68,18 @@ class ShardBatch:
 
     def pick(self, indexes: Sequence[int], state: SendState) -> ShardBatch:
         """Return a batch of the records at *indexes*, with another send *state*."""
-        entries = [self.entries[index] for index in indexes]
-        return self._with(entries, sum(_sizes(entries)), state)
+        entries = pick_entries(self.entries, indexes)
+        return self._with(entries, sum(entry_sizes(entries)), state)
 
-    def _with(self, entries: list[PutEntry], size_bytes: int, state: SendState) -> ShardBatch:
+    def _with(self, entries: Sequence[PutEntry], size_bytes: int, state: SendState) -> ShardBatch:
         user_records = self.user_records if self.is_aggregate else len(entries)
         return ShardBatch(self.queue, entries, size_bytes, user_records, state, self.is_aggregate)
 
     def merge(self, other: ShardBatch) -> None:
         """Add the records of *other*. Neither is an aggregate."""
-        self.entries += other.entries
+        self.entries = join_entries((self.entries, other.entries))
         self.user_records += other.user_records
         self.size_bytes += other.size_bytes
-
-
-def _sizes(entries: Sequence[PutEntry]) -> list[int]:
-    return [len(entry.data) + len(entry.partition_key.encode()) for entry in entries]
 
 
 @define(eq=False)

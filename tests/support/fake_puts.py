@@ -20,6 +20,7 @@ from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSu
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.responses import ResponseHandler
+from kinesis_core.producing.row_columns import columns_of
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.shard_listing import first_map
@@ -278,8 +279,8 @@ class Desk:
         return self.sender.responses
 
     def put(self, rows: Rows) -> None:
-        """Put *rows*. Requests are sent while there is no room."""
-        left = self.accumulator.offer(self.accumulator.group(rows), self.clock.now)
+        """Put *rows*, in kinesis-native if it is used, as a producer does. Requests are sent while there is no room."""
+        left = self.accumulator.offer(self.accumulator.group(columns_of(rows)), self.clock.now)
         self.accumulator.waiting_callers += 1
         while left and self.accumulator.failure is None:
             self.step()

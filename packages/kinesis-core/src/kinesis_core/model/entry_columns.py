@@ -15,7 +15,7 @@ class NativeEntries(Protocol):
     """The records, as kinesis-native has them. *start* and *stop* are indexes of them."""
 
     @staticmethod
-    def joined(all: Sequence[Any]) -> Any: ...  # noqa: A002 - the name in kinesis-native
+    def joined(all: Sequence[Any]) -> NativeEntries: ...
 
     def __len__(self) -> int: ...
 

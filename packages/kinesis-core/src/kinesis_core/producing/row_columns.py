@@ -110,5 +110,3 @@ def columns_of_arrays(
         return None
     found = native.PutRows.of_arrays(data, partition_keys, explicit_hash_keys)
     return None if found is None or found.largest_bytes > max_record_bytes else RowColumns(found)
-
-

@@ -1,4 +1,5 @@
-//! Pure functions from bytes to columns, and from columns to bytes, for the Python package `kinesis_core`, which has the same functions in Python.
+//! Pure functions from bytes to columns, and from columns to bytes. The Python package `kinesis_core` has the same
+//! functions in Python.
 //!
 //! Python defines what input means. What this code does not recognise it returns as "not mine", which Python sees as None.
 

@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 from attrs import define
 
+from kinesis_core import runtime
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError
 from kinesis_core.producing import Producer
@@ -46,16 +47,17 @@ class Opened:
             self.taken += is_taken
             return is_taken
 
-        producer.put_arrays = put_arrays  # type: ignore[method-assign]
+        producer.put_arrays = put_arrays  # type: ignore[method-assign, assignment]
         return producer
 
 
 def run(kind: str, arrays: dict[int, pa.Array], stream: StreamRef | None = ORDERS) -> tuple[Any, ...]:
     """Write a batch of *arrays*, by the index of their column. Returns the rows or the error, and how many calls took arrays."""
+    split: Any = KINDS[kind]
     opened = Opened(FakePuts().create(3))
     batch = pa.record_batch(list(arrays.values()), names=[str(index) for index in arrays])
     columns = Columns(*(list(arrays).index(index) if index in arrays else None for index in range(4)))  # type: ignore[arg-type]
-    blocks = KINDS[kind]([batch.slice(0, 1), batch.slice(1)], columns)
+    blocks = split([batch.slice(0, 1), batch.slice(1)], columns)
     try:
         with TaskProducers(ONE, opened.open, {}) as producers:
             put_blocks(blocks, producers, stream)
@@ -76,8 +78,6 @@ def run(kind: str, arrays: dict[int, pa.Array], stream: StreamRef | None = ORDER
 )
 def test_same_rows(arrays: dict[int, pa.Array]) -> None:
     """The rows that a stream gets are the same, and no lists are made of the arrays."""
-    from kinesis_core import runtime
-
     rows, _, taken = run("arrays", arrays)
     assert (rows, None, 0) == run("lists", arrays)
     assert taken == (2 if runtime().native else 0)

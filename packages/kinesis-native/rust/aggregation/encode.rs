@@ -229,11 +229,11 @@ mod tests {
 
     #[test]
     fn a_row_that_does_not_fit_changes_nothing() {
-        let mut builder = AggregateBuilder::new(FRAME_BYTES + 11);
+        let mut builder = AggregateBuilder::new(FRAME_BYTES + 12);
         assert!(!builder.add(&row(b"12345", b"k", Some(b"7"))));
         assert_eq!((builder.size_bytes, builder.count, builder.tables.len()), (FRAME_BYTES, 0, 0));
         assert!(builder.add(&row(b"123", b"k", None)));
-        assert_eq!(builder.size_bytes, FRAME_BYTES + 11);
+        assert_eq!(builder.size_bytes, FRAME_BYTES + 12);
     }
 
     #[test]

@@ -88,6 +88,6 @@ mod tests {
     fn rows_without_keys_and_maps_without_shards_are_not_recognised() {
         assert_eq!(group(&[row(None, None)], &[0; 16]), Err(NotMine));
         assert_eq!(group(&[row(Some(b"a"), None)], &[]), Err(NotMine));
-        assert_eq!(group(&[row(Some(b"a"), None)], &[1; 16]), Err(NotMine));
+        assert_eq!(group(&[row(Some(b"a"), None)], &[0xff; 16]), Err(NotMine));
     }
 }

@@ -162,6 +162,9 @@ impl PutRows {
     }
 }
 
+/// Data, partition keys and explicit hash keys of rows.
+type Lists<'py> = (Bound<'py, PyList>, Vec<String>, Option<Vec<Option<String>>>);
+
 #[pymethods]
 impl PutRows {
     /// Take over Arrow arrays; None if the Python path has to, for example because Kinesis refuses a row.
@@ -256,10 +259,7 @@ impl PutRows {
     }
 
     /// Return the data, the partition keys and the explicit hash keys as lists.
-    fn lists<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyList>, Vec<String>, Option<Vec<Option<String>>>)> {
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Lists<'py>> {
         let rows = self.rows();
         let keys = rows.iter().map(|row| text_of(row.key.unwrap_or_default())).collect::<PyResult<_>>()?;
         let hash_keys =

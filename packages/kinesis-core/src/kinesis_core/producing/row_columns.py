@@ -58,15 +58,15 @@ class RowColumns(Rows):
         return self._lists
 
     @property
-    def data(self) -> Sequence[bytes]:  # type: ignore[override] # made when it is needed
+    def data(self) -> Sequence[bytes]:
         return self._listed()[0]
 
     @property
-    def keys(self) -> Sequence[str]:  # type: ignore[override]
+    def keys(self) -> Sequence[str]:
         return self._listed()[1]
 
     @property
-    def hash_keys(self) -> Sequence[str | None] | None:  # type: ignore[override]
+    def hash_keys(self) -> Sequence[str | None] | None:
         return self._listed()[2]
 
     def __len__(self) -> int:

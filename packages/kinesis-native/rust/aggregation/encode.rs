@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 use crate::aggregation::decode::MAGIC;
 use crate::md5_lanes::{Digest, digests};
 use crate::mine::{Mine, NotMine};
+use crate::producing::columns::{Columns, Row};
 use crate::producing::entries::PutEntries;
 use crate::producing::router;
-use crate::producing::rows::{Columns, PutRows, Row};
+use crate::producing::rows::PutRows;
 
 const FRAME_BYTES: usize = MAGIC.len() + size_of::<Digest>();
 /// Most that is reserved before rows come. A larger aggregate grows.

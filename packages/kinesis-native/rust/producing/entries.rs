@@ -9,7 +9,8 @@ use pyo3::types::PyBytes;
 
 use crate::aggregation::encode::{Aggregate, seal};
 use crate::mine::Mine;
-use crate::producing::rows::{Columns, text_of};
+use crate::producing::columns::Columns;
+use crate::producing::rows::text_of;
 use crate::put_body::{Entry, write_json};
 
 /// The partition key of every aggregate, as in the KPL. An explicit hash key routes the aggregate.

@@ -2,7 +2,7 @@
 
 use crate::md5_lanes::digests;
 use crate::mine::{Mine, NotMine, require};
-use crate::producing::rows::Row;
+use crate::producing::columns::Row;
 
 const MOST_DIGITS: usize = 39;
 const HASH_BYTES: usize = 16;

@@ -1,4 +1,4 @@
-//! User records as columns, and the checks before any of them is put.
+//! Rows that Python puts: parts of columns, in any order.
 
 use std::sync::Arc;
 
@@ -6,92 +6,11 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::mine::{Mine, NotMine, require};
+use crate::mine::{Mine, NotMine};
+use crate::producing::columns::{Columns, Row};
 use crate::producing::entries::PutEntries;
 use crate::producing::router;
 use crate::producing::values::Values;
-
-const MAX_KEY_CHARS: usize = 256;
-/// A row without a partition key may get a random one of so many characters.
-const RANDOM_KEY_CHARS: usize = 16;
-
-/// One row. `key` is None if it has no partition key.
-#[derive(Clone, Copy)]
-pub struct Row<'a> {
-    pub data: &'a [u8],
-    pub key: Option<&'a [u8]>,
-    pub hash_key: Option<&'a [u8]>,
-}
-
-impl Row<'_> {
-    /// The bytes of data and key, which Kinesis' limits count.
-    pub fn size_bytes(&self) -> usize {
-        self.data.len() + self.key.map_or(0, <[u8]>::len)
-    }
-}
-
-/// Columns of equal length, whose data has no nulls.
-pub struct Columns {
-    data: Values,
-    keys: Option<Arc<Values>>,
-    hash_keys: Option<Values>,
-}
-
-impl Columns {
-    fn new(data: Values, keys: Option<Values>, hash_keys: Option<Values>) -> Mine<Self> {
-        let columns = Self { data, keys: keys.map(Arc::new), hash_keys };
-        let lengths = [columns.keys.as_deref(), columns.hash_keys.as_ref()];
-        require(lengths.into_iter().flatten().all(|column| column.len() == columns.data.len()))?;
-        require(columns.data.null_count() == 0 && u32::try_from(columns.data.len()).is_ok())?;
-        Ok(columns)
-    }
-
-    pub fn len(&self) -> usize {
-        self.data.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    #[inline]
-    pub fn row(&self, index: usize) -> Row<'_> {
-        Row {
-            data: self.data.get(index).unwrap_or_default(),
-            key: self.keys.as_ref().and_then(|keys| keys.get(index)),
-            hash_key: self.hash_keys.as_ref().and_then(|keys| keys.get(index)),
-        }
-    }
-
-    /// Copy the rows that *indexes* names, so that they do not keep the others in memory.
-    pub fn picked(&self, indexes: impl ExactSizeIterator<Item = usize> + Clone) -> Self {
-        Self {
-            data: self.data.picked(indexes.clone()),
-            keys: self.keys.as_ref().map(|keys| Arc::new(keys.picked(indexes.clone()))),
-            hash_keys: self.hash_keys.as_ref().map(|keys| keys.picked(indexes)),
-        }
-    }
-
-    /// Check each row except for its size. Returns the bytes of the longest data, and of the largest row.
-    fn check(&self) -> Mine<[usize; 2]> {
-        let [mut longest, mut largest] = [0; 2];
-        for index in 0..self.len() {
-            let row = self.row(index);
-            let key_bytes = row.key.map(check_key).transpose()?.unwrap_or(RANDOM_KEY_CHARS);
-            row.hash_key.map(router::read_hash_key).transpose()?;
-            longest = longest.max(row.data.len());
-            largest = largest.max(row.data.len() + key_bytes);
-        }
-        Ok([longest, largest])
-    }
-}
-
-/// Check that Kinesis accepts a partition key, and return its bytes.
-fn check_key(key: &[u8]) -> Mine<usize> {
-    let text = std::str::from_utf8(key).map_err(|_| NotMine)?;
-    require(!key.is_empty() && (key.len() <= MAX_KEY_CHARS || text.chars().count() <= MAX_KEY_CHARS))?;
-    Ok(key.len())
-}
 
 /// Some rows of columns, in any order.
 #[pyclass(frozen, module = "kinesis_native")]
@@ -218,10 +137,10 @@ impl PutRows {
 
     /// Return how many rows have no partition key.
     fn missing_keys(&self) -> usize {
-        match &self.columns.keys {
-            Some(keys) if keys.null_count() == 0 => 0,
-            _ => (0..self.len()).filter(|position| self.row(*position).key.is_none()).count(),
+        if !self.columns.lacks_keys() {
+            return 0;
         }
+        (0..self.len()).filter(|position| self.row(*position).key.is_none()).count()
     }
 
     /// Return the same rows with other partition keys, which are copied.
@@ -231,13 +150,7 @@ impl PutRows {
         if keys.len() != self.len() {
             return Err(refused(NotMine));
         }
-        let indexes = (0..self.len()).map(|position| self.index(position));
-        let others = &self.columns;
-        let columns = Columns {
-            data: others.data.picked(indexes.clone()),
-            keys: Some(Arc::new(keys)),
-            hash_keys: others.hash_keys.as_ref().map(|keys| keys.picked(indexes)),
-        };
+        let columns = self.columns.picked_with((0..self.len()).map(|position| self.index(position)), keys);
         Ok(Self::of(columns, [self.longest_bytes, self.largest_bytes]))
     }
 
@@ -267,7 +180,7 @@ impl PutRows {
         Ok((
             PyList::new(py, rows.iter().map(|row| PyBytes::new(py, row.data)))?,
             keys,
-            self.columns.hash_keys.is_some().then_some(hash_keys),
+            self.columns.has_hash_keys().then_some(hash_keys),
         ))
     }
 }

@@ -110,6 +110,18 @@ def test_the_library_reads_aggregates(rows: list[Any]) -> None:
     assert [(b64decode(found["data"]), found["partitionKey"]) for found in read] == [row[:2] for row in rows]
 
 
+@settings(deadline=None)
+@given(row_lists, st.booleans())
+def test_the_bound_of_an_aggregate(rows: list[Any], with_hash_keys: bool) -> None:
+    """All rows fit into exactly the size that Python computes. With a byte less, the last one does not."""
+    theirs = rows_of(rows, with_hash_keys)
+    exact_bytes = aggregate_of(theirs).size_bytes
+    builders = [native.AggregateBuilder(exact_bytes - less) for less in (0, 1)]
+    added = [builder.extend(as_columns(theirs).native, 0) for builder in builders]
+    assert added == [len(rows), len(rows) - 1]
+    assert builders[0].size_bytes == exact_bytes
+
+
 entry_lists = st.lists(row_lists, min_size=1, max_size=4)
 
 

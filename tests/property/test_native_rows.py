@@ -142,7 +142,9 @@ def test_same_groups(rows: list[Any], with_hash_keys: bool, starts: set[int], st
     theirs, ours = make_router(starts), make_router(starts)
     part = rows_of(rows, with_hash_keys).part(min(start, len(rows) - 1), len(rows))
     expected = theirs.group(part)
-    found = ours.group(as_columns(part))
+    taken = as_columns(part)
+    assert taken.native.group(ours.shards.start_bytes) is not None
+    found = ours.group(taken)
     assert [queue.shard_id for queue in ours.queues] == [queue.shard_id for queue in theirs.queues]
     assert [(queue.shard_id, values(group)) for queue, group in found.items()] == [
         (queue.shard_id, tuple(None if column is None else list(column) for column in values(group)))

@@ -95,7 +95,7 @@ WITHOUT_NATIVE = (
             "producing",
         )
     ),
-    *("tests/faults", "tests/spark/test_values.py", "tests/spark/test_sink_streaming.py"),
+    "tests/spark/test_values.py",
 )
 """Tests of pages, aggregates and rows. The session `native` runs them in Python alone."""
 SPARKS = ("4.0", "4.1", "4.2", "4.3")

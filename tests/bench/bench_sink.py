@@ -40,9 +40,9 @@ CASES = (
 )
 """The other sink, its name, bytes of a row, whether rows are aggregated, and the target."""
 PROFILE = """\
-A task aggregates rows of 100 B under 1,000 keys. One separate run of cProfile divides its CPU time. Encoding user records takes
-50 %, and finding shards and grouping rows 14 %. MD5 of aggregates takes 6 %. Joining pieces, checking rows and making lists of
-Arrow columns take 5 % each. The encoding loop calls no Python function. `map` was no faster.
+A task aggregates rows of 100 B under 1,000 keys. Separate runs of cProfile divide its CPU time with native code. Filling aggregates takes
+22 %, base64 and MD5 of requests 23 %, SHA-256 for the signature 18 %, and finding shards 16 %. The rest is Python's policy and
+sockets. No list is made of the Arrow columns.
 """
 SLOW_ROWS, SLOW_BYTES = 1_000_000, 1000
 SLOW_RESPONSE_S = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.planning import Limits, PlanSettings
@@ -10,9 +10,16 @@ from support.bounded_runs import Step, assert_in_order, make, moods, play, steps
 from support.fake_stream import Mood
 from support.planned import Planned, Read, everything
 
+OLD_LISTING = (
+    [("split", 0), ("merge", 0), ("put", 0, 46), ("split", 0), ("put", 1, 37)],
+    [("wait", 40.0), ("wait", 40.0), ("put", 0, 7)],
+)
+"""A history in which a listing that is older than the run's targets is whole in itself."""
+
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 3), moods, st.sampled_from([1, 3, 20, None]), steps, steps, st.integers())
+@example(2, Mood(expiries=10, end_page_of_its_own=True, stale_listings=90), 1, *OLD_LISTING, 3727)
 def test_available_now_reads_what_was_there_and_ends(
     shards: int, mood: Mood, limit: int | None, before: list[Step], meanwhile: list[Step], seed: int
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.model import Cut, Page
@@ -125,6 +125,9 @@ def drain(query: Planned) -> list[tuple[str, str]]:
     st.sampled_from([1, 5, 26, 1000]),
     st.dictionaries(st.integers(1, 30), st.sampled_from([1, 2, 3]), max_size=3),
     steps,
+)
+@example(
+    5, 1, 1, {}, [("split", 0), ("split", 0), ("read",), ("split", 0), ("wait", 25.0 * HOUR_S), ("peek",)]
 )
 def test_a_cache_can_be_thrown_away_at_any_time(
     percent: int, seed: int, limit: int, gaps: dict[int, int], history: Sequence[Step]

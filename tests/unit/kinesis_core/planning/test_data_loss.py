@@ -412,6 +412,27 @@ def test_a_shard_that_is_gone_stops_the_query() -> None:
         query.batch()
 
 
+def test_a_shard_that_is_gone_is_reported_once() -> None:
+    """Plans from one offset, of which none is taken, report the loss of one shard once. It counts again after another offset."""
+    stream = scripted_stream(1)
+    query = query_on(stream, fails=False)
+    stream.put_many(A, 3)
+    stream.fail("GetShardIterator", A, [StreamNotFoundError("Not found.", "ResourceNotFoundException")] * 2)
+    for _ in range(2):
+        assert query.planner.next_offset(query.start).streams["orders"].shards[A].cut == ShardEnd()
+        assert query.planner.losses() == {"orders": 1}
+    further = Offset(
+        {
+            "orders": StreamOffset(
+                stream.created_ms, {A: ShardOffset(After(stream.shards[A].records[0].number))}
+            )
+        }
+    )
+    stream.fail("GetShardIterator", A, [StreamNotFoundError("Not found.", "ResourceNotFoundException")])
+    query.planner.next_offset(further)
+    assert query.planner.losses() == {"orders": 2}
+
+
 def test_a_shard_that_leaves_before_its_first_plan() -> None:
     """Reading begins at a time within the shortest retention, and what left with the closed shard is older than that."""
     stream = scripted_stream(1)

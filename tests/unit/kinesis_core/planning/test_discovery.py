@@ -104,6 +104,25 @@ def test_a_query_that_ends_waits_for_all_children(is_bounded: bool) -> None:
     assert sorted(read) == everything(stream)
 
 
+def test_a_query_that_ends_refuses_an_older_listing() -> None:
+    """AvailableNow fixed its targets by a listing. An older one, whole in itself, must not hide the shards among them."""
+    stream = scripted_stream()
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=1)))
+    assert query.batch() == []
+    before = stream.list_shards()
+    stream.put_many(A, 3, every_s=60)
+    split_with_records(stream, A)
+    query.planner.fix_targets()
+    read = query.batch()
+    assert 0 < len(read) < 3
+    stream.stale_listings = [before] * 3
+    query.clock.sleep(3600)  # so that a new listing is due
+    while batch := query.batch():
+        read += batch
+    assert not stream.stale_listings
+    assert sorted(read) == everything(stream)
+
+
 def test_a_batch_without_a_bound_waits_for_children_of_a_finished_shard() -> None:
     """A shard that an earlier batch finished has children, and a batch without a bound does not end before they are listed."""
     stream = scripted_stream()

@@ -31,7 +31,7 @@ from kinesis_core.planning.loss import (
 )
 from kinesis_core.planning.loss_report import LossReport, describe
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.progress import in_doubt, is_lost, lose
+from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import is_further
@@ -56,7 +56,7 @@ class DataLoss:
 
     def report_gone(self, state: ShardState, started: ShardOffset, listed: Shard | None) -> None:
         """
-        Report that Kinesis no longer knows the shard. *listed* is the shard as it was listed last.
+        Note that Kinesis no longer knows the shard, and report the loss once. *listed* is the shard as it was listed last.
 
         Nothing is lost where reading starts at a time within the shortest retention: the records that left with a closed
         shard arrived before that.
@@ -64,11 +64,14 @@ class DataLoss:
         Raises:
             DataLossError: A loss stops the query.
         """
+        if state.progress == Gone(started.cut):
+            return  # a plan that nobody took has reported it
         is_open = listed is not None and listed.is_open
         since_ms = started.cut.epoch_ms if isinstance(started.cut, AtTimestamp) else 0
         if is_open or is_expiring(since_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
             what = f"Kinesis no longer knows the shard, and its records after {started.cut} were not read"
             self.reports.report(state.shard_id, started, what)
+        state.progress = Gone(started.cut)
 
     def plan(
         self,

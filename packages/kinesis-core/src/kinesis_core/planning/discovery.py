@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 
 from attrs import define, evolve, field
 
@@ -50,6 +51,8 @@ class Discovery:
     listing: Listing = field(factory=dict, init=False)
     """The last complete one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
+    awaited: AbstractSet[str] = field(default=frozenset(), init=False)
+    """Shards that each listing must have, unless they have left the stream."""
     is_checked: bool = field(default=False, init=False)
     """Whether the listing was compared with the offset of the query: it may lack shards that only the offset names."""
     _listed_s: float = field(default=float("-inf"), init=False)
@@ -125,7 +128,7 @@ class Discovery:
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
         """Return a shard that Kinesis knows and does not list: its children would be read too early."""
         parents = {p for shard in listing.values() for p in shard.parents} if known.from_oldest else set()
-        missing = (known.expected | parents) - listing.keys() - self._left
+        missing = (known.expected | self.awaited | parents) - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
         for shard_id in sorted(missing - followed):
             if self.is_there(shard_id):

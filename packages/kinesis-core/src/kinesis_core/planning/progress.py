@@ -3,6 +3,7 @@ Progress: how far the planner has come in one shard, as values and as pure funct
 
     Unknown, Idle, Behind, InGap, Ended     `after_page`: a page was read
     Ended -> Unknown                        `in_doubt`: records may be lost, so the end proves nothing yet
+    any -> Gone                             Kinesis no longer knows the shard
     any -> Lost                             `lose`: records after a cut are lost, and reading continues at the oldest record
 
 `Lost` is never left. It holds the progress since, which changes as before; another loss replaces it.
@@ -22,7 +23,13 @@ STUCK_PAGES = 50
 
 
 class Unknown(Struct, frozen=True):
-    """No page was read yet, or Kinesis no longer knows the shard."""
+    """No page was read yet."""
+
+
+class Gone(Struct, frozen=True):
+    """Kinesis no longer knows the shard. Records after *cut* that leave with it were reported, where that is a loss."""
+
+    cut: Cut
 
 
 class Idle(Struct, frozen=True):
@@ -53,7 +60,7 @@ class Ended(Struct, frozen=True):
     cut: Cut
 
 
-Reading = Unknown | Idle | Behind | InGap | Ended
+Reading = Unknown | Gone | Idle | Behind | InGap | Ended
 
 
 class Lost(Struct, frozen=True):
@@ -149,7 +156,7 @@ def is_stuck(progress: Progress, cut: Cut) -> bool:
 def lag_of(progress: Progress) -> int | None:
     """Return the lag in ms where the last page ended; None where no lag is to be reported."""
     match reading(progress):
-        case Unknown() | Ended():
+        case Unknown() | Gone() | Ended():
             return None
         case Idle():
             return 0

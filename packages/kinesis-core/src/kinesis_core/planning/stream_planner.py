@@ -33,7 +33,6 @@ from kinesis_core.planning.loss_report import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
 from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
-from kinesis_core.planning.progress import Unknown
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.stream_facts import StreamFacts
@@ -141,8 +140,10 @@ class StreamPlanner:
 
     def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
         """Return the end of every shard that has records after *start* now."""
-        tips = self.tip(start).shards.items()
-        return {s: p for s, p in tips if p.cut != start.started(s).cut and not self.states.is_ended(start, s)}
+        moved = {s: p for s, p in self.tip(start).shards.items() if p.cut != start.started(s).cut}
+        found = {s: p for s, p in moved.items() if not self.states.is_ended(start, s)}
+        self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
+        return found
 
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
@@ -200,7 +201,6 @@ class StreamPlanner:
         except StreamNotFoundError:
             self.facts.see_same_stream()  # raises if the stream itself is gone
             self.loss.report_gone(state, started, self.listing.get(state.shard_id))
-            state.progress = Unknown()
             state.calls.throttled.clear()
             return None
         state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))

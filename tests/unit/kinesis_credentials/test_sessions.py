@@ -7,6 +7,7 @@ import pickle
 import threading
 from pathlib import Path
 
+import botocore
 import pytest
 from botocore.exceptions import UnknownServiceError
 from botocore.session import Session
@@ -230,3 +231,13 @@ def test_services_are_listed_by_their_folders(tmp_path: Path, monkeypatch: pytes
     assert {"inhouse", *plain.list_available_services("service-2")} <= services
     with pytest.raises(UnknownServiceError):
         open_session(KEYS, "eu-west-1").create_client("kinesys")
+
+
+@pytest.mark.parametrize(
+    "name", ["endpoints", "partitions", "kinesis/2013-12-02/service-2", "sts/no-such-file"]
+)
+def test_data_is_read_as_botocore_reads_it(name: str) -> None:
+    """A session reads the same data, also where it is compressed or missing."""
+    ours, plain = (session.get_component("data_loader") for session in (open_session(KEYS), Session()))
+    path = Path(botocore.__path__[0], "data", name)
+    assert ours.file_loader.load_file(str(path)) == plain.file_loader.load_file(str(path))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import threading
+from typing import Any
 
 import botocore.exceptions
 from attrs import frozen
 from botocore.config import Config
-from botocore.loaders import Loader
+from botocore.loaders import JSONFileLoader, Loader
 from botocore.session import Session
 
 from kinesis_credentials.chain import ChainCredentials
@@ -74,12 +77,29 @@ def _open_plain(profile: str | None, region: str | None, proxy_url: str | None) 
     except botocore.exceptions.ConfigParseError as error:
         raise SourceFailedError(f"The AWS configuration cannot be read: {error}") from error
     data_paths = session.get_component("data_loader").search_paths
-    session.register_component("data_loader", _QuickLoader(data_paths, include_default_search_paths=False))
+    session.register_component(
+        "data_loader", _QuickLoader(data_paths, file_loader=_QuickFiles(), include_default_search_paths=False)
+    )
     if region is not None:
         session.set_config_variable("region", region)
     if proxy_url is not None:
         session.set_default_client_config(Config(proxies={"http": proxy_url, "https": proxy_url}))
     return session
+
+
+class _QuickFiles(JSONFileLoader):
+    """
+    Reads a file of botocore's data into plain dicts, which keep their order.
+
+    botocore reads it into ordered dicts, which its own code does not need: 20 ms of CPU more for a first client.
+    """
+
+    def load_file(self, file_path: str) -> Any:
+        for ending, opened in ((".json", open), (".json.gz", gzip.open)):
+            if os.path.isfile(file_path + ending):
+                with opened(file_path + ending, "rb") as file:
+                    return json.loads(file.read())
+        return None
 
 
 class _QuickLoader(Loader):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
-from os.path import dirname, samefile
+from os.path import basename, dirname, samefile
 from threading import Lock
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,8 @@ FREEZING_TASKS = 2
 
 ASK_TIMEOUT_S = 20
 """Time for a Python to start and say whether it has a package."""
+
+_SPARK_ARCHIVE = re.compile(r"pyspark\.zip|py4j-.*-src\.zip|spark-core_.*\.jar")
 
 _changing_python = Lock()  # all threads share Spark's context
 _tasks = 0
@@ -40,6 +43,24 @@ def freeze_heap() -> None:
     if _tasks < FREEZING_TASKS:
         _tasks += 1
         gc.freeze()
+
+
+def forget_archives() -> None:
+    """
+    Let Python forget the finders of modules in Spark's own archives. It makes new ones when it needs them, from what it has read.
+
+    Spark invalidates all finders of a worker before each of its tasks. Python up to 3.12 then reads the table of contents of
+    `pyspark.zip` again for each package in it, and those of two more archives: 70 to 90 ms of CPU in every task. Spark's archives
+    stay the same while a worker runs. The finders of all other archives stay, because those may change.
+    """
+    finders = [path for path, finder in sys.path_importer_cache.items() if _is_of_spark(finder)]
+    for path in finders:
+        sys.path_importer_cache.pop(path, None)
+
+
+def _is_of_spark(finder: object) -> bool:
+    archive = getattr(finder, "archive", None)
+    return isinstance(archive, str) and _SPARK_ARCHIVE.fullmatch(basename(archive)) is not None
 
 
 class plain_errors(ContextDecorator):  # noqa: N801 - used like a function, as those of contextlib

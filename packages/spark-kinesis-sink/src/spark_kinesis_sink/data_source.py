@@ -16,7 +16,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kinesis_core.errors import OptionError
-from kinesis_core.for_spark import import_other_half, plain_errors, register_with
+from kinesis_core.for_spark import forget_archives, import_other_half, plain_errors, register_with
 from kinesis_core.options import check_named_stream
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
@@ -67,6 +67,7 @@ class KinesisSink(DataSource):
         options = SinkOptions.parse(self.options)
         columns = find_columns(schema, routes_rows=options.stream is None)
         check_stream(options)
+        forget_archives()
         return WriteTask(options, columns)
 
     def schema(self) -> StructType | str:

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from kinesis_core import runtime
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
-from kinesis_core.for_spark import freeze_heap, plain_errors
+from kinesis_core.for_spark import forget_archives, freeze_heap, plain_errors
 from kinesis_core.producing import Totals
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
@@ -52,7 +52,8 @@ class WriteTask:
             rows = put_blocks(blocks, producers, self.options.stream)
             totals = producers.flush()
             check_written(rows, totals)
-            return Written(totals)
+        forget_archives()
+        return Written(totals)
 
 
 def check_written(rows: int, totals: Totals) -> None:

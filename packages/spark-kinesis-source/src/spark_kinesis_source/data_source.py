@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kinesis_core.for_spark import import_other_half, plain_errors, register_with
+from kinesis_core.for_spark import forget_archives, import_other_half, plain_errors, register_with
 
 if TYPE_CHECKING:
     from spark_kinesis_source.options import SourceOptions
@@ -62,17 +62,23 @@ class KinesisDataSource(DataSource):
 
         of_table = options_of_new_table(self.options, SOURCE_OPTIONS)
         check_streams(SourceOptions.parse(self.options if of_table is None else of_table).connection)
-        return default_schema() if of_table is None else table_schema(of_table)
+        schema = default_schema() if of_table is None else table_schema(of_table)
+        forget_archives()
+        return schema
 
     @plain_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
         from spark_kinesis_source.batch_reader import KinesisBatchReader
 
-        return KinesisBatchReader(*self._parse(schema))
+        reader = KinesisBatchReader(*self._parse(schema))
+        forget_archives()
+        return reader
 
     @plain_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return stream_reader_class()(*self._parse(schema))
+        reader = stream_reader_class()(*self._parse(schema))
+        forget_archives()
+        return reader
 
     def _parse(self, schema: StructType) -> tuple[SourceOptions, tuple[str, ...]]:
         """Return the options of a read, together with those of the table if *schema* is that of one, and the columns."""

@@ -11,7 +11,7 @@ from pyspark import TaskContext
 
 from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.clock import SystemClock
-from kinesis_core.for_spark import freeze_heap, plain_errors
+from kinesis_core.for_spark import forget_archives, freeze_heap, plain_errors
 from kinesis_core.reading import FanOutSettings, ReadSettings
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class ReadTask:
 
             if fanned_out is not None:
                 fanned_out.log_polled()
+        forget_archives()
 
     def _open(self, stream: str) -> StreamApi:
         from kinesis_core.aws import stream_client

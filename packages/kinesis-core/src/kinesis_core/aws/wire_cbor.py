@@ -26,6 +26,7 @@ from kinesis_core.aws.wire import (
     malformed_put,
     page_of,
 )
+from kinesis_core.aws.wire_choice import CBOR_LIMITS
 from kinesis_core.model import Page, PutEntry, PutResponse
 from kinesis_core.native import find_native
 
@@ -55,8 +56,6 @@ _TAGS_OF_CBOR2 = (
     55799,
 )
 """Tags that the library would decode. No response has them."""
-_DEEPEST = 32
-"""Far more than responses nest."""
 _MALFORMED = (
     cbor2.CBORDecodeError,
     msgspec.ValidationError,
@@ -119,9 +118,7 @@ def decode_response(body: bytes) -> Any:
         stream,
         semantic_decoders=_DECODERS,
         tag_hook=_refuse,
-        max_depth=_DEEPEST,
-        allow_duplicate_keys=False,
-        strict_hashable_types=True,
+        **CBOR_LIMITS,
     )
     try:
         value = decoder.decode()

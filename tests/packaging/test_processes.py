@@ -44,13 +44,13 @@ stream_client(reader.options.connection, StreamRef("orders"))
 """
 
 
-def reader_by(method: str) -> str:
-    """Return code that creates a reader."""
+def reader_by(method: str, **more: str) -> str:
+    """Return code that creates a reader, with more options."""
     return f"""
 from pyspark_kinesis_source import DefaultSource
 from spark_kinesis_source import default_schema
 
-reader = DefaultSource({OPTIONS}).{method}(default_schema())
+reader = DefaultSource({OPTIONS | more}).{method}(default_schema())
 """
 
 
@@ -76,6 +76,12 @@ def test_planning_the_read_of_a_stream() -> None:
     new = imported_by(reader_by("streamReader") + pickled, after=PLANNING)
     assert new >= OPTION_MODULES
     assert not new & (NEVER | AWS | TASK | PLANNER)
+
+
+def test_planning_the_read_at_an_endpoint() -> None:
+    """Whether an endpoint belongs to AWS is in botocore's data. They are read without botocore's code."""
+    new = imported_by(reader_by("streamReader", endpointUrl="http://127.0.0.1:9"), after=PLANNING)
+    assert {name for name in new if name.startswith(("botocore", "urllib3"))} == {"botocore"}
 
 
 def test_planning_batches() -> None:

@@ -25,7 +25,7 @@ class Canned:
     requests: list[AWSPreparedRequest] = field(factory=list)
 
     def serve(self, client: Any, service: str = "kinesis") -> None:
-        client.meta.events.register(f"before-send.{service}", self._response)
+        client.meta.events.register(f"before-send.{service}", self._response, unique_id=f"canned {id(self)}")
 
     def response(
         self,

@@ -6,9 +6,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import botocore
 import pytest
 
-from kinesis_credentials import DefaultChain, Profile, RegionError, find_endpoint_region, resolve_region
+from kinesis_credentials import (
+    DefaultChain,
+    Profile,
+    RegionError,
+    endpoints,
+    find_endpoint_region,
+    resolve_region,
+)
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER_ARN = "arn:aws:kinesis:eu-west-2:123456789012:stream/orders"
@@ -37,6 +45,13 @@ def test_order(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert resolve_region(DefaultChain(), **arguments) == region
+
+
+def test_partitions_in_another_layout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """If botocore keeps its data elsewhere or compressed, its own loader finds them."""
+    found = endpoints._read_partitions()
+    monkeypatch.setattr(botocore, "BOTOCORE_ROOT", str(tmp_path))
+    assert endpoints._read_partitions() == found
 
 
 def test_profile(aws_home: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from functools import lru_cache
 from typing import Any
@@ -31,12 +33,23 @@ def _get_host(endpoint_url: str) -> str:
 @lru_cache(maxsize=1)
 def _load_partitions() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return each DNS suffix of AWS with the pattern of its regions, from botocore's data."""
-    from botocore.loaders import Loader  # most queries have no endpoint
-
-    data: dict[str, Any] = Loader().load_data("partitions")
+    data = _read_partitions()
     return tuple(
         (f".{partition['outputs'][kind]}", re.compile(partition["regionRegex"]))
         for partition in data["partitions"]
         for kind in ("dnsSuffix", "dualStackDnsSuffix")
         if partition["outputs"].get(kind)
     )
+
+
+def _read_partitions() -> dict[str, Any]:
+    import botocore  # most queries have no endpoint
+
+    path = os.path.join(botocore.BOTOCORE_ROOT, "data", "partitions.json")
+    if os.path.isfile(path):  # botocore's loader imports most of botocore, which takes 80 ms of CPU
+        with open(path, encoding="utf-8") as file:
+            data: dict[str, Any] = json.load(file)
+        return data
+    from botocore.loaders import Loader
+
+    return dict(Loader().load_data("partitions"))

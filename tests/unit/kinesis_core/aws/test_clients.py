@@ -16,6 +16,7 @@ from kinesis_core.aws import (
     FanOutTransport,
     RetryPolicy,
     StreamRef,
+    WireFormat,
     stream_client,
     subscription_client,
     translate,
@@ -51,6 +52,11 @@ def test_sessions_and_clients_are_shared() -> None:
         for made in (first, connection(retry=RetryPolicy(1)), connection(stream_region="eu-west-1"))
     }
     assert len(sessions) == 1
+    patient = stream_client(connection(retry=RetryPolicy(1)), ORDERS)
+    assert patient.client is stream_client(first, ORDERS).client
+    assert patient.policy != stream_client(first, ORDERS).policy
+    in_cbor = stream_client(connection(wire_format=WireFormat.CBOR), ORDERS)
+    assert in_cbor.client is not patient.client, "it parses errors otherwise"
     proxied = connection(proxy_url="http://127.0.0.1:8")
     assert id(cached_session(KEYS, proxied.region, proxied.proxy_url)) not in sessions
     ireland = StreamRef("orders", "arn:aws:kinesis:eu-west-1:123456789012:stream/orders")

@@ -1,4 +1,4 @@
-"""Makes clients of AWS services. A process has one session, client and set of connections per `Connection`."""
+"""Makes clients of AWS services. A process has one session and client for all that connects alike."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
+from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.clock import SystemClock
 from kinesis_core.version import __version__
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
@@ -56,15 +57,20 @@ def find_session(connection: Connection) -> Session:
 @lru_cache(maxsize=64)
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    client, credentials = _client(connection, connection.region_of(stream), session)
+    client, credentials = _client(
+        connection.endpoint_url, connection.region_of(stream), connection.wire_format, session
+    )
     calls = FastPath(client, credentials, choose_transport(connection.transport), connection.wire_format)
     return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
 
 
 @lru_cache(maxsize=16)
-def _client(connection: Connection, region: str, session: Session) -> tuple[Any, Credentials]:
-    client, credentials = _make_client(session, "kinesis", connection.endpoint_url, READ_TIMEOUT_S, region)
-    install_raw_bodies(client, connection.wire_format)
+def _client(
+    endpoint_url: str | None, region: str, wire_format: WireFormat, session: Session
+) -> tuple[Any, Credentials]:
+    """Return the client for all streams of a region, whatever the retries are: to make one takes 20 ms."""
+    client, credentials = _make_client(session, "kinesis", endpoint_url, READ_TIMEOUT_S, region)
+    install_raw_bodies(client, wire_format)
     install_distribution_strategy(client)
     return client, credentials
 

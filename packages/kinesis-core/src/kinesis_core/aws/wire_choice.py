@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -28,7 +27,9 @@ class WireFormat(Enum):
 
 
 def _load_cbor2() -> Any:
-    return import_module("cbor2")
+    import cbor2  # optional
+
+    return cbor2
 
 
 def check_cbor(load: Callable[[], Any] = _load_cbor2) -> None:

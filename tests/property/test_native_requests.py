@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder
-from kinesis_core.aws.wire import encode_put, encode_put_in_python
+from kinesis_core.aws import wire, wire_cbor
 from kinesis_core.errors import InvalidRecordError
 from kinesis_core.model import EntryColumns, PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing import Producer, ProducerSettings
@@ -140,16 +140,29 @@ def test_same_bodies(lists: list[Any], stream: tuple[str, str | None]) -> None:
     """The body of a request is the same, byte for byte, whatever the keys contain."""
     ours, theirs = make_entries(lists, by_native=True), make_entries(lists, by_native=False)
     assert isinstance(ours, EntryColumns)
-    assert ours.native.encode_json(*stream) == encode_put_in_python(theirs, *stream)
-    assert encode_put(ours, *stream) == encode_put(theirs, *stream)
+    assert ours.native.encode_json(*stream) == wire.encode_put_in_python(theirs, *stream)
+    assert wire.encode_put(ours, *stream) == wire.encode_put(theirs, *stream)
+    assert ours.native.encode_cbor(*stream) == wire_cbor.encode_put_in_python(theirs, *stream)
+    assert wire_cbor.encode_put(ours, *stream) == wire_cbor.encode_put(theirs, *stream)
     assert list(ours) == list(theirs)
 
 
 def test_an_empty_key_is_left_out() -> None:
     """A record without a partition key has no such member. A request without records is left to Python."""
     entries = as_columns(Rows([b"x"], [""])).entries()
-    assert encode_put(entries, "orders", None) == b'{"Records":[{"Data":"eA=="}],"StreamName":"orders"}'
-    assert encode_put(entries[:0], "orders", None) == b'{"Records":[],"StreamName":"orders"}'
+    assert wire.encode_put(entries, "orders", None) == b'{"Records":[{"Data":"eA=="}],"StreamName":"orders"}'
+    assert wire.encode_put(entries[:0], "orders", None) == b'{"Records":[],"StreamName":"orders"}'
+    for sent in (entries, entries[:0]):
+        body = wire_cbor.encode_put(sent, "orders", None)
+        assert body == wire_cbor.encode_put_in_python(list(sent), "orders", None)
+
+
+@pytest.mark.parametrize("size", [0, 23, 24, 255, 256, 65_535, 65_536])
+def test_lengths_in_cbor(size: int) -> None:
+    """A length is written as short as cbor2 writes it."""
+    entries = as_columns(Rows([b"x" * size] * 30, ["k" * max(1, min(size, 256))] * 30)).entries()
+    body = entries.native.encode_cbor("orders", None)
+    assert body == wire_cbor.encode_put_in_python(list(entries), "orders", None)
 
 
 @settings(deadline=None, max_examples=60)

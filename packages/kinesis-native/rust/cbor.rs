@@ -1,14 +1,15 @@
-//! Steps through CBOR. Texts and bytes of indefinite length are not recognised, so each of them is a slice of the body.
+//! Steps through CBOR, and writes it. Texts and bytes of indefinite length are not recognised, so each of them is a slice of the
+//! body.
 //!
 //! Source: https://www.rfc-editor.org/rfc/rfc8949
 
 use crate::mine::{Mine, NotMine, require};
 
 const UNSIGNED: u8 = 0;
-const BYTES: u8 = 2;
-const TEXT: u8 = 3;
-const ARRAY: u8 = 4;
-const MAP: u8 = 5;
+pub const BYTES: u8 = 2;
+pub const TEXT: u8 = 3;
+pub const ARRAY: u8 = 4;
+pub const MAP: u8 = 5;
 const TAG: u8 = 6;
 const NULL: u8 = 0xf6;
 const BREAK: u8 = 0xff;
@@ -129,9 +130,42 @@ impl<'a> Cbor<'a> {
     }
 }
 
+/// Write the shortest head of an item of the type *major*, with its *number*: a length or a count.
+pub fn write_head(body: &mut Vec<u8>, major: u8, number: usize) {
+    let bytes = (number as u64).to_be_bytes();
+    let (code, from) = match number {
+        0..=23 => (number as u8, bytes.len()),
+        24..=0xff => (24, 7),
+        0x100..=0xffff => (25, 6),
+        0x1_0000..=0xffff_ffff => (26, 4),
+        _ => (27, 0),
+    };
+    body.push(major << 5 | code);
+    body.extend_from_slice(&bytes[from..]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_are_as_short_as_they_can_be() {
+        for (number, bytes) in [
+            (23, 1),
+            (24, 2),
+            (0xff, 2),
+            (0x100, 3),
+            (0xffff, 3),
+            (0x1_0000, 5),
+            (0xffff_ffff, 5),
+            (1 << 32, 9),
+        ] {
+            let mut body = Vec::new();
+            write_head(&mut body, UNSIGNED, number);
+            assert_eq!(body.len(), bytes);
+            assert_eq!(Cbor::new(&body).whole(), Ok(number as i64));
+        }
+    }
 
     #[test]
     fn numbers_of_all_lengths_are_read() {

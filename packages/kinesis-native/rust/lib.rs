@@ -14,6 +14,7 @@ pub mod page;
 pub mod page_builder;
 pub mod producing;
 pub mod put_body;
+pub mod put_body_cbor;
 pub mod rows;
 pub mod scanner;
 pub mod text_column;

@@ -1,4 +1,4 @@
-//! The bodies of PutRecords requests.
+//! The bodies of PutRecords requests in JSON.
 
 use base64_simd::STANDARD;
 

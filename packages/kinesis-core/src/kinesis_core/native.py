@@ -62,11 +62,21 @@ def find_native() -> Any:
     return package
 
 
-def _find() -> tuple[Any, Runtime]:
+def check_switch() -> None:
+    """
+    Check the environment variable that turns the package off. It imports nothing.
+
+    Raises:
+        OptionError: It is neither 0 nor 1.
+    """
     switch = os.environ.get(SWITCH, "1")
     if switch not in ("0", "1"):
         raise OptionError(f"The environment variable {SWITCH} accepts 0 or 1; got '{switch}'.")
-    if switch == "0":
+
+
+def _find() -> tuple[Any, Runtime]:
+    check_switch()
+    if os.environ.get(SWITCH) == "0":
         return None, Runtime(False, f"{SWITCH}=0")
     try:
         package = import_module(_PACKAGE)

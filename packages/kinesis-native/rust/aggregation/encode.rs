@@ -124,19 +124,20 @@ impl AggregateBuilder {
         true
     }
 
-    fn fill(&mut self, rows: &PutRows, start: usize) -> usize {
+    /// `extend`, without Python.
+    pub fn fill(&mut self, rows: &PutRows, start: usize) -> usize {
         if self.records.capacity() == 0 {
             self.records.reserve(self.max_bytes.min(MOST_RESERVED));
         }
-        let is_first = self.count == 0;
         let stop = (start..rows.len()).find(|position| !self.add(&rows.row(*position))).unwrap_or(rows.len());
-        if is_first && stop > start {
+        if self.first.is_none() && stop > start {
             self.first = Some(rows.copy(start));
         }
         stop
     }
 
-    fn take(&mut self) -> Mine<PutEntries> {
+    /// `close`, without Python.
+    pub fn take(&mut self) -> Mine<PutEntries> {
         let first = self.first.take().ok_or(NotMine)?;
         if self.count == 1 {
             return Ok(PutEntries::of_rows(first));
@@ -150,7 +151,7 @@ impl AggregateBuilder {
 #[pymethods]
 impl AggregateBuilder {
     #[new]
-    fn new(max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
             size_bytes: FRAME_BYTES,

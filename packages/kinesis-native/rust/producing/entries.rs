@@ -12,9 +12,17 @@ use crate::mine::Mine;
 use crate::producing::columns::Columns;
 use crate::producing::rows::text_of;
 use crate::put_body::{Entry, write_json};
+use crate::put_body_cbor::write_cbor;
 
 /// The partition key of every aggregate, as in the KPL. An explicit hash key routes the aggregate.
 const AGGREGATE_KEY: &[u8] = b"a";
+
+/// The format of a body.
+#[derive(Clone, Copy)]
+pub enum Format {
+    Json,
+    Cbor,
+}
 
 /// Records that were made together.
 #[derive(Clone)]
@@ -107,11 +115,12 @@ impl PutEntries {
         found
     }
 
-    fn each(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub fn each(&self) -> impl Iterator<Item = Entry<'_>> {
         self.parts.iter().flat_map(|part| (0..part.len()).map(|index| part.entry(index)))
     }
 
-    fn body(&self, name: &str, arn: Option<&str>) -> Mine<Vec<u8>> {
+    /// Write the body of a request to the stream called *name*, or with that *arn*.
+    pub fn body(&self, format: Format, name: &str, arn: Option<&str>) -> Mine<Vec<u8>> {
         let aggregates: Vec<&Aggregate> = self
             .parts
             .iter()
@@ -122,7 +131,21 @@ impl PutEntries {
             .collect();
         seal(&aggregates);
         let size_bytes = self.each().map(|entry| entry.size_bytes()).sum();
-        write_json(self.each(), self.count, size_bytes, name, arn)
+        match format {
+            Format::Json => write_json(self.each(), self.count, size_bytes, name, arn),
+            Format::Cbor => write_cbor(self.each(), self.count, size_bytes, name, arn),
+        }
+    }
+
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        format: Format,
+        name: &str,
+        arn: Option<&str>,
+    ) -> Option<Bound<'py, PyBytes>> {
+        let body = py.detach(|| self.body(format, name, arn)).ok()?;
+        Some(PyBytes::new(py, &body))
     }
 }
 
@@ -188,7 +211,17 @@ impl PutEntries {
         name: &str,
         arn: Option<&str>,
     ) -> Option<Bound<'py, PyBytes>> {
-        let body = py.detach(|| self.body(name, arn)).ok()?;
-        Some(PyBytes::new(py, &body))
+        self.encode(py, Format::Json, name, arn)
+    }
+
+    /// Return the same body in CBOR.
+    #[pyo3(signature = (name, arn))]
+    fn encode_cbor<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        arn: Option<&str>,
+    ) -> Option<Bound<'py, PyBytes>> {
+        self.encode(py, Format::Cbor, name, arn)
     }
 }

@@ -27,7 +27,8 @@ pub struct PutRows {
 }
 
 impl PutRows {
-    fn of(columns: Columns, [longest_bytes, largest_bytes]: [usize; 2]) -> Self {
+    /// Take *columns*, with what their check returned.
+    pub fn of(columns: Columns, [longest_bytes, largest_bytes]: [usize; 2]) -> Self {
         let stop = columns.len();
         Self { columns: Arc::new(columns), chosen: None, start: 0, stop, longest_bytes, largest_bytes }
     }
@@ -67,7 +68,8 @@ impl PutRows {
         (0..self.len()).map(|position| self.row(position)).collect()
     }
 
-    fn group_by(&self, starts: &[u8]) -> Mine<Vec<(usize, Self)>> {
+    /// Return the rows of each shard that has some. *starts* has the first hash key of each shard, 16 bytes each.
+    pub fn group_by(&self, starts: &[u8]) -> Mine<Vec<(usize, Self)>> {
         let groups = router::group(&self.rows(), starts)?;
         if let [(shard, _)] = groups[..] {
             return Ok(vec![(shard, self.with(self.chosen.clone(), self.start, self.stop))]);

@@ -21,7 +21,7 @@ from kinesis_core.aws import (
     subscription_client,
     translate,
 )
-from kinesis_core.errors import UnavailableError
+from kinesis_core.errors import OptionError, UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
 from support.ports import refusing_port
@@ -63,6 +63,13 @@ def test_sessions_and_clients_are_shared() -> None:
     assert stream_client(first, ireland).client is not stream_client(first, ORDERS).client
     assert stream_client(first, ireland).client.meta.region_name == "eu-west-1"
     assert stream_client(connection(stream_region="eu-west-1"), ORDERS).client.meta.region_name == "eu-west-1"
+
+
+def test_a_wrong_switch_fails_when_a_stream_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in KINESIS_NATIVE is an error before anything is read, as of any option."""
+    monkeypatch.setenv("KINESIS_NATIVE", "off")
+    with pytest.raises(OptionError, match=r"KINESIS_NATIVE accepts 0 or 1; got 'off'"):
+        stream_client(connection(port=11), ORDERS)
 
 
 def test_the_client_leaves_retries_to_us() -> None:

@@ -20,6 +20,7 @@ from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.clock import SystemClock
+from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
 
@@ -40,7 +41,7 @@ def stream_client(connection: Connection, stream: StreamRef) -> BotoStreamApi:
 
     Raises:
         CredentialsError: There are no credentials.
-        OptionError: The connection uses CBOR, and its package is not installed.
+        OptionError: The connection uses CBOR, and its package is not installed, or KINESIS_NATIVE is neither 0 nor 1.
     """
     return _open(connection, stream, find_session(connection))
 
@@ -56,6 +57,7 @@ def find_session(connection: Connection) -> Session:
 
 @lru_cache(maxsize=64)
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
+    check_switch()  # not only when the first page comes
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(
         connection.endpoint_url, connection.region_of(stream), connection.wire_format, session

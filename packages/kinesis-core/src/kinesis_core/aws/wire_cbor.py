@@ -27,7 +27,7 @@ from kinesis_core.aws.wire import (
     page_of,
 )
 from kinesis_core.aws.wire_choice import CBOR_LIMITS
-from kinesis_core.model import Page, PutEntry, PutResponse
+from kinesis_core.model import EntryColumns, Page, PutEntry, PutResponse
 from kinesis_core.native import find_native
 
 _TIME = 1
@@ -93,6 +93,12 @@ def encode_time(epoch_ms: int) -> cbor2.CBORTag:
 
 def encode_put(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
     """Return the body of a PutRecords request to the stream called *name*, or with that *arn*."""
+    found = entries.native.encode_cbor(name, arn) if isinstance(entries, EntryColumns) else None
+    return encode_put_in_python(entries, name, arn) if found is None else found
+
+
+def encode_put_in_python(entries: Sequence[PutEntry], name: str, arn: str | None) -> bytes:
+    """Encode like `encode_put`, and define what that returns."""
     stream = {"StreamARN": arn} if arn else {"StreamName": name}
     return encode_request({"Records": [_entry(entry) for entry in entries], **stream})
 

@@ -29,6 +29,8 @@ class NativeEntries(Protocol):
 
     def encode_json(self, name: str, arn: str | None) -> bytes | None: ...
 
+    def encode_cbor(self, name: str, arn: str | None) -> bytes | None: ...
+
 
 class EntryColumns(Sequence[PutEntry]):
     """Records as a sequence of `PutEntry`. A slice of it copies nothing."""

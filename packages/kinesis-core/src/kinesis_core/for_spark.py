@@ -53,9 +53,9 @@ def forget_archives() -> None:
     `pyspark.zip` again for each package in it, and those of two more archives: 70 to 90 ms of CPU in every task. Spark's archives
     stay the same while a worker runs. The finders of all other archives stay, because those may change.
     """
-    finders = [path for path, finder in sys.path_importer_cache.items() if _is_of_spark(finder)]
-    for path in finders:
-        sys.path_importer_cache.pop(path, None)
+    for path, finder in list(sys.path_importer_cache.items()):  # a copy: other threads may import meanwhile
+        if _is_of_spark(finder):
+            sys.path_importer_cache.pop(path, None)
 
 
 def _is_of_spark(finder: object) -> bool:

@@ -15,8 +15,8 @@ use crate::producing::router;
 use crate::producing::rows::PutRows;
 
 const FRAME_BYTES: usize = MAGIC.len() + size_of::<Digest>();
-/// Most that is reserved before rows come. A larger aggregate grows.
-const MOST_RESERVED: usize = 64 * 1024;
+/// What is reserved before rows come, at most. A task may have an open aggregate for each of 10,000 shards.
+const MOST_RESERVED: usize = 2 * 1024;
 
 /// A closed aggregate. Its checksum is computed when it is first needed: that of many at once takes less time.
 pub struct Aggregate {

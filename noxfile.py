@@ -248,7 +248,8 @@ def fuzz(session: nox.Session) -> None:
             found.mkdir(exist_ok=True)
             program = CARGO / "fuzz" / _rust_host() / "release" / path.stem
             limits = (f"-max_total_time={seconds}", "-rss_limit_mb=1500", "-max_len=20000", "-verbosity=0")
-            session.run(str(program), *limits, "-print_final_stats=1", str(found), external=True)
+            kept_input = f"-artifact_prefix={kept}/{path.stem}-"  # where an input that fails goes
+            session.run(str(program), "-print_final_stats=1", *limits, kept_input, str(found), external=True)
 
 
 @nox.session

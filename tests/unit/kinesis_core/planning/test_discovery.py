@@ -22,7 +22,8 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.discovery import PAUSES_S
+from kinesis_core.planning.discovery import PAUSES_S, Discovery
+from kinesis_core.planning.lineage import Known
 from support.fake_stream import FakeStream
 from support.planned import Planned, Read, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream
@@ -121,6 +122,30 @@ def test_a_query_that_ends_refuses_an_older_listing() -> None:
         read += batch
     assert not stream.stale_listings
     assert sorted(read) == everything(stream)
+
+
+def test_an_awaited_shard_that_left_unread_is_reported() -> None:
+    """A shard among the targets of a run may leave the stream before it is read. That is a loss like that of any other shard."""
+    stream, lost = scripted_stream(), []
+    left, right = stream.split(A)
+    discovery = Discovery(
+        "orders",
+        stream,
+        stream.clock,
+        lambda shard_id, *_: lost.append(shard_id),
+        lambda shard_id: shard_id in stream.shards,
+        stream.describe,
+    )
+    known = Known(named={right}, finished=set(), expected={right})
+    discovery.refresh(known, patiently=True)
+    discovery.awaited = frozenset({left, right})
+    children = stream.split(left)
+    del stream.shards[A], stream.shards[left]
+    listing = discovery.refresh(known, patiently=True)
+    assert lost == [left]
+    assert sorted(listing) == sorted([right, *children])
+    assert discovery.refresh(known, patiently=True) == listing
+    assert lost == [left], "once"
 
 
 def test_a_batch_without_a_bound_waits_for_children_of_a_finished_shard() -> None:

@@ -128,12 +128,15 @@ class Discovery:
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
         """Return a shard that Kinesis knows and does not list: its children would be read too early."""
         parents = {p for shard in listing.values() for p in shard.parents} if known.from_oldest else set()
-        missing = (known.expected | self.awaited | parents) - listing.keys() - self._left
+        expected = known.expected | parents
+        missing = (expected | self.awaited) - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
         for shard_id in sorted(missing - followed):
             if self.is_there(shard_id):
                 return Hole(f"{shard_id} is not listed, and Kinesis knows it")
-            self._left.add(shard_id)
+            self.awaited -= {shard_id}
+            if shard_id in expected:  # one that is only awaited may have left unread, which has to be reported
+                self._left.add(shard_id)
         return None
 
     def _fits(self, known: Known) -> bool:

@@ -46,7 +46,7 @@ def _read_partitions() -> dict[str, Any]:
     import botocore  # most queries have no endpoint
 
     path = os.path.join(botocore.BOTOCORE_ROOT, "data", "partitions.json")
-    if os.path.isfile(path):  # botocore's loader imports most of botocore, which takes 80 ms of CPU
+    if os.path.isfile(path):  # botocore's loader imports most of botocore, which takes 35 ms of CPU
         with open(path, encoding="utf-8") as file:
             data: dict[str, Any] = json.load(file)
         return data

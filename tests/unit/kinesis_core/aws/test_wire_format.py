@@ -10,16 +10,24 @@ import cbor2
 import pytest
 
 from kinesis_core.aws import WireFormat, check_cbor
-from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client
+from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client, knows_dry_run
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast_path import FastPath
 from kinesis_core.aws.wire_format import find_wire
 from kinesis_core.errors import OptionError
 from kinesis_core.model import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
 from kinesis_credentials import StaticKeys
 from support.canned import CBOR_TYPE, Canned, header
-from support.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, KEYS, PAGE, PUT, FormatWorld
+from support.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
+
+ORDERS = StreamRef("orders", ARN)
+IN_CBOR = Connection(
+    (ORDERS,),
+    "eu-west-1",
+    "http://127.0.0.1:9",
+    StaticKeys("AKIAEXAMPLE", "secret"),
+    wire_format=WireFormat.CBOR,
+)
 
 
 @pytest.fixture
@@ -95,18 +103,20 @@ def test_other_calls_stay_json(world: FormatWorld) -> None:
     assert header(world.canned.requests[0], "Content-Type") == JSON_TYPE
 
 
+def test_a_connection_for_cbor() -> None:
+    """A stream that is opened with CBOR makes its calls in CBOR."""
+    assert stream_client(IN_CBOR, ORDERS).calls.wire_format is WireFormat.CBOR
+
+
+@pytest.mark.skipif(
+    not knows_dry_run(stream_client(IN_CBOR, ORDERS).client),
+    reason="the installed botocore does not know DryRun",
+)
 def test_dry_runs_stay_json() -> None:
     """The check of permissions is in JSON, on the connections of a client for CBOR."""
     canned = Canned()
-    ref = StreamRef("orders", ARN)
-    keys = StaticKeys("AKIAEXAMPLE", "secret")
-    connection = Connection((ref,), "eu-west-1", "http://127.0.0.1:9", keys, wire_format=WireFormat.CBOR)
-    canned.serve(stream_client(connection, ref).client)
-    calls = FastPath(stream_client(connection, ref).client, KEYS, wire_format=WireFormat.CBOR)
-    assert stream_client(connection, ref).calls.wire_format is calls.wire_format
-    dry_runs = dry_run_client(connection, ref)
-    if dry_runs is None:
-        pytest.skip("the installed botocore does not know DryRun")
+    canned.serve(stream_client(IN_CBOR, ORDERS).client)
+    dry_runs = dry_run_client(IN_CBOR, ORDERS)
     assert isinstance(dry_runs, BotoDryRuns)
     canned.response({"ShardIterator": "iterator"}, content_type=JSON_TYPE)
     assert dry_runs.get_iterator("shardId-1", dry_run=True) == "iterator"

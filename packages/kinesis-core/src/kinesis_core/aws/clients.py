@@ -70,7 +70,7 @@ def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoSt
 def _client(
     endpoint_url: str | None, region: str, wire_format: WireFormat, session: Session
 ) -> tuple[Any, Credentials]:
-    """Return the client for all streams of a region, whatever the retries are: to make one takes 20 ms."""
+    """Return the client for all streams of a region, whatever the retries are: to make one takes 15 ms of CPU."""
     client, credentials = _make_client(session, "kinesis", endpoint_url, READ_TIMEOUT_S, region)
     install_raw_bodies(client, wire_format)
     install_distribution_strategy(client)

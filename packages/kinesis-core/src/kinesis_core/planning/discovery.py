@@ -135,7 +135,9 @@ class Discovery:
             if self.is_there(shard_id):
                 return Hole(f"{shard_id} is not listed, and Kinesis knows it")
             self.awaited -= {shard_id}
-            if shard_id in expected:  # one that is only awaited may have left unread, which has to be reported
+            if (
+                shard_id in expected
+            ):  # one that is only awaited may have left unread, which has to be reported
                 self._left.add(shard_id)
         return None
 

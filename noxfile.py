@@ -70,6 +70,7 @@ PACKAGES = {
     "kinesis-emulator": (),
     "kinesis-core": ("kinesis-credentials",),
     "kinesis-consumer": ("kinesis-credentials", "kinesis-core"),
+    "kinesis-cli": ("kinesis-credentials", "kinesis-core"),
     "spark-kinesis-source": ("kinesis-credentials", "kinesis-core"),
     "spark-kinesis-sink": ("kinesis-credentials", "kinesis-core"),
 }

@@ -25,6 +25,7 @@ OURS = (
     "kinesis_credentials",
     "kinesis_core",
     "kinesis_consumer",
+    "kinesis_cli",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",

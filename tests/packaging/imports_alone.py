@@ -20,6 +20,7 @@ OURS = {
     "kinesis_credentials",
     "kinesis_core",
     "kinesis_consumer",
+    "kinesis_cli",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",
@@ -31,6 +32,7 @@ INSTALLED = {
     "kinesis-emulator": {"kinesis_emulator"},
     "kinesis-core": {"kinesis_core", "kinesis_credentials"},
     "kinesis-consumer": {"kinesis_consumer", "kinesis_core", "kinesis_credentials"},
+    "kinesis-cli": {"kinesis_cli", "kinesis_core", "kinesis_credentials", "rich"},
     "spark-kinesis-source": {"spark_kinesis_source", "kinesis_core", "kinesis_credentials", "pyarrow"},
     "spark-kinesis-sink": {"spark_kinesis_sink", "kinesis_core", "kinesis_credentials", "pyarrow"},
 }

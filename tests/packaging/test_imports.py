@@ -15,6 +15,7 @@ OURS = {
     "kinesis_credentials",
     "kinesis_core",
     "kinesis_consumer",
+    "kinesis_cli",
     "kinesis_emulator",
     "spark_kinesis_source",
     "spark_kinesis_sink",
@@ -28,6 +29,10 @@ MAY_IMPORT = {
         *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
     },
     "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow"},
+    "kinesis-cli": {
+        *("attrs", "cyclopts", "jq", "kinesis_core", "kinesis_credentials", "msgspec", "rich"),
+        *("fsspec", "prometheus_client", "pyarrow", "textual"),
+    },
     "spark-kinesis-source": {
         *("attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"),
         *("opentelemetry", "prometheus_client"),
@@ -146,6 +151,7 @@ HEAVY = {
         "kinesis_credentials",
         "kinesis_core",
         "kinesis_consumer",
+        "kinesis_cli",
         "spark_kinesis_source",
         "spark_kinesis_sink",
     ],

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 OURS = [
+    "kinesis-cli",
     "kinesis-consumer",
     "kinesis-core",
     "kinesis-credentials",
@@ -28,7 +29,7 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 
 def test_packages(projects: Projects) -> None:
-    """These seven packages are published."""
+    """These eight packages are published."""
     assert sorted(projects) == OURS
 
 
@@ -62,6 +63,8 @@ def test_pins(projects: Projects) -> None:
         ("kinesis-core", {"kinesis-credentials", "kinesis-native"}),  # the second one as an extra
         ("kinesis-native", set()),
         ("kinesis-consumer", {"kinesis-core", "kinesis-credentials"}),
+        # The emulator is an extra.
+        ("kinesis-cli", {"kinesis-core", "kinesis-credentials", "kinesis-emulator"}),
         ("spark-kinesis-source", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-sink", {"kinesis-core", "kinesis-credentials"}),
     ],

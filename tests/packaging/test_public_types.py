@@ -13,6 +13,7 @@ import pytest
 from attrs import frozen
 
 OURS = (
+    "kinesis_cli",
     "kinesis_consumer",
     "kinesis_core",
     "kinesis_credentials",

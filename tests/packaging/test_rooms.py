@@ -19,7 +19,7 @@ from attrs import frozen
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "packages").glob("*/src"))
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
-CORE, CONSUMER = "kinesis_core", "kinesis_consumer"
+CORE, CONSUMER, CLI = "kinesis_core", "kinesis_consumer", "kinesis_cli"
 BASE = {"errors", "logs", "clock"}
 """Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
@@ -85,7 +85,20 @@ CONSUMER_MAY_IMPORT = {
     },
 }
 """The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
-RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT}
+CLI_BASE = {"ending", "output", "moments"}
+CLI_MAY_IMPORT = {
+    "version": set[str](),
+    "ending": set[str](),
+    "output": {"ending"},
+    "moments": {"ending"},
+    "connecting": {"ending"},
+    "commands": {*CLI_BASE, "connecting"},
+    "app": {"version"},  # it names the modules of the commands, and imports none
+    "main": {"app", "ending"},
+    "__main__": {"main"},
+}
+"""The same for the rooms of the command line. Like the consumers, they may import the core's facades."""
+RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT, CLI: CLI_MAY_IMPORT}
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}
 """Rooms of values and algorithms only, with the packages that they may use in addition to the standard library."""
 AWS_LIBRARIES = {"boto3", "botocore", "urllib3"}

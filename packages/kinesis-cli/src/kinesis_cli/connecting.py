@@ -1,0 +1,88 @@
+"""The options of every command that calls AWS. Keys are never options: other users of the machine see command lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from cyclopts import Group, Parameter
+
+from kinesis_cli.ending import UsageError
+
+if TYPE_CHECKING:
+    from kinesis_core import Stream
+    from kinesis_core.aws import Connection
+    from kinesis_credentials import CredentialSpec
+
+GROUP = Group("Connection", sort_key=100)
+_SESSION_NAME = "kinesis-cli"
+
+
+@Parameter(name="*", group=GROUP)
+@frozen(kw_only=True)
+class Connect:
+    """How to reach AWS. All of it may come from the environment and from the AWS configuration files instead."""
+
+    region: str | None = None
+    "The region. Default: that of the ARN, of the endpoint, or of the AWS configuration."
+    endpoint_url: str | None = None
+    "Another endpoint of Kinesis, such as a local server. Default: AWS_ENDPOINT_URL, else AWS."
+    profile: str | None = None
+    "A profile of the AWS configuration files. Default: AWS_PROFILE, else what botocore finds."
+    role_arn: str | None = None
+    "A role to assume with these credentials."
+    external_id: str | None = None
+    "The external ID that the role asks for."
+    role_session_name: str = _SESSION_NAME
+    "The name of the role's session, as CloudTrail shows it."
+
+    @property
+    def credentials(self) -> CredentialSpec | None:
+        """The source of the credentials. None is botocore's chain, which finds keys in the environment."""
+        from kinesis_credentials import AssumeRole, DefaultChain, Profile
+
+        base = Profile(self.profile) if self.profile else None
+        if self.role_arn is None:
+            if self.external_id is not None:
+                raise UsageError("--external-id needs --role-arn.")
+            return base
+        return AssumeRole(base or DefaultChain(), self.role_arn, self.role_session_name, self.external_id)
+
+    def to(self, stream: str) -> Connection:
+        """
+        Return the connection to *stream*, a name or ARN. It makes no call.
+
+        Raises:
+            CredentialsError: No region is found.
+        """
+        from kinesis_core.aws import Connection
+
+        return Connection.to_stream(
+            stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        )
+
+    def open(self, stream: str) -> Stream:
+        """
+        Return *stream*, a name or ARN, to read from. It makes one call.
+
+        Raises:
+            StreamNotFoundError, ServiceError, CredentialsError: As in `Stream.open`.
+        """
+        from kinesis_core import Stream
+
+        return Stream.open(
+            stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        )
+
+
+@Parameter(name="*", group=GROUP)
+@frozen(kw_only=True)
+class ConnectWithTables(Connect):
+    """The same, for commands that also look into tables of DynamoDB."""
+
+    dynamodb_endpoint_url: str | None = None
+    "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
+
+
+DEFAULT = Connect()
+WITH_TABLES = ConnectWithTables()

@@ -1,0 +1,40 @@
+"""How a command ends: exit statuses, and the errors of this package."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """The exit statuses of all commands. The documentation lists them."""
+
+    DONE = 0
+    """The command did what it was asked for."""
+    FAILED = 1
+    """A call, a file or a check failed. The last line on the standard error says which, and what to do."""
+    USAGE = 2
+    """The command line is wrong. Nothing was done."""
+    INCOMPLETE = 3
+    """Some of the work was done and some was not: records that were not written, or problems that `doctor` found."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+    READER_GONE = 141
+    """The program that reads the output has ended, such as `head`."""
+    TERMINATED = 143
+    """The signal SIGTERM."""
+
+
+class CommandError(Exception):
+    """A command cannot go on. The message is one line that says what to do."""
+
+    status = Status.FAILED
+
+
+class UsageError(CommandError):
+    """An option or argument has a wrong value. Nothing was done."""
+
+    status = Status.USAGE
+
+
+class TerminatedError(BaseException):
+    """The signal SIGTERM has come. It passes through `except Exception`, as KeyboardInterrupt does."""

@@ -1,0 +1,88 @@
+"""Runs one command: its errors become one line on the standard error, and an exit status."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+from kinesis_cli.app import make_app
+from kinesis_cli.ending import CommandError, Status, TerminatedError
+
+LOG_LEVEL = "KINESIS_LOG_LEVEL"
+"""The environment variable that shows events of our packages. With DEBUG an unexpected error shows its traceback."""
+
+
+def run() -> NoReturn:
+    """Run the command line of this process. It ends here: threads that still wait for Kinesis end with it."""
+    signal.signal(signal.SIGTERM, _terminate)
+    status = main(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command that *arguments* name. Return the exit status, a `Status`."""
+    name = _command_name(arguments)
+    logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
+    try:
+        status = make_app()(list(arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+    except TerminatedError:
+        return Status.TERMINATED
+    except BrokenPipeError:
+        return Status.READER_GONE
+    except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
+        status, message = _explain(error, name)
+        sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
+    return Status.DONE if status is None else int(status)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminatedError
+
+
+def _command_name(arguments: Sequence[str]) -> str:
+    """Return what error lines begin with: the command as the user typed it, without its options."""
+    first = arguments[0] if arguments else ""
+    return "kinesis" if first.startswith("-") or not first else f"kinesis {first}"
+
+
+def _explain(error: Exception, name: str) -> tuple[Status, str]:
+    """Return the exit status for *error*, and its message."""
+    from cyclopts import CycloptsError
+
+    from kinesis_core import KinesisError, OptionError
+    from kinesis_credentials import CredentialsError
+
+    match error:
+        case CycloptsError():
+            return Status.USAGE, f"{error} See '{_help_of(name, error)} --help'."
+        case CommandError():
+            return error.status, str(error)
+        case OptionError():
+            return Status.USAGE, str(error)
+        case KinesisError() | CredentialsError():
+            return Status.FAILED, str(error)
+        case ModuleNotFoundError() | OSError():
+            return Status.FAILED, str(error)
+    if os.environ.get(LOG_LEVEL, "").strip().upper() == "DEBUG":
+        raise error
+    kind = type(error).__name__
+    advice = f"Run it again with {LOG_LEVEL}=DEBUG, and report what that prints."
+    return Status.FAILED, f"internal error ({kind}: {error}). {advice}"
+
+
+def _help_of(name: str, error: Exception) -> str:
+    from cyclopts import UnknownCommandError
+
+    return "kinesis" if isinstance(error, UnknownCommandError) else name

@@ -1,0 +1,61 @@
+"""Points in time as people type them: `10m` for ten minutes ago, an ISO 8601 time, `now`, or a position of Kinesis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kinesis_cli.ending import UsageError
+
+if TYPE_CHECKING:
+    from kinesis_core import EndingPosition, StartingPosition
+
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)", re.IGNORECASE)
+_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_EXAMPLES = "Examples: 10m (ten minutes ago), 2026-01-31T09:00:00Z"
+
+
+def parse_start(text: str, option: str, now_ms: int) -> StartingPosition:
+    """
+    Return the position that *text* names, to start at.
+
+    Raises:
+        UsageError: It names none. The message names *option*.
+    """
+    from kinesis_core import AtTimestamp
+    from kinesis_core.options import BadValueError, starting_position
+
+    if (ago_ms := parse_ago(text)) is not None:
+        return AtTimestamp(max(0, now_ms - ago_ms))
+    try:
+        return starting_position().parse("LATEST" if text.lower() == "now" else text)
+    except BadValueError as error:
+        raise UsageError(
+            f"{option} does not accept '{text}'. {_EXAMPLES}, TRIM_HORIZON, LATEST. {error.hint}".rstrip()
+        ) from error
+
+
+def parse_end(text: str, option: str, now_ms: int) -> EndingPosition:
+    """
+    Return the position that *text* names, to end at.
+
+    Raises:
+        UsageError: It names none. The message names *option*.
+    """
+    from kinesis_core import AtTimestamp
+    from kinesis_core.options import BadValueError, ending_position
+
+    if (ago_ms := parse_ago(text)) is not None:
+        return AtTimestamp(max(0, now_ms - ago_ms))
+    try:
+        return ending_position().parse("LATEST" if text.lower() == "now" else text)
+    except BadValueError as error:
+        raise UsageError(
+            f"{option} does not accept '{text}'. {_EXAMPLES}, now. {error.hint}".rstrip()
+        ) from error
+
+
+def parse_ago(text: str) -> int | None:
+    """Return the milliseconds that *text* such as `10m` names; None if it is not such a text."""
+    match = _AGO.fullmatch(text.strip())
+    return None if match is None else round(float(match[1]) * _MS[match[2].lower()])

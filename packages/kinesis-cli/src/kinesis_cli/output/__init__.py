@@ -1,0 +1,19 @@
+"""What commands write: results to the standard output, everything else to the standard error."""
+
+from kinesis_cli.output.console import is_terminal, note, show, show_json
+from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_time
+from kinesis_cli.output.questions import confirm
+from kinesis_cli.output.readers import end_with_reader
+
+__all__ = [
+    "confirm",
+    "end_with_reader",
+    "is_terminal",
+    "note",
+    "show",
+    "show_bytes",
+    "show_count",
+    "show_duration",
+    "show_json",
+    "show_time",
+]

@@ -1,0 +1,49 @@
+"""Tables and notes. On a terminal they have colours and its width; in a pipe they are plain lines, as wide as they need to be."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_WIDTH_IN_PIPES = 1000
+"""Nothing is wrapped or cut there: another program reads it."""
+
+
+def is_terminal() -> bool:
+    """Return whether a person sees the standard output."""
+    return sys.stdout.isatty()
+
+
+def note(text: str) -> None:
+    """Write one line to the standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def show(*results: RenderableType) -> None:
+    """Write *results* to the standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if console.is_terminal:
+        for result in results:
+            console.print(result)
+        return
+    console = Console(highlight=False, width=_WIDTH_IN_PIPES, color_system=None)
+    with console.capture() as captured:
+        for result in results:
+            console.print(result)
+    lines = (line.rstrip() for line in captured.get().splitlines())
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def show_json(value: Any) -> None:
+    """Write *value* to the standard output as one line of JSON."""
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,43 @@
+"""Numbers and times as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
+
+
+def show_duration(ms: float) -> str:
+    """Return *ms* milliseconds in one or two units, such as `850 ms`, `3.2 s` or `1 h 4 min`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    if ms < 59_950:
+        return f"{ms / 1000:.1f} s"
+    rest, parts = round(ms / 1000) * 1000, []
+    for unit, size in _UNITS:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append((count, unit))
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
+
+
+def show_bytes(count: float) -> str:
+    """Return a number of bytes in a binary unit, such as `1.5 MiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1023.95 or unit == "GiB":
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError
+
+
+def show_count(count: float) -> str:
+    """Return a number with commas between thousands, and one decimal if it is below 10 and not whole."""
+    return f"{count:.1f}" if count < 10 and count != int(count) else f"{count:,.0f}"
+
+
+def show_time(ms: int | None) -> str:
+    """Return a time as ISO 8601 in UTC with milliseconds; `-` for None."""
+    if ms is None:
+        return "-"
+    time = datetime.fromtimestamp(ms // 1000, timezone.utc)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -1,0 +1,43 @@
+"""An emulator, and a command line that leads to it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kinesis_emulator import Emulator
+from kinesis_emulator.client_settings import environment
+from support.command_line import CommandLine
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[Emulator]:
+    with Emulator() as running:
+        yield running
+
+
+@pytest.fixture
+def create(emulator: Emulator) -> Callable[[int], str]:
+    """Return a function that creates a stream with so many shards, and returns its name."""
+
+    def created(shards: int = 1) -> str:
+        name = f"orders-{next(_numbers)}"
+        emulator.create_stream(name, shards)
+        return name
+
+    return created
+
+
+@pytest.fixture
+def kinesis(emulator: Emulator, tmp_path: Path) -> CommandLine:
+    """Return the command `kinesis` in an empty home, with the emulator as its Kinesis."""
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
+    return CommandLine({**kept, **environment(emulator.endpoint_url, emulator.settings.region)})

@@ -13,7 +13,8 @@ def show_duration(ms: float) -> str:
         return f"{ms:.0f} ms"
     if ms < 59_950:
         return f"{ms / 1000:.1f} s"
-    rest, parts = round(ms / 1000) * 1000, []
+    rest = round(ms / 1000) * 1000
+    parts: list[tuple[int, str]] = []
     for unit, size in _UNITS:
         count, rest = divmod(rest, size)
         if count or parts:

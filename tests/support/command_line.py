@@ -54,8 +54,13 @@ class CommandLine:
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Following]:
         """Start `kinesis` with *arguments*. At the end of the block it is killed if it still runs."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen([KINESIS, *arguments], env=self.environment, **pipes)
+        process = subprocess.Popen(
+            [KINESIS, *arguments],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         try:
             yield Following(process)
         finally:

@@ -134,3 +134,47 @@ def test_repr_of_a_batch_shows_no_secret() -> None:
     fake.create(1).put(A, b"x")
     assert SECRET in repr(fake)
     assert SECRET not in repr(batch_of(fake))
+
+
+def interleaved() -> ScriptedStream:
+    """Return a stream whose shards take turns: records 0, 2, 4 in the first one, 1, 3, 5 in the second."""
+    fake = scripted_stream(2)
+    for number in range(6):
+        fake.put_many((A, B)[number % 2], 1, every_s=1.0, data=str(number).encode())
+    return fake
+
+
+def test_records_by_arrival() -> None:
+    """The shards of a batch are merged by arrival time if that is asked for."""
+    batch = batch_of(interleaved())
+    assert [r.data for r in batch.records(by_arrival=True)] == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert sorted(r.data for r in batch.records()) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    lists = batch.record_lists(by_arrival=True)
+    assert [r.data for records in lists for r in records] == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_children_by_arrival() -> None:
+    """The children of a split shard are merged with each other, after their parent."""
+    fake = scripted_stream(1)
+    fake.put_many(A, 1, every_s=1.0, data=b"0")
+    children = fake.split(A)
+    for number in range(1, 5):
+        fake.put_many(children[number % 2], 1, every_s=1.0, data=str(number).encode())
+    assert [r.data for r in batch_of(fake).records(by_arrival=True)] == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_more_shards_than_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of more shards than can be merged still has all records, in the order of each shard."""
+    monkeypatch.setattr("kinesis_core.batch.MERGED_RANGES", 1)
+    found = [r.data for r in batch_of(interleaved()).records(by_arrival=True)]
+    assert sorted(found) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert [data for data in found if int(data) % 2 == 0] == [b"0", b"2", b"4"]
+
+
+def test_a_part_of_a_batch() -> None:
+    """A batch can be narrowed to some shards. Its offset stays that of the whole batch."""
+    batch = batch_of(interleaved())
+    part = batch.of_shards([B])
+    assert [r.data for r in part.records()] == [b"1", b"3", b"5"]
+    assert part.offset == batch.offset
+    assert list(batch.of_shards([]).records()) == []

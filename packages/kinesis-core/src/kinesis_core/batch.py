@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from kinesis_core.model import Page, RangeGroup, ShardRange, show_time
-from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
+from kinesis_core.model import Listing, Page, RangeGroup, ShardRange, show_time
+from kinesis_core.reading import (
+    DEFAULT_COLUMNS,
+    Source,
+    UserRecord,
+    merge_by_arrival,
+    ranges_after,
+    user_records,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -19,6 +28,9 @@ if TYPE_CHECKING:
 
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 Pages = Iterator[tuple[ShardRange, Page]]
+
+MERGED_RANGES = 128
+"""The most shards of a batch that are merged by arrival time: each of them has a thread and a few pages in memory."""
 
 
 @frozen
@@ -35,6 +47,7 @@ class Batch:
     _name: str
     _groups: Sequence[RangeGroup]
     _read: Callable[[Sequence[RangeGroup], bool], Pages]
+    _list: Callable[[], Listing]
     _ends_ms: int | None = None
     """The latest time among the ends of the shards; None when no time is known."""
 
@@ -44,20 +57,59 @@ class Batch:
         ends = f", ends {show_time(self._ends_ms)}" if self._ends_ms else ""
         return f"<Batch of {self._name}: {shards}{ends}>"
 
-    def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
+    def of_shards(self, shard_ids: Collection[str]) -> Batch:
+        """Return the part of the batch that is in these shards. Its offset is that of the whole batch."""
+        chosen = (tuple(part for part in group if part.shard_id in shard_ids) for group in self._groups)
+        return evolve(self, groups=[group for group in chosen if group])
+
+    def records(self, *, deaggregate: bool = True, by_arrival: bool = False) -> Iterator[UserRecord]:
         """
         Yield the records of the batch. A shard's records come in order, a parent's before its children's.
 
         KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
+
+        With *by_arrival*, the shards are merged by the arrival times of their records, if the batch has at most 128
+        shards. These times are not exact, so neither is that order. The order within a shard remains.
 
         Raises:
             DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
             OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
             ServiceError: A call to Kinesis failed for good.
         """
-        for shard_range, page in self._read(self._groups, True):
+        for records in self.record_lists(deaggregate=deaggregate, by_arrival=by_arrival):
+            yield from records
+
+    def record_lists(
+        self, *, deaggregate: bool = True, by_arrival: bool = False
+    ) -> Iterator[list[UserRecord]]:
+        """
+        Yield the same records as `records` in lists, as they come from Kinesis. No list waits for a later one.
+
+        The arguments are those of `records`, and so are the errors.
+        """
+        ranges = [part for group in self._groups for part in group]
+        if by_arrival and 1 < len(ranges) <= MERGED_RANGES:
+            yield from self._merged(ranges, deaggregate)
+        else:
+            yield from self._lists(self._groups, deaggregate)
+
+    def _merged(self, ranges: Sequence[ShardRange], deaggregate: bool) -> Iterator[list[UserRecord]]:
+        after = [frozenset[int]()] * len(ranges)
+        if len(self._groups) < len(ranges):  # there are related shards
+            after = ranges_after(ranges, self._list())
+        sources = [
+            Source(partial(self._lists, [(part,)], deaggregate), first)
+            for part, first in zip(ranges, after, strict=True)
+        ]
+        with closing(merge_by_arrival(sources)) as merged:
+            yield from merged
+
+    def _lists(
+        self, groups: Sequence[RangeGroup], deaggregate: bool
+    ) -> Generator[list[UserRecord], None, None]:
+        for shard_range, page in self._read(groups, True):
             skip = shard_range.skip(page)
-            yield from user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
+            yield user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
     def record_batches(
         self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True

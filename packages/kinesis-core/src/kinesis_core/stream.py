@@ -22,9 +22,11 @@ from kinesis_core.leases import OpenTable, application_tables, resume_from_appli
 from kinesis_core.model import (
     EndingPosition,
     ListedShard,
+    Listing,
     Offset,
     RangeGroup,
     StartingPosition,
+    by_id,
     check_times,
     with_children,
 )
@@ -198,7 +200,10 @@ class Stream:
         groups = planner.range_groups(start, end)
         times = [shard.arrived_ms for part in end.streams.values() for shard in part.shards.values()]
         ends_ms = max((ms for ms in times if ms), default=None)
-        return Batch(end.to_json(), self.name, groups, self._pages, ends_ms)
+        return Batch(end.to_json(), self.name, groups, self._pages, self._listing, ends_ms)
+
+    def _listing(self) -> Listing:
+        return by_id(self._api.list_shards())
 
     def _pages(self, groups: Sequence[RangeGroup], with_data: bool) -> Pages:
         rng = random.Random()  # noqa: S311 # jitter, not a secret

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from kinesis_core.reading.by_arrival import Source, merge_by_arrival, ranges_after
     from kinesis_core.reading.columns import (
         COLUMNS,
         DEFAULT_COLUMNS,
@@ -25,6 +26,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "kinesis_core.reading.by_arrival": "Source merge_by_arrival ranges_after",
             "kinesis_core.reading.columns": (
                 "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
             ),
@@ -43,8 +45,11 @@ __all__ = [
     "PollingRangeReader",
     "ReadSettings",
     "SHARD_RATE_BYTES",
+    "Source",
     "UserRecord",
     "find_columns",
+    "merge_by_arrival",
+    "ranges_after",
     "read_concurrently",
     "user_records",
 ]

@@ -157,3 +157,27 @@ def test_an_expired_checkpoint() -> None:
     stream._open_table = lambda _: table
     with pytest.raises(DataLossError, match="is not in the shard, and the oldest record left is"):
         stream.read('{"kclApplication": "billing"}')
+
+
+def test_following_until_a_time() -> None:
+    """It ends by itself, and its batches have exactly the records that arrived before that time."""
+    fake = scripted_stream(1)
+    fake.put_many(A, 1, data=b"before")
+    until = AtTimestamp(fake.now_ms() + 5000)
+    found: list[bytes] = []
+    for batch in stream_of(fake).follow("TRIM_HORIZON", until):
+        found += [record.data for record in batch.records()]
+        if found == [b"before"]:
+            fake.clock.now += 1
+            fake.put_many(A, 1, data=b"just before")
+            fake.clock.now += 5
+            fake.put_many(A, 1, data=b"after")
+    assert found == [b"before", b"just before"]
+    assert fake.now_ms() < until.epoch_ms + 5000
+
+
+def test_following_until_a_time_on_an_idle_stream() -> None:
+    """It ends at that time although no record comes, with a batch that is empty."""
+    fake = scripted_stream(1)
+    batches = list(stream_of(fake).follow("LATEST", AtTimestamp(fake.now_ms() + 5000)))
+    assert [list(batch.records()) for batch in batches] == [[]]

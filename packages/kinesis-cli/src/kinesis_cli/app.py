@@ -7,6 +7,10 @@ from cyclopts import App
 from kinesis_cli.version import __version__
 
 COMMANDS = {
+    "Records": {
+        "tail": "Show the records of a stream as they arrive.",
+        "dump": "Write the records of a stream to a file.",
+    },
     "Local": {
         "emulator": "Run a local Kinesis.",
     },

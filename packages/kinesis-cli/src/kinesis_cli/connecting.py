@@ -61,9 +61,11 @@ class Connect:
             stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
 
-    def open(self, stream: str) -> Stream:
+    def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
-        Return *stream*, a name or ARN, to read from. It makes one call.
+        Return *stream*, a name or ARN, to read from: by polling, or by enhanced fan-out as *consumer*.
+
+        A consumer that does not exist is registered, and removed when the stream is closed. One that exists is kept.
 
         Raises:
             StreamNotFoundError, ServiceError, CredentialsError: As in `Stream.open`.
@@ -71,8 +73,24 @@ class Connect:
         from kinesis_core import Stream
 
         return Stream.open(
-            stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+            stream,
+            region=self.region,
+            endpoint_url=self.endpoint_url,
+            credentials=self.credentials,
+            consumer=consumer,
+            keep_consumer=consumer is not None and self._has_consumer(stream, consumer),
         )
+
+    def _has_consumer(self, stream: str, name_or_arn: str) -> bool:
+        from kinesis_core import StreamNotFoundError
+        from kinesis_core.aws import consumer_client
+
+        connection = self.to(stream)
+        try:
+            consumer_client(connection, connection.streams[0]).describe_consumer(name_or_arn)
+        except StreamNotFoundError:
+            return False
+        return True
 
 
 @Parameter(name="*", group=GROUP)

@@ -20,6 +20,7 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.leases import OpenTable, application_tables, resume_from_applications
 from kinesis_core.model import (
+    AtTimestamp,
     EndingPosition,
     ListedShard,
     Listing,
@@ -160,9 +161,11 @@ class Stream:
         finally:
             planner.close()
 
-    def follow(self, start: Start = "LATEST") -> Iterator[Batch]:
+    def follow(self, start: Start = "LATEST", until: AtTimestamp | None = None) -> Iterator[Batch]:
         """
-        Yield batch after batch from *start*, and wait while there are no new records. It never ends by itself.
+        Yield batch after batch from *start*, and wait while there are no new records.
+
+        It ends once all records that arrived before *until* are in a batch. Without *until* it never ends by itself.
 
         A child shard's records come in a later batch than its parents'. After hours without records a batch may be
         empty; save its offset like any other. To continue after a restart, save the `offset` of each batch once it is
@@ -174,7 +177,7 @@ class Stream:
         planner = self._planner()
         started = self._begin(planner, start)
         try:
-            while True:
+            while until is None or self._api.now_ms() < until.epoch_ms:
                 ended = planner.next_offset(started)
                 log_planned(started, ended, planner.planning_s, planner.lag_ms(), planner.shards_left)
                 if ended is not started:
@@ -182,6 +185,7 @@ class Stream:
                 started = ended
         finally:
             planner.close()
+        yield self.read(started.to_json(), until)
 
     def _planner(self) -> Planner:
         return Planner({self._given_name: self._api}, self._plan_settings, names=_NAMES, clock=self._clock)

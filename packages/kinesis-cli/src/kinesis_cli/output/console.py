@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,13 @@ _WIDTH_IN_PIPES = 1000
 def is_terminal() -> bool:
     """Return whether a person sees the standard output."""
     return sys.stdout.isatty()
+
+
+def has_colours() -> bool:
+    """Return whether the standard output is shown in colours. The environment's NO_COLOR and FORCE_COLOR decide first."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
 
 
 def note(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import lru_cache
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 
@@ -40,5 +41,9 @@ def show_time(ms: int | None) -> str:
     """Return a time as ISO 8601 in UTC with milliseconds; `-` for None."""
     if ms is None:
         return "-"
-    time = datetime.fromtimestamp(ms // 1000, timezone.utc)
-    return f"{time:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    return f"{_show_second(ms // 1000)}.{ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=256)  # records of one second follow each other
+def _show_second(s: int) -> str:
+    return f"{datetime.fromtimestamp(s, timezone.utc):%Y-%m-%dT%H:%M:%S}"

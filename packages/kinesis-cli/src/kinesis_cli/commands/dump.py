@@ -1,0 +1,73 @@
+"""The command `kinesis dump`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import DEFAULT, Connect
+from kinesis_cli.output import Progress, end_with_reader, note
+from kinesis_cli.records import Choice, Span, open_file, open_writer, parse_shards, record_lists
+
+
+def dump(
+    stream: str,
+    /,
+    *,
+    since: str = "TRIM_HORIZON",
+    until: str = "now",
+    key: Annotated[list[str] | None, Parameter(negative="")] = None,
+    shard: Annotated[list[str] | None, Parameter(negative="")] = None,
+    where: str | None = None,
+    file: Path | None = None,
+    output: Annotated[Literal["json", "raw", "arrow", "parquet"] | None, Parameter(alias="-o")] = None,
+    efo: str | None = None,
+    connect: Connect = DEFAULT,
+) -> None:
+    """
+    Write the records of a stream to a file.
+
+    Without `--file` they go to the standard output: `kinesis dump orders > orders.jsonl`. `kinesis replay` writes them
+    to a stream again.
+
+    Parameters
+    ----------
+    stream
+        A stream: its name or ARN.
+    since
+        Begin there: `10m` (ten minutes ago), an ISO 8601 time, or `TRIM_HORIZON` (the oldest record).
+    until
+        End there: a time as above, or `now`.
+    key
+        Only records with this partition key. May be repeated.
+    shard
+        Only records of this shard: its id, or its number. May be repeated.
+    where
+        Only records for whose payload this program of jq is true, such as `'.total > 9'`.
+    file
+        The file to write. It appears when it is complete. Its name decides the form: `.jsonl`, `.arrow` or `.parquet`.
+    output
+        `json` (a line with all of a record; the default), `raw` (lines of payloads), `arrow` (an Arrow stream) or
+        `parquet`.
+    efo
+        Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end.
+    """
+    now_ms = int(time.time() * 1000)
+    span = Span.parse(0, since, until, True, now_ms)
+    choice = Choice.parse(key or (), where)
+    with open_file(file, output) as (target, form):
+        writer = open_writer(form, target, template="")
+        end_with_reader()
+        progress = Progress("written")
+        with connect.open(stream, consumer=efo) as source:
+            shard_ids = parse_shards(shard, source.shards(), stream) if shard else frozenset[str]()
+            for records in record_lists(source, span, choice, shard_ids, now_ms):
+                writer.write(records)
+                progress.add(len(records), sum(len(record.data) for record in records))
+        writer.close()
+    progress.end()
+    if choice.skipped:
+        note(choice.skipped_note)

@@ -1,0 +1,80 @@
+"""The command `kinesis tail`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import DEFAULT, Connect
+from kinesis_cli.output import end_with_reader, has_colours, note
+from kinesis_cli.records import DEFAULT_TEMPLATE, Choice, Span, open_writer, parse_shards, record_lists
+
+
+def tail(
+    stream: str,
+    /,
+    *,
+    last: Annotated[int, Parameter(alias="-n")] = 0,
+    since: str | None = None,
+    until: str | None = None,
+    follow: bool = True,
+    key: Annotated[list[str] | None, Parameter(negative="")] = None,
+    shard: Annotated[list[str] | None, Parameter(negative="")] = None,
+    where: str | None = None,
+    format: Annotated[str, Parameter(alias="-f")] = DEFAULT_TEMPLATE,
+    output: Annotated[Literal["text", "json", "raw", "arrow"], Parameter(alias="-o")] = "text",
+    delimiter: str = "\\n",
+    efo: str | None = None,
+    connect: Connect = DEFAULT,
+) -> None:
+    """
+    Show the records of a stream as they arrive.
+
+    All shards are read, also those that come by splits and merges. Their records are merged by arrival time, and
+    KPL aggregates are unpacked. Payloads are shown as JSON or text; bytes that are neither are escaped.
+
+    Parameters
+    ----------
+    stream
+        A stream: its name or ARN.
+    last
+        Show so many of the last records first.
+    since
+        Begin there: `10m` (ten minutes ago), an ISO 8601 time, `TRIM_HORIZON` (the oldest record) or `LATEST`.
+    until
+        End there: a time as above, or `now`.
+    follow
+        Wait for new records, until Ctrl-C. With `--no-follow` it ends at the newest record.
+    key
+        Only records with this partition key. May be repeated.
+    shard
+        Only records of this shard: its id, or its number. May be repeated.
+    where
+        Only records for whose payload this program of jq is true, such as `'.total > 9'`.
+    format
+        The form of a record as text: `%t` time, `%k` key, `%s` payload, `%S` its size, `%p` shard, `%q` sequence
+        number, `%u` sub-sequence number, `%h` explicit hash key, `%T` time in milliseconds.
+    output
+        `text`, `json` (a line with all of a record), `raw` (the payloads) or `arrow` (an Arrow stream).
+    delimiter
+        What follows each record in the outputs `text` and `raw`, such as `\\0`.
+    efo
+        Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end.
+    """
+    now_ms = int(time.time() * 1000)
+    span = Span.parse(last, since, until, follow, now_ms)
+    choice = Choice.parse(key or (), where)
+    writer = open_writer(
+        output, sys.stdout.buffer, template=format, delimiter=delimiter, colour=has_colours()
+    )
+    end_with_reader()
+    with connect.open(stream, consumer=efo) as source:
+        shard_ids = parse_shards(shard, source.shards(), stream) if shard else frozenset[str]()
+        for records in record_lists(source, span, choice, shard_ids, now_ms):
+            writer.write(records)
+    writer.close()
+    if choice.skipped:
+        note(choice.skipped_note)

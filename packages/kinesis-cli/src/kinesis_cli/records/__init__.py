@@ -1,0 +1,27 @@
+"""Records to read and to show: which ones, in what form, and the line of JSON that holds all of one."""
+
+from kinesis_cli.records.choosing import Choice, parse_shards
+from kinesis_cli.records.files import FORMS, Form, form_of, open_file
+from kinesis_cli.records.following import Span, record_lists
+from kinesis_cli.records.lines import LineError, arrived_ms, decode_line, encode_line
+from kinesis_cli.records.templates import DEFAULT_TEMPLATE
+from kinesis_cli.records.writers import Output, RecordWriter, open_writer
+
+__all__ = [
+    "Choice",
+    "DEFAULT_TEMPLATE",
+    "FORMS",
+    "Form",
+    "LineError",
+    "Output",
+    "RecordWriter",
+    "Span",
+    "arrived_ms",
+    "decode_line",
+    "encode_line",
+    "form_of",
+    "open_file",
+    "open_writer",
+    "parse_shards",
+    "record_lists",
+]

@@ -1,0 +1,101 @@
+"""Chooses records by key, by an expression of jq over their payload, and by shard."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from kinesis_cli.ending import UsageError
+
+if TYPE_CHECKING:
+    from kinesis_core import ListedShard, UserRecord
+
+_DIGITS = 12
+"""A shard id has at least so many."""
+
+
+@define
+class Choice:
+    """
+    Which records are wanted.
+
+    Attributes:
+        skipped: The records that *where* could not be applied to, because their payload is not JSON.
+    """
+
+    keys: frozenset[str]
+    where: Any = None
+    """A compiled program of jq."""
+    skipped: int = field(default=0, init=False)
+
+    @classmethod
+    def parse(cls, keys: Iterable[str], where: str | None) -> Choice:
+        """
+        Return the choice of records with one of *keys*, if there are any, for which *where* is true, if given.
+
+        Raises:
+            UsageError: *where* is not a program of jq.
+        """
+        return cls(frozenset(keys), None if where is None else compile_jq(where, "--where"))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every record is wanted."""
+        return not self.keys and self.where is None
+
+    @property
+    def skipped_note(self) -> str:
+        """What to tell of the records that *where* could not be applied to."""
+        return f"--where was not applied to {self.skipped:,} records: their payload is not JSON that it can take."
+
+    def of(self, records: list[UserRecord]) -> list[UserRecord]:
+        """Return those of *records* that are wanted."""
+        if self.keys:
+            records = [record for record in records if record.partition_key in self.keys]
+        if self.where is not None:
+            records = [record for record in records if self._is_true(record.data)]
+        return records
+
+    def _is_true(self, data: bytes) -> bool:
+        try:
+            results = self.where.input_text(data.decode()).all()
+        except ValueError:  # not JSON, or of a type that the program cannot take
+            self.skipped += 1
+            return False
+        return any(result is not None and result is not False for result in results)
+
+
+def compile_jq(program: str, option: str) -> Any:
+    """
+    Return the compiled program of jq.
+
+    Raises:
+        UsageError: It is not one. The message names *option*.
+    """
+    import jq
+
+    try:
+        return jq.compile(program)
+    except ValueError as error:
+        reason = str(error).partition("\n")[0].removeprefix("jq: ")
+        raise UsageError(
+            f"{option} accepts a program of jq, such as '.total > 9'; got '{program}': {reason}"
+        ) from error
+
+
+def parse_shards(texts: Sequence[str], shards: Collection[ListedShard], stream: str) -> frozenset[str]:
+    """
+    Return the ids of the shards that *texts* name: whole ids, or the numbers in them.
+
+    Raises:
+        UsageError: The stream has no such shard.
+    """
+    known = {shard.shard_id for shard in shards}
+    ids = {f"shardId-{int(text):0{_DIGITS}d}" if text.isdecimal() else text for text in texts}
+    for shard_id in sorted(ids - known):
+        raise UsageError(
+            f"Stream {stream} has no shard {shard_id}. It has {len(known)}: 'kinesis shards {stream}' lists them."
+        )
+    return frozenset(ids)

@@ -1,0 +1,61 @@
+"""Files of records: their names, and when they appear."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal
+
+from kinesis_cli.ending import UsageError
+
+Form = Literal["json", "raw", "arrow", "parquet"]
+FORMS: dict[str, Form] = {
+    ".jsonl": "json",
+    ".json": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".parquet": "parquet",
+}
+"""The form of a file by the end of its name."""
+
+
+def form_of(path: Path | None, chosen: Form | None) -> Form:
+    """
+    Return the form of the file *path*, or of a pipe if that is None.
+
+    Raises:
+        UsageError: Its name says nothing of it, and nothing is chosen.
+    """
+    if chosen is not None:
+        return chosen
+    if path is None:
+        return "json"
+    try:
+        return FORMS[path.suffix.lower()]
+    except KeyError:
+        raise UsageError(
+            f"The name {path} does not say the form of the file. Choose it with -o, or use one of {', '.join(FORMS)}."
+        ) from None
+
+
+@contextmanager
+def open_file(path: Path | None, chosen: Form | None) -> Iterator[tuple[IO[bytes], Form]]:
+    """
+    Yield what to write to, and in which form: the file *path*, or the standard output if that is None.
+
+    The file has its name once all is written. If something fails before that, the file *path* stays as it was.
+    """
+    form = form_of(path, chosen)
+    if path is None:
+        yield sys.stdout.buffer, form
+        return
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("wb") as target:
+            yield target, form
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,130 @@
+"""The records of a stream between two points in time, or from one on for ever."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from kinesis_cli.ending import UsageError
+from kinesis_cli.moments import parse_end, parse_start
+from kinesis_cli.output import note
+from kinesis_cli.records.choosing import Choice
+
+if TYPE_CHECKING:
+    from kinesis_core import Batch, EndingPosition, StartingPosition, Stream, UserRecord
+
+_LOOK_BACK_MS = (10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000)
+"""How far the search for the last records goes back, step by step. The last step is the whole stream."""
+
+
+@frozen(kw_only=True)
+class Span:
+    """
+    Which time of a stream is read.
+
+    Attributes:
+        last: How many of the last records before now are shown first.
+        follow: Whether to wait for new records at the end.
+    """
+
+    last: int = 0
+    since: StartingPosition | None = None
+    until: EndingPosition | None = None
+    follow: bool = True
+
+    @classmethod
+    def parse(cls, last: int, since: str | None, until: str | None, follow: bool, now_ms: int) -> Span:
+        """
+        Return the span that these options name.
+
+        Raises:
+            UsageError: An option has a wrong value, or nothing can be in the span.
+        """
+        if last < 0:
+            raise UsageError(f"-n accepts 0 or more records; got {last}.")
+        if not (follow or last or since):
+            raise UsageError("--no-follow shows nothing without --since or -n. Add one of them.")
+        return cls(
+            last=last,
+            since=None if since is None else parse_start(since, "--since", now_ms),
+            until=None if until is None else parse_end(until, "--until", now_ms),
+            follow=follow,
+        )
+
+
+def record_lists(
+    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str], now_ms: int
+) -> Iterator[list[UserRecord]]:
+    """
+    Yield the wanted records in lists, by arrival time as far as Kinesis' times are exact, and without waiting for more.
+
+    *shard_ids* are those to read, all if it is empty. When they have ended, so does this.
+    """
+    start: Any = span.since or "LATEST"
+    if span.last:
+        records, start = _last_records(stream, span, choice, shard_ids, now_ms)
+        yield records
+    for batch in _batches(stream, start, span, now_ms):
+        part = batch.of_shards(shard_ids) if shard_ids else batch
+        for records in part.record_lists(by_arrival=True):
+            if wanted := choice.of(records):
+                yield wanted
+        if shard_ids and _have_ended(shard_ids, batch):
+            note("The shards have ended. Their children, and all other shards, were not read.")
+            return
+
+
+def _batches(stream: Stream, start: Any, span: Span, now_ms: int) -> Iterable[Batch]:
+    from kinesis_core import AtTimestamp
+
+    match span.until:
+        case None if span.follow:
+            return stream.follow(start)
+        case AtTimestamp(until_ms) as until if until_ms > now_ms and span.follow:
+            return stream.follow(start, until)
+    return [stream.read(start, span.until or "LATEST")]
+
+
+def _last_records(
+    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str], now_ms: int
+) -> tuple[list[UserRecord], dict[str, Any]]:
+    """
+    Return the last wanted records before now, and the offset after them.
+
+    The search goes back step by step, and reads no record twice.
+    """
+    found: list[UserRecord] = []
+    offset: dict[str, Any] = {}
+    for start, end in _steps_back(span, now_ms):
+        batch = stream.read(start, end)
+        offset = offset or batch.offset  # of the newest step
+        part = batch.of_shards(shard_ids) if shard_ids else batch
+        kept: deque[UserRecord] = deque(maxlen=span.last - len(found))
+        for records in part.record_lists(by_arrival=True):
+            kept.extend(choice.of(records))
+        found = [*kept, *found]
+        if len(found) == span.last:
+            break
+    return found, offset
+
+
+def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, EndingPosition]]:
+    """Yield spans of time, each before the one before it."""
+    from kinesis_core import AtTimestamp, Latest, TrimHorizon
+
+    end: EndingPosition = Latest()
+    if span.since is None:
+        for back_ms in _LOOK_BACK_MS:
+            start = AtTimestamp(now_ms - back_ms)
+            yield start, end
+            end = start
+    yield span.since or TrimHorizon(), end
+
+
+def _have_ended(shard_ids: frozenset[str], batch: Batch) -> bool:
+    """Return whether *batch* ends after the last record of all these shards."""
+    (stream,) = batch.offset["streams"].values()
+    return all(stream["shards"].get(shard_id, "SHARD_END") == "SHARD_END" for shard_id in shard_ids)

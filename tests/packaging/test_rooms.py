@@ -92,7 +92,9 @@ CLI_MAY_IMPORT = {
     "output": {"ending"},
     "moments": {"ending"},
     "connecting": {"ending"},
-    "commands": {*CLI_BASE, "connecting"},
+    "stopping": {"ending"},
+    "putting": {*CLI_BASE, "stopping"},
+    "commands": {*CLI_BASE, "connecting", "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

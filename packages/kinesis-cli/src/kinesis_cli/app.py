@@ -7,6 +7,9 @@ from cyclopts import App
 from kinesis_cli.version import __version__
 
 COMMANDS = {
+    "Records": {
+        "put": "Write lines as records.",
+    },
     "Local": {
         "emulator": "Run a local Kinesis.",
     },

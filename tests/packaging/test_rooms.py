@@ -94,7 +94,9 @@ CLI_MAY_IMPORT = {
     "connecting": {"ending"},
     "stopping": {"ending"},
     "putting": {*CLI_BASE, "stopping"},
-    "commands": {*CLI_BASE, "connecting", "stopping", "putting"},
+    "calling": {"ending"},
+    "fan_out": CLI_BASE,
+    "commands": {*CLI_BASE, "connecting", "stopping", "putting", "calling", "fan_out"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -10,6 +10,9 @@ COMMANDS = {
     "Records": {
         "put": "Write lines as records.",
     },
+    "Readers": {
+        "consumers": "List or remove the consumers of enhanced fan-out.",
+    },
     "Local": {
         "emulator": "Run a local Kinesis.",
     },

@@ -93,7 +93,11 @@ CLI_MAY_IMPORT = {
     "moments": {"ending"},
     "connecting": {"ending"},
     "records": CLI_BASE,
-    "commands": {*CLI_BASE, "connecting", "records"},
+    "stopping": {"ending"},
+    "putting": {*CLI_BASE, "stopping"},
+    "calling": {"ending"},
+    "fan_out": CLI_BASE,
+    "commands": {*CLI_BASE, "connecting", "stopping", "records", "putting", "calling", "fan_out"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

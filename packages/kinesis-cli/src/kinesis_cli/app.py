@@ -10,6 +10,10 @@ COMMANDS = {
     "Records": {
         "tail": "Show the records of a stream as they arrive.",
         "dump": "Write the records of a stream to a file.",
+        "put": "Write lines as records.",
+    },
+    "Readers": {
+        "consumers": "List or remove the consumers of enhanced fan-out.",
     },
     "Local": {
         "emulator": "Run a local Kinesis.",

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from kinesis_cli.ending import UsageError
 
 if TYPE_CHECKING:
-    from kinesis_core import Stream
+    from kinesis_core import Producer, ProducerSettings, Stream
     from kinesis_core.aws import Connection
     from kinesis_credentials import CredentialSpec
 
@@ -91,6 +91,23 @@ class Connect:
         except StreamNotFoundError:
             return False
         return True
+
+    def open_producer(self, stream: str, settings: ProducerSettings) -> Producer:
+        """
+        Return a producer for *stream*, a name or ARN. It makes two calls.
+
+        Raises:
+            StreamNotFoundError, ServiceError, CredentialsError: As in `Producer.open`.
+        """
+        from kinesis_core import Producer
+
+        return Producer.open(
+            stream,
+            region=self.region,
+            endpoint_url=self.endpoint_url,
+            credentials=self.credentials,
+            settings=settings,
+        )
 
 
 @Parameter(name="*", group=GROUP)

@@ -36,5 +36,11 @@ class UsageError(CommandError):
     status = Status.USAGE
 
 
+class IncompleteError(CommandError):
+    """A command has done some of its work, and cannot do the rest."""
+
+    status = Status.INCOMPLETE
+
+
 class TerminatedError(BaseException):
     """The signal SIGTERM has come. It passes through `except Exception`, as KeyboardInterrupt does."""

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
-from kinesis_cli.output import Progress, end_with_reader, note
-from kinesis_cli.records import Choice, Span, open_file, open_writer, parse_shards, record_lists
+from kinesis_cli.output import ProgressLine, end_with_reader, note
+from kinesis_cli.records import Choice, Counts, Span, open_file, open_writer, parse_shards, record_lists
 
 
 def dump(
@@ -58,16 +58,17 @@ def dump(
     now_ms = int(time.time() * 1000)
     span = Span.parse(0, since, until, True, now_ms)
     choice = Choice.parse(key or (), where)
-    with open_file(file, output) as (target, form):
+    counts = Counts()
+    with open_file(file, output) as (target, form), ProgressLine() as progress:
         writer = open_writer(form, target, template="")
         end_with_reader()
-        progress = Progress("written")
         with connect.open(stream, consumer=efo) as source:
             shard_ids = parse_shards(shard, source.shards(), stream) if shard else frozenset[str]()
             for records in record_lists(source, span, choice, shard_ids, now_ms):
                 writer.write(records)
-                progress.add(len(records), sum(len(record.data) for record in records))
+                counts.add(records)
+                progress.show(counts.records, counts.size_bytes)
         writer.close()
-    progress.end()
+    note(f"{counts} written")
     if choice.skipped:
         note(choice.skipped_note)

@@ -2,12 +2,12 @@
 
 from kinesis_cli.output.console import has_colours, is_terminal, note, show, show_json
 from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_time
-from kinesis_cli.output.progress import Progress
+from kinesis_cli.output.progress import ProgressLine
 from kinesis_cli.output.questions import confirm
 from kinesis_cli.output.readers import end_with_reader
 
 __all__ = [
-    "Progress",
+    "ProgressLine",
     "confirm",
     "end_with_reader",
     "has_colours",

@@ -1,49 +1,65 @@
-"""How far a long command is: one line on the standard error that is written over, if that is a terminal."""
+"""Shows on a terminal how far a command is. In a pipe it shows nothing."""
 
 from __future__ import annotations
 
 import sys
-import time
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from kinesis_cli.output.figures import show_bytes, show_count
 
-_EVERY_S = 0.2
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_PERIOD_HZ = 4
 
 
 @define
-class Progress:
-    """
-    Counts records and bytes, and shows them.
+class ProgressLine:
+    """One line on the standard error, which is gone at the end. A context manager."""
 
-    Attributes:
-        verb: What is done to the records, in the past tense, such as `written`.
-    """
+    total_bytes: int | None = None
+    is_wanted: bool = True
+    _stack: ExitStack = field(factory=ExitStack, init=False)
+    _progress: Progress | None = field(default=None, init=False)
 
-    verb: str
-    records: int = 0
-    size_bytes: int = 0
-    _started_s: float = field(factory=time.monotonic, init=False)
-    _shown_s: float = field(default=0.0, init=False)
-    _is_shown: bool = field(factory=lambda: sys.stderr.isatty(), init=False)
+    def __enter__(self) -> ProgressLine:
+        if self.is_wanted and sys.stderr.isatty():
+            self._progress = self._stack.enter_context(_make(self.total_bytes))
+        return self
 
-    def add(self, records: int, size_bytes: int) -> None:
-        """Count, and show the counts if some time has passed."""
-        self.records += records
-        self.size_bytes += size_bytes
-        now_s = time.monotonic()
-        if self._is_shown and now_s - self._shown_s >= _EVERY_S:
-            self._shown_s = now_s
-            sys.stderr.write(f"\r\33[K{self}")
-            sys.stderr.flush()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
 
-    def end(self) -> None:
-        """Show the last counts on a line of their own."""
-        sys.stderr.write(f"\r\33[K{self}\n" if self._is_shown else f"{self}\n")
-        sys.stderr.flush()
+    def show(self, records: int, size_bytes: int) -> None:
+        """Show these numbers. It may be called often: the terminal is written to a few times a second."""
+        if self._progress is None:
+            return
+        task = self._progress.tasks[0]
+        rate = records / task.elapsed if task.elapsed else 0
+        counts = (
+            f"{show_count(records)} records, {show_bytes(size_bytes)}, {show_count(round(rate))} records/s"
+        )
+        self._progress.update(task.id, completed=size_bytes, description=counts)
 
-    def __str__(self) -> str:
-        rate = self.records / max(time.monotonic() - self._started_s, 0.001)
-        what = f"{show_count(self.records)} record{'s' * (self.records != 1)}"
-        return f"{what} {self.verb}, {show_bytes(self.size_bytes)}, {show_count(rate)}/s"
+
+def _make(total_bytes: int | None) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = (BarColumn(),) if total_bytes else ()
+    progress = Progress(
+        TextColumn("{task.description}"),
+        *bar,
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=_PERIOD_HZ,
+    )
+    progress.add_task("0 records", total=total_bytes)
+    return progress

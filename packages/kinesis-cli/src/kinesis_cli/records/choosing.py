@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from kinesis_cli.ending import UsageError
+from kinesis_cli.output import show_bytes
 
 if TYPE_CHECKING:
     from kinesis_core import ListedShard, UserRecord
@@ -65,6 +66,22 @@ class Choice:
             self.skipped += 1
             return False
         return any(result is not None and result is not False for result in results)
+
+
+@define
+class Counts:
+    """How many records there were, and how large their payloads."""
+
+    records: int = 0
+    size_bytes: int = 0
+
+    def add(self, records: Sequence[UserRecord]) -> None:
+        self.records += len(records)
+        self.size_bytes += sum(len(record.data) for record in records)
+
+    def __str__(self) -> str:
+        what = f"{self.records:,} record{'s' * (self.records != 1)}"
+        return f"{what} ({show_bytes(self.size_bytes)})"
 
 
 def compile_jq(program: str, option: str) -> Any:

@@ -1,0 +1,81 @@
+"""The command `kinesis put`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import DEFAULT, Connect
+from kinesis_cli.ending import Status, UsageError
+from kinesis_cli.output import ProgressLine, note
+from kinesis_cli.stopping import Stopping
+
+
+def put(
+    stream: str,
+    *files: str,
+    key: Annotated[str | None, Parameter(alias="-k")] = None,
+    explicit_hash_key: str | None = None,
+    aggregate: bool = True,
+    null: Annotated[bool, Parameter(alias="-0", negative="")] = False,
+    whole: Annotated[bool, Parameter(negative="")] = False,
+    keep_empty: Annotated[bool, Parameter(negative="")] = False,
+    rate: float | None = None,
+    connect: Connect = DEFAULT,
+) -> Status | None:
+    """
+    Write lines as records. A line is sent within about a second after it was read.
+
+    Ctrl-C stops reading; what was read before is written. A second Ctrl-C ends the command at once.
+
+    Parameters
+    ----------
+    stream
+        The stream.
+    files
+        Files with a record in each line. Without them the standard input is read.
+    key
+        The partition key: a field of JSON records as a path, such as `.customer` or `.items[0].id`, or a constant. `=TEXT` is
+        the constant TEXT, also where TEXT begins with a dot. Default: random keys.
+    explicit_hash_key
+        The explicit hash key, a decimal number, in the same way. It chooses the shard instead of the partition key.
+    aggregate
+        Pack many records into one record of Kinesis, as the Kinesis Producer Library does. Consumers must unpack them.
+    null
+        A record ends with a NUL instead of a newline.
+    whole
+        Each file is one record.
+    keep_empty
+        Write empty lines as empty records. Without it they are skipped.
+    rate
+        Write at most so many records a second.
+    """
+    from kinesis_cli.putting import (
+        Pace,
+        RowWriter,
+        check_files,
+        make_form,
+        parse_key,
+        put_rows,
+        read_rows,
+        size_of,
+    )
+    from kinesis_core import ProducerSettings
+
+    form = make_form(null=null, whole=whole, keep_empty=keep_empty)
+    if rate is not None and rate <= 0:
+        raise UsageError(f"--rate must be above 0; got {rate:g}.")
+    pace = None if rate is None else Pace(rate)
+    key_rule = None if key is None else parse_key(key, "--key")
+    hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")
+    check_files(files)
+    producer = connect.open_producer(stream, ProducerSettings(aggregation_enabled=aggregate))
+    is_typed = not files and sys.stdin.isatty()
+    if is_typed:
+        note("Each line that you type is a record. Ctrl-D ends.")
+    writer = RowWriter(producer, note, key_rule, hash_rule)
+    with Stopping() as stopping, ProgressLine(size_of(files), is_wanted=not is_typed) as progress:
+        rows = read_rows(files, form, stopping)
+        return put_rows(rows, writer, producer, progress, stopping, pace)

@@ -1,0 +1,97 @@
+"""Blocks of bytes become lines with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field, frozen
+
+MAX_LINE_BYTES = 10 * 1024 * 1024
+"""No stream accepts a larger record. Of a longer line nothing is kept, so that memory stays bounded."""
+
+
+@frozen
+class Rows:
+    """Lines, or whole files, that follow each other."""
+
+    source: str
+    """The file that they come from; "" for the standard input."""
+    numbers: Sequence[int]
+    """The line of each, from 1. A whole file has 0."""
+    data: Sequence[bytes]
+    too_long: Sequence[int] = ()
+    """The numbers of lines that no stream accepts."""
+    empty: int = 0
+    """Empty lines that were skipped."""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(map(len, self.data))
+
+    def pick(self, indexes: Sequence[int]) -> Rows:
+        """Return the lines at *indexes*."""
+        numbers = [self.numbers[index] for index in indexes]
+        return Rows(self.source, numbers, [self.data[index] for index in indexes])
+
+    def part(self, start: int, stop: int) -> Rows:
+        return Rows(self.source, self.numbers[start:stop], self.data[start:stop])
+
+    def parts(self, size: int) -> Iterator[Rows]:
+        """Yield these lines, at most *size* at a time."""
+        return (self.part(start, start + size) for start in range(0, len(self.data), size))
+
+
+@define
+class LineSplitter:
+    """Splits the bytes of one file at *separator*, which the lines do not contain."""
+
+    source: str = ""
+    separator: bytes = b"\n"
+    keep_empty: bool = False
+    max_line_bytes: int = MAX_LINE_BYTES
+    lines: int = field(default=0, init=False)
+    """Lines so far."""
+    _rest: list[bytes] = field(factory=list, init=False)
+    """The beginning of the next line, in pieces: joined once, a long line costs no more than a short one."""
+    _rest_bytes: int = field(default=0, init=False)
+
+    def feed(self, block: bytes) -> Rows:
+        """Return the lines that end in *block*, which follows the earlier blocks."""
+        ended, *lines = block.split(self.separator)
+        self._keep(ended)
+        if not lines:
+            return Rows(self.source, (), ())
+        first, last = self._take(), lines.pop()
+        self._keep(last)
+        return self._rows([first, *lines])
+
+    def finish(self) -> Rows:
+        """Return the last line, if it has no separator after it."""
+        return self._rows([self._take()] if self._rest_bytes else [])
+
+    def _keep(self, piece: bytes) -> None:
+        self._rest_bytes += len(piece)
+        if self._rest_bytes > self.max_line_bytes:
+            self._rest.clear()
+        elif piece:
+            self._rest.append(piece)
+
+    def _take(self) -> bytes | None:
+        """Return the line that was kept; None if it is too long."""
+        line = None if self._rest_bytes > self.max_line_bytes else b"".join(self._rest)
+        self._rest, self._rest_bytes = [], 0
+        return line
+
+    def _rows(self, lines: Sequence[bytes | None]) -> Rows:
+        first = self.lines + 1
+        self.lines += len(lines)
+        numbers: Sequence[int] = range(first, first + len(lines))
+        found = [line for line in lines if line is not None]
+        too_long = [number for number, line in zip(numbers, lines, strict=True) if line is None]
+        if too_long:
+            numbers = [number for number, line in zip(numbers, lines, strict=True) if line is not None]
+        empty = 0 if self.keep_empty else found.count(b"")
+        if empty:
+            numbers = [number for number, line in zip(numbers, found, strict=True) if line]
+            found = [line for line in found if line]
+        return Rows(self.source, numbers, found, too_long, empty)

@@ -1,0 +1,77 @@
+"""Reads and puts until there are no more lines, and says what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from kinesis_cli.ending import CommandError, IncompleteError, Status
+from kinesis_cli.output import ProgressLine, note, show_count
+from kinesis_cli.putting.counts import Counts, name_places
+from kinesis_cli.putting.lines import Rows
+from kinesis_cli.putting.pace import Pace
+from kinesis_cli.putting.writing import RowWriter
+from kinesis_cli.stopping import StoppedError, Stopping
+from kinesis_core import Producer, PutError
+
+
+def put_rows(
+    rows: Iterator[Rows],
+    writer: RowWriter,
+    producer: Producer,
+    progress: ProgressLine,
+    stopping: Stopping,
+    pace: Pace | None = None,
+) -> Status | None:
+    """
+    Put all *rows*, close *producer*, and return the exit status. The last line on the standard error has the counts.
+
+    Raises:
+        CommandError: Records could not be written, or a file could not be read. What was put before is flushed.
+    """
+    failure: OSError | None = None
+    try:
+        try:
+            for part in _paced(rows, pace, stopping):
+                writer.write(part)
+                progress.show(writer.counts.put, writer.counts.put_bytes)
+        except StoppedError:
+            pass
+        except OSError as error:
+            failure = error
+        totals = producer.flush()
+    except PutError as error:
+        raise _not_written(error, writer.counts, producer.close().user_records) from error
+    producer.close()
+    summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent)
+    note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
+    if failure is not None:
+        raise IncompleteError(f"{failure}. What was read before is written.") from failure
+    return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
+
+
+def _paced(rows: Iterator[Rows], pace: Pace | None, stopping: Stopping) -> Iterator[Rows]:
+    if pace is None:
+        yield from rows
+        return
+    for each in rows:
+        if not each.data:
+            yield each
+        for part in each.parts(pace.part):
+            with stopping.waiting():
+                time.sleep(pace.wait_s(len(part.data), time.monotonic()))
+            yield part
+
+
+def _stopped_at(counts: Counts) -> str:
+    return f", stopped after {name_places([counts.last])}" if counts.last else ", stopped"
+
+
+def _not_written(error: PutError, counts: Counts, written: int) -> CommandError:
+    """Return the error for a producer that has failed after so many records were *written*."""
+    kind = IncompleteError if written else CommandError
+    where = f" Reading stopped after {name_places([counts.last])}." if counts.last else ""
+    return kind(
+        f"{error} {show_count(written)} records were written, and {show_count(counts.put - written)} may be missing."
+        f"{where}"
+    )

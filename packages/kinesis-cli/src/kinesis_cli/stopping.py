@@ -1,0 +1,66 @@
+"""Ends a command that writes: the first Ctrl-C or SIGTERM stops its reading, and a second one ends it at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from attrs import define, field
+
+from kinesis_cli.ending import Status, TerminatedError
+
+_STATUSES = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+
+
+class StoppedError(BaseException):
+    """The command reads no more. It is raised inside `Stopping.waiting` only, where nothing is half done."""
+
+
+@define
+class Stopping:
+    """
+    Whether a command has been told to stop. A context manager: afterwards the signals mean what they did before.
+
+    Without it, Ctrl-C would break off in the middle of the producer's work, and nobody would know what is written.
+    """
+
+    status: Status | None = None
+    """The exit status, once a signal has come."""
+    _is_waiting: bool = False
+    _before: dict[signal.Signals, Any] = field(factory=dict, init=False)
+
+    def __enter__(self) -> Stopping:
+        self._before = {number: signal.signal(number, self._stop) for number in _STATUSES}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """
+        Let a signal break off what the block waits for.
+
+        Raises:
+            StoppedError: A signal has come, or comes in the block.
+        """
+        self._is_waiting = True
+        try:
+            if self.status is not None:
+                raise StoppedError
+            yield
+        finally:
+            self._is_waiting = False
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        if self.status is not None:
+            raise TerminatedError if number == signal.SIGTERM else KeyboardInterrupt
+        self.status = _STATUSES[signal.Signals(number)]
+        if self._is_waiting:
+            raise StoppedError

@@ -1,0 +1,119 @@
+"""`kinesis consumers`: registered consumers are listed and removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kinesis_emulator import Emulator
+from support.command_line import CommandLine
+from support.streams import StreamUnderTest, make_client
+from support.witness import kinesis_local
+
+Create = Callable[[int], str]
+
+
+def names(kinesis: CommandLine, stream: str) -> list[str]:
+    """Return the names of the consumers that are not being removed."""
+    found = [json.loads(line) for line in kinesis("consumers", stream, "-o", "json").lines]
+    return [consumer["name"] for consumer in found if consumer["status"] != "DELETING"]
+
+
+def test_a_table(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Each consumer has a line with its status, time and age."""
+    stream = create(1)
+    emulator.register_consumer(stream, "billing")
+    header, line = kinesis("consumers", stream).lines
+    assert header.split() == ["CONSUMER", "STATUS", "CREATED", "AGE"]
+    assert line.split()[0] == "billing"
+    assert line.split()[1] in {"CREATING", "ACTIVE"}
+
+
+def test_json(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """For scripts there is an object a line, with the ARN."""
+    stream = create(1)
+    arn = emulator.register_consumer(stream, "billing")
+    (line,) = kinesis("consumers", stream, "-o", "json").lines
+    found = json.loads(line)
+    assert set(found) == {"name", "arn", "status", "created"}
+    assert (found["name"], found["arn"]) == ("billing", arn)
+
+
+def test_a_stream_by_arn(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A stream that is given by its ARN is not described first."""
+    stream = create(1)
+    arn = emulator.register_consumer(stream, "billing").rpartition("/consumer/")[0]
+    assert names(kinesis, arn) == ["billing"]
+    assert not emulator.calls.count("DescribeStreamSummary", stream)
+
+
+def test_no_consumers(kinesis: CommandLine, create: Create) -> None:
+    """Without consumers the results are empty, and a note says so."""
+    stream = create(1)
+    ran = kinesis("consumers", stream)
+    assert (ran.out, ran.err) == (b"", f"Stream {stream} has no registered consumers.\n")
+
+
+def test_remove(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A consumer is removed after a question on the terminal, and not after another answer than yes."""
+    stream = create(1)
+    for name in ("audit", "billing"):
+        emulator.register_consumer(stream, name)
+    for answer, status, left in (
+        ("n", 1, ["audit", "billing"]),
+        ("", 1, ["audit", "billing"]),
+        ("y", 0, ["audit"]),
+    ):
+        with kinesis.terminal("consumers", stream, "--remove", "billing") as terminal:
+            terminal.wait_for(f"Remove consumer billing of {stream}")
+            terminal.wait_for("[y/N]")
+            terminal.type(f"{answer}\n")
+            assert terminal.rest().status == status
+        assert names(kinesis, stream) == left
+
+
+def test_remove_in_a_script(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Where nobody can answer, nothing is removed without --yes."""
+    stream = create(1)
+    emulator.register_consumer(stream, "billing")
+    assert "add --yes" in kinesis("consumers", stream, "--remove", "billing", status=1).err
+    assert names(kinesis, stream) == ["billing"]
+    assert kinesis("consumers", stream, "--remove", "billing", "--yes").err == (
+        f"Consumer billing of {stream} is being removed.\n"
+    )
+    assert names(kinesis, stream) == []
+
+
+def test_remove_what_is_not_there(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """The error for a wrong name has the right ones."""
+    stream = create(1)
+    emulator.register_consumer(stream, "billing")
+    ran = kinesis("consumers", stream, "--remove", "biling", "--yes", status=1)
+    assert ran.err == f"kinesis consumers: Stream {stream} has no consumer biling. It has billing.\n"
+
+
+def test_a_missing_stream(kinesis: CommandLine) -> None:
+    """A stream that does not exist is an error of one line."""
+    assert kinesis("consumers", "missing", status=1).err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[str]:
+    with kinesis_local() as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.mark.witness
+def test_another_server(kinesis: CommandLine, witness: str) -> None:
+    """kinesis-local, which is not ours, lists and removes the same consumers."""
+    stream = StreamUnderTest(witness, name="audited")
+    client = make_client(witness)
+    arn = client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"]["StreamARN"]
+    client.register_stream_consumer(StreamARN=arn, ConsumerName="billing")
+    listed = kinesis("consumers", "audited", "-o", "json", "--endpoint-url", witness).lines
+    assert [json.loads(line)["name"] for line in listed] == ["billing"]
+    kinesis("consumers", "audited", "--remove", "billing", "--yes", "--endpoint-url", witness)
+    left = client.list_stream_consumers(StreamARN=arn)["Consumers"]
+    assert [consumer for consumer in left if consumer["ConsumerStatus"] != "DELETING"] == []

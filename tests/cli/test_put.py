@@ -1,0 +1,260 @@
+"""`kinesis put`: lines become records."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
+from kinesis_emulator.client_settings import environment
+from support.command_line import CommandLine
+from support.streams import StreamUnderTest, make_client
+from support.user_records import data_of, user_records
+from support.witness import kinesis_local
+
+Create = Callable[[int], str]
+PATIENCE_S = 30.0
+
+
+def await_data(emulator: Emulator, stream: str, wanted: list[bytes]) -> None:
+    """Wait until *stream* has the *wanted* records."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while data_of(emulator, stream) != wanted:
+        assert time.monotonic() < deadline_s, data_of(emulator, stream)
+        time.sleep(0.05)  # until another process has written
+
+
+def test_lines_of_the_standard_input(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Each line is a record without its newline. Empty lines are skipped and counted. Nothing goes to the standard output."""
+    stream = create(2)
+    ran = kinesis("put", stream, stdin=b"a\n\nb b\r\nc")
+    assert (ran.out, ran.err) == (b"", f"3 records written to {stream}, 1 empty line skipped\n")
+    assert data_of(emulator, stream) == [b"a", b"b b\r", b"c"]
+
+
+def test_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
+    """Files are read one after the other."""
+    stream, file = create(1), tmp_path / "orders.jsonl"
+    file.write_bytes(b"1\n2\n")
+    kinesis("put", stream, str(file), "/dev/stdin", stdin=b"3\n")
+    assert data_of(emulator, stream) == [b"1", b"2", b"3"]
+
+
+def test_whole_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
+    """With --whole a file is a record, newlines included."""
+    stream, file = create(1), tmp_path / "picture"
+    file.write_bytes(b"1\n2\n\0")
+    kinesis("put", stream, "--whole", str(file))
+    assert data_of(emulator, stream) == [b"1\n2\n\0"]
+
+
+def test_nul_and_empty(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """With -0 records end with a NUL, and with --keep-empty empty ones are written."""
+    stream = create(1)
+    kinesis("put", stream, "-0", "--keep-empty", stdin=b"a\nb\0\0c\0")
+    assert data_of(emulator, stream) == [b"", b"a\nb", b"c"]
+
+
+def test_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A key is a field of the record, a constant, or random."""
+    stream = create(1)
+    kinesis("put", stream, "--key", ".c.id", stdin=b'{"c": {"id": 17}}\n')
+    kinesis("put", stream, "-k", "c-7", stdin=b"1\n")
+    kinesis("put", stream, "-k", "=.x", stdin=b"2\n")
+    kinesis("put", stream, stdin=b"3\n4\n")
+    *named, first, second = (record.partition_key for record in user_records(emulator, stream))
+    assert named == ["17", "c-7", ".x"]
+    assert first != second
+
+
+def test_explicit_hash_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """The explicit hash key chooses the shard."""
+    stream = create(2)
+    kinesis(
+        "put", stream, "-k", "c", "--explicit-hash-key", ".h", stdin=b'{"h": 0}\n{"h": "%d"}\n' % (2**128 - 1)
+    )
+    assert [record.shard_id for record in user_records(emulator, stream)] == emulator.shard_ids(stream)
+
+
+def test_aggregates(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Lines share records of Kinesis, unless --no-aggregate is given."""
+    lines = b"".join(b"%d\n" % number for number in range(100))
+    together, apart = create(1), create(1)
+    kinesis("put", together, stdin=lines)
+    kinesis("put", apart, "--no-aggregate", stdin=lines)
+    assert len(emulator.records(together)) < 10
+    assert len(emulator.records(apart)) == 100
+    assert data_of(emulator, together) == data_of(emulator, apart)
+
+
+def test_lines_that_cannot_be_written(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Bad lines are named by their numbers, never shown. The lines around them are written, and the exit status is 3."""
+    stream = create(1)
+    long = b'{"c": "secret", "x": "%s"}' % (b"x" * 1024 * 1024)
+    lines = [b'{"c": 1}', b"secret", b'{"secret": 1}', long, b'{"c": "%s"}' % (b"secret" * 50), b'{"c": 2}']
+    ran = kinesis("put", stream, "--key", ".c", stdin=b"\n".join(lines), status=3)
+    assert data_of(emulator, stream) == [b'{"c": 1}', b'{"c": 2}']
+    assert "secret" not in ran.err
+    *_, last = ran.err.splitlines()
+    assert last == f"2 records written to {stream}, 4 not written (lines 2, 3, 4, 5)"
+    assert "line 4 has 1048606 bytes of data and partition key" in ran.err
+    assert "line 5 has a wrong partition key: it has 300 characters; Kinesis accepts 1 to 256" in ran.err
+
+
+def test_a_line_without_end(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
+    """A line of 50 MB is named, and what follows it is written."""
+    stream, file = create(1), tmp_path / "long"
+    file.write_bytes(b"x" * 50_000_000 + b"\nb\n")
+    ran = kinesis("put", stream, str(file), status=3)
+    assert data_of(emulator, stream) == [b"b"]
+    assert f"{file}:1 is longer than any record, 10 MiB" in ran.err
+
+
+def test_lines_are_sent_while_more_may_come(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A line is written although the standard input does not end. At its end everything is."""
+    stream = create(1)
+    with kinesis.started("put", stream) as running:
+        assert running.process.stdin is not None
+        running.process.stdin.write(b"first\nhalf a ")
+        running.process.stdin.flush()
+        await_data(emulator, stream, [b"first"])
+        running.process.stdin.write(b"line\n")
+        ran = running.rest()
+    assert (ran.status, data_of(emulator, stream)) == (0, [b"first", b"half a line"])
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stop(
+    kinesis: CommandLine, emulator: Emulator, create: Create, number: signal.Signals, status: int
+) -> None:
+    """Ctrl-C and SIGTERM stop reading. What was read is written, and the last line says where reading stopped."""
+    stream = create(1)
+    with kinesis.started("put", stream) as running:
+        assert running.process.stdin is not None
+        running.process.stdin.write(b"first\nsecond\nhal")
+        running.process.stdin.flush()
+        await_data(emulator, stream, [b"first", b"second"])
+        running.process.stdin.write(b"third\n")
+        ran = running.end(number)
+    assert ran.status == status
+    assert ran.err.startswith(
+        f"{len(data_of(emulator, stream))} records written to {stream}, stopped after line "
+    )
+
+
+def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
+    """Ctrl-C ends a command that waits for its first line."""
+    stream = create(1)
+    with kinesis.terminal("put", stream) as terminal:
+        terminal.wait_for("Ctrl-D ends.")
+        terminal.type("\x03")
+        ran = terminal.rest()
+    assert (ran.status, ran.lines[-1]) == (130, f"^C0 records written to {stream}, stopped")
+
+
+def test_typed_lines(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """On a terminal each typed line is a record, and Ctrl-D ends."""
+    stream = create(1)
+    with kinesis.terminal("put", stream) as terminal:
+        terminal.wait_for("Ctrl-D ends.")
+        terminal.type("a\n")
+        await_data(emulator, stream, [b"a"])
+        terminal.type("\x04")
+        ran = terminal.rest()
+    assert (ran.status, ran.lines[-1]) == (0, f"1 record written to {stream}")
+
+
+def test_progress(kinesis: CommandLine, create: Create, tmp_path: Path) -> None:
+    """On a terminal there is a line of progress, and in a pipe there is none."""
+    stream, file = create(1), tmp_path / "lines"
+    file.write_bytes(b"x\n" * 100)
+    shown = kinesis.on_terminal("put", stream, str(file)).text
+    assert "100 records, 100 B" in shown
+    assert "records/s" not in kinesis("put", stream, str(file)).err
+
+
+def test_rate(kinesis: CommandLine, create: Create) -> None:
+    """--rate spreads the records: thirty at twenty a second take more than a second."""
+    stream = create(1)
+    started_s = time.monotonic()
+    kinesis("put", stream, "--rate", "20", stdin=b"x\n" * 30)
+    assert time.monotonic() - started_s > 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--key", ".a b"], "--key does not accept '.a b'."),
+        (["--rate", "0"], "--rate must be above 0; got 0."),
+        (["--null", "--whole"], "--null and --whole exclude each other."),
+    ],
+)
+def test_wrong_options(kinesis: CommandLine, arguments: list[str], message: str) -> None:
+    """Wrong options are refused with status 2, before the stream is looked at."""
+    ran = kinesis("put", "missing", *arguments, status=2)
+    assert ran.err.startswith(f"kinesis put: {message}")
+
+
+def test_a_missing_file(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
+    """A file that does not exist is noticed before anything is written."""
+    stream, file = create(1), tmp_path / "there"
+    file.write_bytes(b"1\n")
+    ran = kinesis("put", stream, str(file), str(tmp_path / "missing"), status=1)
+    assert "missing does not exist. Nothing was written." in ran.err
+    assert not emulator.records(stream)
+
+
+def test_a_missing_stream(kinesis: CommandLine) -> None:
+    """A stream that does not exist is an error of one line."""
+    ran = kinesis("put", "missing", stdin=b"1\n", status=1)
+    assert ran.err.startswith("kinesis put: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("succeeding", "status"), [(0, 1), (1, 3)])
+def test_records_that_kinesis_refuses(kinesis: CommandLine, succeeding: int, status: int) -> None:
+    """When Kinesis refuses, the error says how many records are written and how many may be missing."""
+    denied = Step(Fault(code="AccessDeniedException"), "PutRecords", after_calls=succeeding, times=None)
+    with Emulator(settings=Settings(fault=FaultScript(denied))) as emulator:
+        emulator.create_stream("orders", 1)
+        to_it = environment(emulator.endpoint_url, emulator.settings.region)
+        denying = evolve(kinesis, environment={**kinesis.environment, **to_it})
+        with denying.started("put", "orders", "--no-aggregate") as running:
+            assert running.process.stdin is not None
+            if succeeding:
+                running.process.stdin.write(b"secret\n")
+                running.process.stdin.flush()
+                await_data(emulator, "orders", [b"secret"])
+            running.process.stdin.write(b"secret\nsecret\n")
+            ran = running.rest()
+    assert ran.status == status
+    assert f"{succeeding} records were written, and 2 may be missing." in ran.err
+    assert f"Reading stopped after line {succeeding + 2}." in ran.err
+    assert "secret" not in ran.err
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[str]:
+    with kinesis_local() as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.mark.witness
+def test_another_server(kinesis: CommandLine, witness: str) -> None:
+    """kinesis-local, which is not ours, has the records that were put."""
+    stream = StreamUnderTest(witness, shards=2)
+    lines = b"".join(b'{"id": %d}\n' % number for number in range(50))
+    kinesis("put", "orders", "--no-aggregate", "--key", ".id", "--endpoint-url", witness, stdin=lines)
+    client = make_client(witness)
+    found = []
+    for shard in client.list_shards(StreamName=stream.name)["Shards"]:
+        start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = client.get_shard_iterator(StreamName=stream.name, **start)["ShardIterator"]
+        found += client.get_records(ShardIterator=iterator)["Records"]
+    assert sorted(record["Data"] for record in found) == sorted(lines.splitlines())
+    assert all(record["Data"] == b'{"id": %s}' % record["PartitionKey"].encode() for record in found)

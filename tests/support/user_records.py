@@ -1,0 +1,22 @@
+"""What a reader gets from a stream of the emulator: user records, aggregates unpacked."""
+
+from __future__ import annotations
+
+from kinesis_core import Stream, UserRecord
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import Emulator
+from support.streams import KEY_ID, SECRET
+
+
+def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
+    """Return all user records of *stream*, shard by shard."""
+    keys = StaticKeys(KEY_ID, SECRET)
+    with Stream.open(
+        stream, region=emulator.settings.region, endpoint_url=emulator.endpoint_url, credentials=keys
+    ) as opened:
+        return list(opened.read("TRIM_HORIZON").records())
+
+
+def data_of(emulator: Emulator, stream: str) -> list[bytes]:
+    """Return the data of all user records of *stream*, sorted."""
+    return sorted(record.data for record in user_records(emulator, stream))

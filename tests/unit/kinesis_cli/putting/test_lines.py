@@ -1,0 +1,67 @@
+"""Blocks of bytes become lines with their numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_cli.putting import LineSplitter, Rows
+
+
+def split(*blocks: bytes, **settings: object) -> list[Rows]:
+    splitter = LineSplitter(**settings)  # type: ignore[arg-type]
+    found = [*(splitter.feed(block) for block in blocks), splitter.finish()]
+    return [rows for rows in found if rows.data or rows.too_long or rows.empty]
+
+
+def numbered(rows: list[Rows]) -> list[tuple[int, bytes]]:
+    return [pair for each in rows for pair in zip(each.numbers, each.data, strict=True)]
+
+
+def test_lines_have_no_newline() -> None:
+    """A line is a record without its newline. The last one needs none."""
+    assert numbered(split(b"a\nb\r\nc")) == [(1, b"a"), (2, b"b\r"), (3, b"c")]
+    assert numbered(split(b"a\nb\n")) == [(1, b"a"), (2, b"b")]
+
+
+def test_lines_across_blocks() -> None:
+    """A line may begin in one block and end in a later one."""
+    assert numbered(split(b"a", b"b", b"c\nd", b"\n")) == [(1, b"abc"), (2, b"d")]
+
+
+def test_empty_lines_are_skipped_and_counted() -> None:
+    """An empty line is no record, unless it is to be kept. It has a number all the same."""
+    (rows,) = split(b"\na\n\nb\n")
+    assert (numbered([rows]), rows.empty) == ([(2, b"a"), (4, b"b")], 2)
+    (rows,) = split(b"\na\n", keep_empty=True)
+    assert (numbered([rows]), rows.empty) == ([(1, b""), (2, b"a")], 0)
+
+
+def test_another_separator() -> None:
+    """With NUL as the separator, newlines are data."""
+    assert numbered(split(b"a\nb\0c\0", separator=b"\0")) == [(1, b"a\nb"), (2, b"c")]
+
+
+def test_a_line_without_end_keeps_no_memory() -> None:
+    """Of a line that is longer than any record nothing is kept, and it is named."""
+    splitter = LineSplitter(max_line_bytes=4)
+    assert splitter.feed(b"a\nbcd").data == [b"a"]
+    for _ in range(100):
+        splitter.feed(b"efgh")
+        assert sum(map(len, splitter._rest)) <= 4
+    rows = splitter.feed(b"\nok\n")
+    assert (list(rows.numbers), rows.data, rows.too_long) == ([3], [b"ok"], [2])
+
+
+def test_a_too_long_last_line() -> None:
+    """A line that is too long and has no newline is named as well."""
+    (rows,) = split(b"abcde", max_line_bytes=4)
+    assert rows.too_long == [1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_parts(size: int) -> None:
+    """Parts are the same lines with the same numbers, in order."""
+    (rows,) = split(b"a\n\nb\nc\nd\ne\n")
+    parts = list(rows.parts(size))
+    assert numbered(parts) == numbered([rows])
+    assert max(len(part.data) for part in parts) <= size

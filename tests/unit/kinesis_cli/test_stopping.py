@@ -1,0 +1,45 @@
+"""The first signal stops reading, a second one ends the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from kinesis_cli.ending import Status, TerminatedError
+from kinesis_cli.stopping import StoppedError, Stopping
+
+CASES = [
+    (signal.SIGINT, Status.INTERRUPTED, KeyboardInterrupt),
+    (signal.SIGTERM, Status.TERMINATED, TerminatedError),
+]
+
+
+@pytest.mark.parametrize(("number", "status", "second"), CASES)
+def test_work_is_finished_first(number: signal.Signals, status: Status, second: type[BaseException]) -> None:
+    """Outside of `waiting` a signal is noted, and the next wait ends at once. A second signal breaks in anywhere."""
+    with Stopping() as stopping:
+        assert stopping.status is None
+        os.kill(os.getpid(), number)
+        assert stopping.status == status
+        with pytest.raises(StoppedError), stopping.waiting():
+            pytest.fail("it waits")
+        with pytest.raises(second):
+            os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_waiting_ends(number: signal.Signals) -> None:
+    """A signal breaks off what the command waits for."""
+    with Stopping() as stopping, pytest.raises(StoppedError), stopping.waiting():
+        os.kill(os.getpid(), number)
+    assert stopping.status is not None
+
+
+def test_handlers_are_restored() -> None:
+    """Afterwards the signals mean what they did before."""
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with Stopping():
+        assert signal.getsignal(signal.SIGINT) != before[0]
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

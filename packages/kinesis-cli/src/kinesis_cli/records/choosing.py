@@ -49,7 +49,9 @@ class Choice:
     @property
     def skipped_note(self) -> str:
         """What to tell of the records that *where* could not be applied to."""
-        return f"--where was not applied to {self.skipped:,} records: their payload is not JSON that it can take."
+        if self.skipped == 1:
+            return "--where was not applied to 1 record: its payload is not JSON that the program takes."
+        return f"--where was not applied to {self.skipped:,} records: their payloads are not JSON that the program takes."
 
     def of(self, records: list[UserRecord]) -> list[UserRecord]:
         """Return those of *records* that are wanted."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.moments import parse_end, parse_start
@@ -63,6 +63,11 @@ def record_lists(
 
     *shard_ids* are those to read, all if it is empty. When they have ended, so does this.
     """
+    have_ended = bool(shard_ids) and not any(
+        shard.is_open for shard in stream.shards() if shard.shard_id in shard_ids
+    )
+    if have_ended:  # nothing would ever tell
+        span = evolve(span, follow=False)
     start: Any = span.since or "LATEST"
     if span.last:
         records, start = _last_records(stream, span, choice, shard_ids, now_ms)
@@ -72,7 +77,7 @@ def record_lists(
         for records in part.record_lists(by_arrival=True):
             if wanted := choice.of(records):
                 yield wanted
-        if shard_ids and _have_ended(shard_ids, batch):
+        if have_ended or (shard_ids and _ends_them(shard_ids, batch)):
             note("The shards have ended. Their children, and all other shards, were not read.")
             return
 
@@ -81,10 +86,10 @@ def _batches(stream: Stream, start: Any, span: Span, now_ms: int) -> Iterable[Ba
     from kinesis_core import AtTimestamp
 
     match span.until:
+        case AtTimestamp(until_ms) as until if until_ms > now_ms:
+            return stream.follow(start, until) if span.follow else [stream.read(start)]
         case None if span.follow:
             return stream.follow(start)
-        case AtTimestamp(until_ms) as until if until_ms > now_ms and span.follow:
-            return stream.follow(start, until)
     return [stream.read(start, span.until or "LATEST")]
 
 
@@ -124,7 +129,7 @@ def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, End
     yield span.since or TrimHorizon(), end
 
 
-def _have_ended(shard_ids: frozenset[str], batch: Batch) -> bool:
+def _ends_them(shard_ids: frozenset[str], batch: Batch) -> bool:
     """Return whether *batch* ends after the last record of all these shards."""
     (stream,) = batch.offset["streams"].values()
     return all(stream["shards"].get(shard_id, "SHARD_END") == "SHARD_END" for shard_id in shard_ids)

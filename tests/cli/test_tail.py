@@ -1,0 +1,299 @@
+"""`kinesis tail` shows the records of a stream as they arrive."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pyarrow as pa
+import pytest
+
+from kinesis_emulator import Emulator
+from support.aggregates import aggregate
+from support.command_line import KINESIS, CommandLine
+from support.streams import StreamUnderTest, make_client
+from support.witness import kinesis_local
+
+Create = Callable[[int], str]
+NOW = ("--no-follow", "--since", "TRIM_HORIZON")
+
+
+@pytest.fixture
+def orders(emulator: Emulator, create: Create) -> str:
+    """A stream with three records."""
+    stream = create(1)
+    emulator.put(stream, b'{"total": 9}', "c-1")
+    emulator.put(stream, b"a\tb", "c-2")
+    emulator.put(stream, b'{"total": 10,\n "x": [1]}', "c-3")
+    return stream
+
+
+def test_text(kinesis: CommandLine, orders: str) -> None:
+    """A line has time, key and payload: JSON as JSON on one line, everything else with escapes."""
+    lines = kinesis("tail", orders, *NOW).lines
+    assert [line.partition("Z ")[2] for line in lines] == [
+        'c-1 {"total": 9}',
+        "c-2 a\\tb",
+        'c-3 {"total":10,"x":[1]}',
+    ]
+    assert all(line[10] == "T" and line[23] == "Z" for line in lines)
+
+
+def test_the_last_records(kinesis: CommandLine, orders: str) -> None:
+    """-n shows the last records, also within a time and of those that are wanted."""
+    shown = kinesis("tail", orders, "-n", "2", "--no-follow", "-f", "%k").lines
+    assert shown == ["c-2", "c-3"]
+    assert kinesis("tail", orders, "-n", "9", "--since", "1h", "--until", "now", "-f", "%k").lines == [
+        *("c-1", "c-2", "c-3")
+    ]
+    assert kinesis("tail", orders, "-n", "1", "--no-follow", "--key", "c-1", "-f", "%k").lines == ["c-1"]
+
+
+def test_a_template(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """-f has fields for all of a record, and escapes."""
+    first = emulator.records(orders)[0]
+    ran = kinesis("tail", orders, *NOW, "--key", "c-1", "-f", r"%p\t%q %u %h %S %T %%%s")
+    assert ran.text == (
+        f'shardId-000000000000\t{first.sequence_number} 0 - 12 {first.arrived_ms} %{{"total": 9}}\n'
+    )
+
+
+def test_json(kinesis: CommandLine, orders: str) -> None:
+    """-o json is a line with all of a record. A payload that is JSON stays what it is."""
+    first, second, third = map(json.loads, kinesis("tail", orders, *NOW, "-o", "json").lines)
+    assert first["data"] == {"total": 9}
+    assert second["data"] == "a\tb"
+    assert third["data"] == '{"total": 10,\n "x": [1]}'
+    assert first.keys() == {"arrived", "shardId", "sequenceNumber", "partitionKey", "data"}
+
+
+def test_raw(kinesis: CommandLine, orders: str) -> None:
+    """-o raw is the payloads, with a delimiter after each."""
+    assert kinesis("tail", orders, *NOW, "-o", "raw", "--key", "c-2").out == b"a\tb\n"
+    assert kinesis("tail", orders, *NOW, "-o", "raw", "--key", "c-2", "--delimiter", r"\0").out == b"a\tb\0"
+
+
+def test_arrow(kinesis: CommandLine, orders: str) -> None:
+    """-o arrow is an Arrow stream with a row for each record."""
+    table = pa.ipc.open_stream(kinesis("tail", orders, *NOW, "-o", "arrow").out).read_all()
+    assert table["partitionKey"].to_pylist() == ["c-1", "c-2", "c-3"]
+    assert table["data"].to_pylist()[1] == b"a\tb"
+
+
+def test_arrow_is_not_for_a_terminal(kinesis: CommandLine, orders: str) -> None:
+    """Binary output on a terminal is refused."""
+    ran = kinesis.on_terminal("tail", orders, *NOW, "-o", "arrow")
+    assert ran.status == 1
+    assert "> FILE" in ran.text
+
+
+def test_an_expression(kinesis: CommandLine, orders: str) -> None:
+    """--where is a program of jq. Records that it cannot be applied to are counted, without their payload."""
+    ran = kinesis("tail", orders, *NOW, "--where", ".total > 9", "-f", "%k")
+    assert ran.lines == ["c-3"]
+    assert ran.err == "--where was not applied to 1 record: its payload is not JSON that the program takes.\n"
+
+
+def test_aggregates_are_unpacked(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """User records of a KPL aggregate are shown one by one, with their own keys."""
+    stream = create(1)
+    emulator.put(stream, aggregate([("c-1", "17", b"one"), ("c-2", None, b"two")]), "a")
+    assert kinesis("tail", stream, *NOW, "-f", "%k %h %u %s").lines == ["c-1 17 0 one", "c-2 - 1 two"]
+
+
+def test_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """--shard reads some shards. It ends when they have ended, and says so."""
+    stream = create(2)
+    first, second = emulator.shard_ids(stream)
+    for number in range(20):
+        emulator.put(stream, b"%d" % number, f"c-{number}")
+    assert set(kinesis("tail", stream, *NOW, "--shard", "1", "-f", "%p").lines) == {second}
+    emulator.split(stream, first)
+    ran = kinesis("tail", stream, "--since", "TRIM_HORIZON", "--shard", first, "-f", "%p")
+    assert set(ran.lines) == {first}
+    assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
+
+
+def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """New records are shown as they come. Ctrl-C ends the command without a word, with status 130."""
+    with kinesis.started("tail", orders, "-n", "1", "-f", "%k") as tail:
+        assert tail.lines(1) == ["c-3"]
+        emulator.put(orders, b"x", "c-4")
+        assert tail.lines(1) == ["c-4"]
+        ran = tail.interrupt()
+    assert (ran.status, ran.out, ran.err) == (130, b"", "")
+
+
+def test_sigterm(kinesis: CommandLine, orders: str) -> None:
+    """SIGTERM ends it in the same way, with status 143."""
+    with kinesis.started("tail", orders, "-n", "1") as tail:
+        tail.lines(1)
+        ran = tail.end(signal.SIGTERM)
+    assert (ran.status, ran.err) == (143, "")
+
+
+def test_until_a_time(kinesis: CommandLine, orders: str) -> None:
+    """--until a time in the future ends the command then."""
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    assert kinesis("tail", orders, "--since", "1h", "--until", soon, "-f", "%k").lines == ["c-1", "c-2", "c-3"]
+
+
+def test_each_record_once_through_splits_and_merges(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """While shards are split and merged, each record is shown once, and those of a key in their order."""
+    stream, numbers = create(2), count()
+    with kinesis.started("tail", stream, "--since", "TRIM_HORIZON", "-f", "%k %s") as tail:
+
+        def put(records: int) -> list[str]:
+            for _ in range(records):
+                number = next(numbers)
+                emulator.put(stream, b"%d" % number, f"c-{number % 7}")
+            return tail.lines(records)
+
+        shown = put(20)
+        first, second = emulator.shard_ids(stream)
+        left, right = emulator.split(stream, first)
+        shown += put(20)
+        merged = emulator.merge(stream, right, second)
+        shown += put(20)
+        emulator.merge(stream, left, merged)
+        shown += put(20)
+        ran = tail.interrupt()
+    assert ran.out == b""
+    found = [(key, int(number)) for key, number in (line.split() for line in shown)]
+    assert sorted(number for _, number in found) == list(range(80))
+    for key in {key for key, _ in found}:
+        own = [number for each, number in found if each == key]
+        assert own == sorted(own)
+
+
+def test_backlog_across_a_split_is_in_the_order_of_time(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """A backlog of several shards is merged by arrival time."""
+    stream = create(1)
+    emulator.put(stream, b"first", "c")
+    emulator.split(stream, *emulator.shard_ids(stream))
+    for number in range(10):
+        emulator.put(stream, b"%d" % number, f"c-{number}")
+    times = kinesis("tail", stream, *NOW, "-f", "%T").lines
+    assert len(times) == 11
+    assert times == sorted(times)
+
+
+def test_a_reader_that_has_enough(kinesis: CommandLine, orders: str) -> None:
+    """`kinesis tail | head -1` ends at once and says nothing, although no other record comes."""
+    command = f"{KINESIS} tail {orders} --since 1h -f %k | head -1"
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        env=kinesis.environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (141, b"c-1\n", b"")
+
+
+def test_colours_on_a_terminal(kinesis: CommandLine, orders: str) -> None:
+    """On a terminal key and JSON have colours, and nothing in a payload can control the terminal."""
+    shown = kinesis.on_terminal("tail", orders, *NOW).text
+    assert "\33[36mc-1\33[0m" in shown
+    assert '{\33[34m"total"\33[0m: \33[33m9\33[0m}' in shown
+    plain = CommandLine({**kinesis.environment, "NO_COLOR": "1"}).on_terminal("tail", orders, *NOW).text
+    assert "\33" not in plain
+
+
+def test_control_characters(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Payloads and keys are escaped, also bytes that are no text."""
+    stream = create(1)
+    emulator.put(stream, b"\33[31mred\xff", "k\7")
+    assert kinesis("tail", stream, *NOW, "-f", "%k %s").lines == [r"k\x07 \x1b[31mred\xff"]
+
+
+def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """--efo registers a consumer and removes it at the end, also after Ctrl-C."""
+    client = make_client(emulator.endpoint_url, emulator.settings.region)
+    (arn,) = [
+        client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]
+    ]
+
+    def consumers() -> list[str]:
+        return [each["ConsumerName"] for each in client.list_stream_consumers(StreamARN=arn)["Consumers"]]
+
+    with kinesis.started("tail", orders, "--since", "1h", "--efo", "me", "-f", "%k") as tail:
+        assert tail.lines(3) == ["c-1", "c-2", "c-3"]
+        assert consumers() == ["me"]
+        assert tail.interrupt().status == 130
+    assert consumers() == []
+
+
+def test_fan_out_keeps_a_consumer_that_was_there(
+    kinesis: CommandLine, orders: str, emulator: Emulator
+) -> None:
+    """A consumer that existed before is used and kept."""
+    emulator.register_consumer(orders, "theirs")
+    assert len(kinesis("tail", orders, *NOW, "--efo", "theirs").lines) == 3
+    emulator.deregister_consumer(orders, "theirs")  # fails if it is gone
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--since", "soon"], "--since does not accept 'soon'. Examples: 10m"),
+        (["--no-follow"], "--no-follow shows nothing without --since or -n."),
+        (["-n", "-1"], "-n accepts 0 or more records; got -1."),
+        (["-f", "%y"], "-f has an unknown field '%y'. Fields: %t (arrival time)"),
+        (["--where", ".a =="], "--where accepts a program of jq"),
+        (["--shard", "7"], "has no shard shardId-000000000007. It has 1"),
+        (["--external-id", "x"], "--external-id needs --role-arn."),
+        (["-o", "yaml"], "Invalid value"),
+    ],
+)
+def test_wrong_options(kinesis: CommandLine, orders: str, options: list[str], message: str) -> None:
+    """A wrong option is an error of one line that says what is right, with status 2."""
+    ran = kinesis("tail", orders, *options, status=2)
+    assert ran.err.startswith("kinesis tail: ")
+    assert message in ran.err
+    assert (ran.err.count("\n"), ran.out) == (1, b"")
+
+
+def test_a_stream_that_does_not_exist(kinesis: CommandLine) -> None:
+    """A failure is an error of one line with the code of AWS, with status 1."""
+    ran = kinesis("tail", "nothing", status=1)
+    assert "ResourceNotFoundException" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("output", ["text", "arrow"])
+def test_nothing_to_show(kinesis: CommandLine, create: Create, output: str) -> None:
+    """An empty stream is no error."""
+    out = kinesis("tail", create(1), *NOW, "-o", output).out
+    assert out == b"" if output == "text" else pa.ipc.open_stream(io.BytesIO(out)).read_all().num_rows == 0
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[str]:
+    with kinesis_local() as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.mark.witness
+def test_another_server(kinesis: CommandLine, witness: str) -> None:
+    """Every record of kinesis-local, which is not ours, is shown once, also across a split and a merge."""
+    stream = StreamUnderTest(witness, shards=2)
+    with kinesis.started(
+        "tail", "orders", "--since", "TRIM_HORIZON", "-o", "raw", "--endpoint-url", witness
+    ) as tail:
+        shown = []
+        for reshard in (lambda: stream.split(0), lambda: stream.merge(0), lambda: None):
+            stream.put(*(b"%d" % (len(shown) + number) for number in range(10)))
+            shown += tail.lines(10)
+            reshard()
+        assert tail.interrupt().out == b""
+    assert sorted(shown) == sorted(data.decode() for data in stream.payloads)

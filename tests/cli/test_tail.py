@@ -140,7 +140,11 @@ def test_sigterm(kinesis: CommandLine, orders: str) -> None:
 def test_until_a_time(kinesis: CommandLine, orders: str) -> None:
     """--until a time in the future ends the command then."""
     soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
-    assert kinesis("tail", orders, "--since", "1h", "--until", soon, "-f", "%k").lines == ["c-1", "c-2", "c-3"]
+    assert kinesis("tail", orders, "--since", "1h", "--until", soon, "-f", "%k").lines == [
+        "c-1",
+        "c-2",
+        "c-3",
+    ]
 
 
 def test_each_record_once_through_splits_and_merges(
@@ -179,7 +183,7 @@ def test_backlog_across_a_split_is_in_the_order_of_time(
     """A backlog of several shards is merged by arrival time."""
     stream = create(1)
     emulator.put(stream, b"first", "c")
-    emulator.split(stream, *emulator.shard_ids(stream))
+    emulator.split(stream, emulator.shard_ids(stream)[0])
     for number in range(10):
         emulator.put(stream, b"%d" % number, f"c-{number}")
     times = kinesis("tail", stream, *NOW, "-f", "%T").lines
@@ -219,9 +223,7 @@ def test_control_characters(kinesis: CommandLine, emulator: Emulator, create: Cr
 def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """--efo registers a consumer and removes it at the end, also after Ctrl-C."""
     client = make_client(emulator.endpoint_url, emulator.settings.region)
-    (arn,) = [
-        client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]
-    ]
+    (arn,) = [client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]]
 
     def consumers() -> list[str]:
         return [each["ConsumerName"] for each in client.list_stream_consumers(StreamARN=arn)["Consumers"]]
@@ -290,8 +292,9 @@ def test_another_server(kinesis: CommandLine, witness: str) -> None:
     with kinesis.started(
         "tail", "orders", "--since", "TRIM_HORIZON", "-o", "raw", "--endpoint-url", witness
     ) as tail:
-        shown = []
-        for reshard in (lambda: stream.split(0), lambda: stream.merge(0), lambda: None):
+        shown: list[str] = []
+        reshards: list[Callable[[], None]] = [stream.split, stream.merge, lambda: None]
+        for reshard in reshards:
             stream.put(*(b"%d" % (len(shown) + number) for number in range(10)))
             shown += tail.lines(10)
             reshard()

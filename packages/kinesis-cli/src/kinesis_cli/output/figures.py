@@ -10,7 +10,7 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 
 def show_duration(ms: float) -> str:
     """Return *ms* milliseconds in one or two units, such as `850 ms`, `3.2 s` or `1 h 4 min`."""
-    if ms < 1000:
+    if ms < 999.5:
         return f"{ms:.0f} ms"
     if ms < 59_950:
         return f"{ms / 1000:.1f} s"

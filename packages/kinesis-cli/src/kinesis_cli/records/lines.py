@@ -93,7 +93,7 @@ def decode_line(text: bytes) -> tuple[ReadLine, bytes]:
         LineError: The line is not a record.
     """
     try:
-        line = _decoder.decode(text)
+        line = _decoder.decode(text.decode())  # what stays raw is not looked into by the decoder
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise LineError("it is not a JSON object with the fields of a record") from None
     return line, _payload(line)

@@ -1,0 +1,81 @@
+"""`kinesis dump` writes the records of a stream to a file."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kinesis_cli.records import decode_line
+from kinesis_emulator import Emulator
+from support.command_line import CommandLine
+
+Create = Callable[[int], str]
+PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", "ü".encode()]
+
+
+@pytest.fixture
+def orders(emulator: Emulator, create: Create) -> str:
+    stream = create(2)
+    for number, payload in enumerate(PAYLOADS):
+        emulator.put(stream, payload, f"c-{number}")
+    return stream
+
+
+def test_lines_of_json(kinesis: CommandLine, orders: str) -> None:
+    """Each record is a line from which its payload can be restored byte for byte. The counts go to the standard error."""
+    ran = kinesis("dump", orders)
+    assert sorted(decode_line(line)[1] for line in ran.out.splitlines()) == sorted(PAYLOADS)
+    assert ran.err == "5 records (19 B) written\n"
+
+
+def test_a_file(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
+    """--file writes a file whose name decides the form."""
+    path = tmp_path / "orders.jsonl"
+    assert kinesis("dump", orders, "--file", str(path)).out == b""
+    assert len(path.read_bytes().splitlines()) == 5
+    assert json.loads(path.read_bytes().splitlines()[0]).keys() >= {"arrived", "shardId", "partitionKey"}
+
+
+def test_arrow(kinesis: CommandLine, orders: str) -> None:
+    """-o arrow is an Arrow stream, in the order of arrival."""
+    table = pa.ipc.open_stream(kinesis("dump", orders, "-o", "arrow").out).read_all()
+    assert sorted(table["data"].to_pylist()) == sorted(PAYLOADS)
+    times = table["approximateArrivalTimestamp"].to_pylist()
+    assert times == sorted(times)
+
+
+def test_parquet(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
+    """A Parquet file has the columns that the Spark source has, in a pipe as well."""
+    path = tmp_path / "orders.parquet"
+    kinesis("dump", orders, "--file", str(path))
+    table = pq.read_table(path)
+    assert table.equals(pq.read_table(io.BytesIO(kinesis("dump", orders, "-o", "parquet").out)))
+    assert sorted(table["partitionKey"].to_pylist()) == [f"c-{number}" for number in range(5)]
+    assert str(table.schema.field("approximateArrivalTimestamp").type) == "timestamp[ms, tz=UTC]"
+
+
+def test_some_records(kinesis: CommandLine, orders: str) -> None:
+    """Records are chosen by key, shard, expression and time, as by tail."""
+    assert kinesis("dump", orders, "-o", "raw", "--key", "c-0").out == b'{"total": 9}\n'
+    assert kinesis("dump", orders, "-o", "raw", "--where", ".total > 1").out == b'{"total": 9}\n'
+    assert kinesis("dump", orders, "--until", "1h").out == b""
+
+
+def test_a_file_of_unknown_form(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
+    """A name that says no form is refused before anything is read."""
+    ran = kinesis("dump", orders, "--file", str(tmp_path / "orders.txt"), status=2)
+    assert "does not say the form of the file. Choose it with -o" in ran.err
+    assert list(tmp_path.glob("orders*")) == []
+
+
+def test_a_folder_that_does_not_exist(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
+    """A file that cannot be written is an error of one line."""
+    ran = kinesis("dump", orders, "--file", str(tmp_path / "no" / "orders.jsonl"), status=1)
+    assert ran.err.startswith("kinesis dump: ")
+    assert ran.err.count("\n") == 1

@@ -1,0 +1,56 @@
+"""Points in time as people type them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_cli.ending import UsageError
+from kinesis_cli.moments import parse_ago, parse_end, parse_start
+from kinesis_core import AtTimestamp, Latest, TrimHorizon
+
+NOW_MS = 1_790_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("10m", 600_000),
+        ("1.5h", 5_400_000),
+        ("2 d", 172_800_000),
+        ("250ms", 250),
+        ("3S", 3000),
+        ("1min", 60_000),
+    ],
+)
+def test_a_time_ago(text: str, ms: int) -> None:
+    """A number with a unit is a time before now."""
+    assert parse_ago(text) == ms
+    assert (
+        parse_start(text, "--since", NOW_MS) == parse_end(text, "--until", NOW_MS) == AtTimestamp(NOW_MS - ms)
+    )
+
+
+@pytest.mark.parametrize("text", ["10", "m", "-5m", "10 weeks", ""])
+def test_what_is_no_time_ago(text: str) -> None:
+    """A number alone could be anything."""
+    assert parse_ago(text) is None
+
+
+def test_more_than_since_1970() -> None:
+    """A time before 1970 is 1970: Kinesis knows no earlier one."""
+    assert parse_start("99999d", "--since", NOW_MS) == AtTimestamp(0)
+
+
+def test_positions_of_kinesis() -> None:
+    """Everything that the option startingPosition accepts is accepted, and `now`."""
+    assert parse_start("TRIM_HORIZON", "--since", NOW_MS) == TrimHorizon()
+    assert parse_start("now", "--since", NOW_MS) == parse_end("now", "--until", NOW_MS) == Latest()
+    assert parse_start("1970-01-01T00:00:01Z", "--since", NOW_MS) == AtTimestamp(1000)
+
+
+def test_errors_name_the_option() -> None:
+    """The error has the option, the text and examples."""
+    with pytest.raises(UsageError, match=r"--since does not accept 'soon'\. Examples: 10m .*TRIM_HORIZON"):
+        parse_start("soon", "--since", NOW_MS)
+    with pytest.raises(UsageError, match=r"--until does not accept 'TRIM_HORIZON'\. Examples: 10m"):
+        parse_end("TRIM_HORIZON", "--until", NOW_MS)

@@ -29,7 +29,7 @@ def test_blocks_do_not_matter(text: bytes, cuts: list[int], keep_empty: bool) ->
     assert [pair for rows in found for pair in zip(rows.numbers, rows.data, strict=True)] == [
         (number, line) for number, line in expected if len(line) <= _LIMIT and (line or keep_empty)
     ]
-    assert [number for rows in found for number in rows.too_long] == [
+    assert [number for rows in found for number in rows.refused] == [
         number for number, line in expected if len(line) > _LIMIT
     ]
     assert sum(rows.empty for rows in found) == (0 if keep_empty else lines.count(b""))

@@ -9,8 +9,9 @@ from kinesis_cli.version import __version__
 COMMANDS = {
     "Records": {
         "tail": "Show the records of a stream as they arrive.",
-        "dump": "Write the records of a stream to a file.",
         "put": "Write lines as records.",
+        "dump": "Write the records of a stream to a file.",
+        "replay": "Write the records of a file to a stream, at the pace at which they arrived.",
     },
     "Readers": {
         "consumers": "List or remove the consumers of enhanced fan-out.",

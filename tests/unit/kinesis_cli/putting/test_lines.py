@@ -10,7 +10,7 @@ from kinesis_cli.putting import LineSplitter, Rows
 def split(*blocks: bytes, **settings: object) -> list[Rows]:
     splitter = LineSplitter(**settings)  # type: ignore[arg-type]
     found = [*(splitter.feed(block) for block in blocks), splitter.finish()]
-    return [rows for rows in found if rows.data or rows.too_long or rows.empty]
+    return [rows for rows in found if rows.data or rows.refused or rows.empty]
 
 
 def numbered(rows: list[Rows]) -> list[tuple[int, bytes]]:
@@ -49,13 +49,13 @@ def test_a_line_without_end_keeps_no_memory() -> None:
         splitter.feed(b"efgh")
         assert sum(map(len, splitter._rest)) <= 4
     rows = splitter.feed(b"\nok\n")
-    assert (list(rows.numbers), rows.data, rows.too_long) == ([3], [b"ok"], [2])
+    assert (list(rows.numbers), rows.data, list(rows.refused)) == ([3], [b"ok"], [2])
 
 
 def test_a_too_long_last_line() -> None:
     """A line that is too long and has no newline is named as well."""
     (rows,) = split(b"abcde", max_line_bytes=4)
-    assert rows.too_long == [1]
+    assert list(rows.refused) == [1]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

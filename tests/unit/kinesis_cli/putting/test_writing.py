@@ -98,7 +98,7 @@ def test_a_broken_producer(writer: RowWriter, producer: Producer) -> None:
 
 def test_summary(writer: RowWriter) -> None:
     """The last line counts what happened, and names lines that were not written."""
-    writer.write(Rows("", (1, 4), (b"a", b"bad"), too_long=(3,), empty=1))
+    writer.write(Rows("", (1, 4), (b"a", b"bad"), refused={3: "is too long"}, empty=1))
     assert writer.counts.summary("orders", 1, 2) == (
         "1 record written to orders, 2 not written (lines 3, 4), 1 empty line skipped, "
         "2 sent again, which may be in the stream twice"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
 MAX_LINE_BYTES = 10 * 1024 * 1024
 """No stream accepts a larger record. Of a longer line nothing is kept, so that memory stays bounded."""
+TOO_LONG = "is longer than any record, 10 MiB"
+
+T = TypeVar("T")
+Column = Sequence["str | None"] | None
 
 
 @frozen
@@ -19,10 +24,13 @@ class Rows:
     numbers: Sequence[int]
     """The line of each, from 1. A whole file has 0."""
     data: Sequence[bytes]
-    too_long: Sequence[int] = ()
-    """The numbers of lines that no stream accepts."""
+    refused: Mapping[int, str] = field(factory=dict)
+    """Lines between them that are no records, by their number, and why."""
     empty: int = 0
     """Empty lines that were skipped."""
+    keys: Column = None
+    """The partition key of each, if they are known."""
+    hash_keys: Column = None
 
     @property
     def size_bytes(self) -> int:
@@ -30,11 +38,18 @@ class Rows:
 
     def pick(self, indexes: Sequence[int]) -> Rows:
         """Return the lines at *indexes*."""
-        numbers = [self.numbers[index] for index in indexes]
-        return Rows(self.source, numbers, [self.data[index] for index in indexes])
+
+        def picked(column: Sequence[T]) -> list[T]:
+            return [column[index] for index in indexes]
+
+        keys, hash_keys = self.keys and picked(self.keys), self.hash_keys and picked(self.hash_keys)
+        return Rows(self.source, picked(self.numbers), picked(self.data), keys=keys, hash_keys=hash_keys)
 
     def part(self, start: int, stop: int) -> Rows:
-        return Rows(self.source, self.numbers[start:stop], self.data[start:stop])
+        keys, hash_keys = self.keys and self.keys[start:stop], self.hash_keys and self.hash_keys[start:stop]
+        return Rows(
+            self.source, self.numbers[start:stop], self.data[start:stop], keys=keys, hash_keys=hash_keys
+        )
 
     def parts(self, size: int) -> Iterator[Rows]:
         """Yield these lines, at most *size* at a time."""
@@ -87,11 +102,11 @@ class LineSplitter:
         self.lines += len(lines)
         numbers: Sequence[int] = range(first, first + len(lines))
         found = [line for line in lines if line is not None]
-        too_long = [number for number, line in zip(numbers, lines, strict=True) if line is None]
-        if too_long:
+        refused = {number: TOO_LONG for number, line in zip(numbers, lines, strict=True) if line is None}
+        if refused:
             numbers = [number for number, line in zip(numbers, lines, strict=True) if line is not None]
         empty = 0 if self.keep_empty else found.count(b"")
         if empty:
             numbers = [number for number, line in zip(numbers, found, strict=True) if line]
             found = [line for line in found if line]
-        return Rows(self.source, numbers, found, too_long, empty)
+        return Rows(self.source, numbers, found, refused, empty)

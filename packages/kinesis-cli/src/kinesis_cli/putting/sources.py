@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from kinesis_cli.ending import CommandError, UsageError
-from kinesis_cli.putting.lines import MAX_LINE_BYTES, LineSplitter, Rows
+from kinesis_cli.putting.lines import MAX_LINE_BYTES, TOO_LONG, LineSplitter, Rows
 from kinesis_cli.stopping import Stopping
 
 _BLOCK_BYTES = 1024 * 1024
@@ -97,7 +97,7 @@ def _whole(source: str, blocks: Iterator[bytes], form: Form) -> Rows:
     for block in blocks:
         size_bytes += len(block)
         if size_bytes > MAX_LINE_BYTES:
-            return Rows(source, (), (), too_long=(0,))
+            return Rows(source, (), (), {0: TOO_LONG})
         pieces.append(block)
     if not size_bytes and not form.keep_empty:
         return Rows(source, (), (), empty=1)

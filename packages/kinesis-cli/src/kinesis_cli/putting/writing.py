@@ -6,17 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kinesis_cli.putting.counts import Counts, place_of
 from kinesis_cli.putting.keys import KeyRule
-from kinesis_cli.putting.lines import Rows
+from kinesis_cli.putting.lines import Column, Rows
 from kinesis_core import InvalidRecordError, PutError
 
 _SHOWN = 10
 """Lines with a note of their own. The others are counted."""
-
-Column = Sequence["str | None"] | None
 
 
 class PutsColumns(Protocol):
@@ -46,30 +44,32 @@ class RowWriter:
             PutError: Earlier records could not be written.
         """
         self.counts.empty += rows.empty
-        for number in rows.too_long:
-            self._refuse(rows.source, number, "is longer than any record, 10 MiB")
-        if not rows.data:
-            return
+        for number, reason in rows.refused.items():
+            self._refuse(rows.source, number, reason)
+        if rows.data:
+            self._put(self._with_keys(rows))
+
+    def _with_keys(self, rows: Rows) -> Rows:
+        """Return *rows* with the keys that the rules give, without those for which they give none."""
         faults: dict[int, str] = {}
-        columns: list[Column] = []
-        for rule in (self.key, self.hash_key):
-            keys, wrong = rule.column(rows.data) if rule else (None, {})
-            columns.append(keys)
-            faults = {**wrong, **faults}
+        if self.hash_key is not None:
+            hash_keys, faults = self.hash_key.column(rows.data)
+            rows = evolve(rows, hash_keys=hash_keys)
+        if self.key is not None:
+            keys, wrong = self.key.column(rows.data)
+            rows, faults = evolve(rows, keys=keys), {**faults, **wrong}
         for index in sorted(faults):
             self._refuse(rows.source, rows.numbers[index], faults[index])
-        if faults:
-            kept = [index for index in range(len(rows.data)) if index not in faults]
-            rows = rows.pick(kept)
-            columns = [column and [column[index] for index in kept] for column in columns]
-        self._put(rows, *columns)
+        return (
+            rows.pick([index for index in range(len(rows.data)) if index not in faults]) if faults else rows
+        )
 
-    def _put(self, rows: Rows, keys: Column, hash_keys: Column) -> None:
+    def _put(self, rows: Rows) -> None:
         """Put *rows*. If Kinesis would refuse some, halves are put, until these are found."""
         if not rows.data:
             return
         try:
-            self.producer.put_columns(rows.data, keys, hash_keys)
+            self.producer.put_columns(rows.data, rows.keys, rows.hash_keys)
         except PutError:
             self._count(rows)  # some may be written, and some not
             raise
@@ -78,9 +78,8 @@ class RowWriter:
             if count == 1:
                 self._refuse(rows.source, rows.numbers[0], _reason(error))
                 return
-            for start, stop in ((0, count // 2), (count // 2, count)):
-                columns = (column and column[start:stop] for column in (keys, hash_keys))
-                self._put(rows.part(start, stop), *columns)
+            self._put(rows.part(0, count // 2))
+            self._put(rows.part(count // 2, count))
         else:
             self._count(rows)
 

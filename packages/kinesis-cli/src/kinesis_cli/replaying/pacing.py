@@ -1,0 +1,46 @@
+"""Waits until each record is due: as long after the first one as it arrived, divided by the speed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import evolve
+
+from kinesis_cli.putting import Rows
+from kinesis_cli.replaying.recorded import Recorded
+from kinesis_cli.stopping import Stopping
+
+_SOON_S = 0.005
+"""Records that are due within this time are written together."""
+
+
+def keep_pace(
+    recorded: Iterable[Recorded],
+    speed: float,
+    stopping: Stopping,
+    now_s: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Rows]:
+    """
+    Yield the rows of *recorded*, each when it is due. A record without a time is due with the one before it.
+
+    Raises:
+        StoppedError: A signal has come.
+    """
+    first_ms, started_s = None, now_s()
+    for part in recorded:
+        yield evolve(part.rows.part(0, 0), refused=part.rows.refused, empty=part.rows.empty)
+        begin = 0
+        for index, time_ms in enumerate(part.times_ms):
+            if time_ms is None:
+                continue
+            if first_ms is None:
+                first_ms, started_s = time_ms, now_s()
+            due_s = started_s + (time_ms - first_ms) / 1000 / speed
+            if due_s - now_s() > _SOON_S:
+                yield part.rows.part(begin, index)
+                begin = index
+                with stopping.waiting():
+                    sleep(max(0.0, due_s - now_s()))
+        yield part.rows.part(begin, len(part.times_ms))

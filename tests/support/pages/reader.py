@@ -21,6 +21,7 @@ TIMEOUT_S = 600
 """Time for one block. It ends a block that hangs, and none that is slow."""
 VARYING = {
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{3}": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*",  # a time
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",  # a time, as our commands show it
     r"\d{12,}": r"\d+",  # a sequence number, or a time without signs
     r"_s=\d+\.\d+": r"_s=\d+\.\d+",  # a duration
     r"-{3,}": "-+",  # a column's width in a table, which Spark makes narrower if all its times end with 0

@@ -14,8 +14,16 @@ def peak_bytes() -> int:
     return _status_bytes("VmHWM")
 
 
-def _status_bytes(name: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
+def peak_bytes_of(pid: int) -> int:
+    """Return the same of another process; 0 once it has ended."""
+    try:
+        return _status_bytes("VmHWM", str(pid))
+    except OSError:
+        return 0
+
+
+def _status_bytes(name: str, pid: str = "self") -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/self/status has no {name}")
+    raise OSError(f"/proc/{pid}/status has no {name}")

@@ -92,7 +92,8 @@ CLI_MAY_IMPORT = {
     "output": {"ending"},
     "moments": {"ending"},
     "connecting": {"ending"},
-    "commands": {*CLI_BASE, "connecting"},
+    "lag": CLI_BASE,
+    "commands": {*CLI_BASE, "connecting", "lag"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -7,6 +7,9 @@ from cyclopts import App
 from kinesis_cli.version import __version__
 
 COMMANDS = {
+    "Readers": {
+        "lag": "Show how far each reader of a stream is behind: checkpoints of Spark, and lease tables.",
+    },
     "Local": {
         "emulator": "Run a local Kinesis.",
     },

@@ -20,7 +20,7 @@ NEAR_END = 23 / 24
 """The share after which the oldest record of a shard shows that others have just expired before it."""
 
 _LOST = "Records expired before they were read: they are lost."
-_MAYBE = "The record at the position has expired. Others may have expired after it, unread."
+_MAYBE = "The position has expired. Records after it may have expired before they were read."
 _EMPTY = "The record at the position has expired, and the shard is empty."
 _STUCK = "No record comes from here, and the lag stays at the retention: the records are lost."
 

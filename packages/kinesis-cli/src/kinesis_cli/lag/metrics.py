@@ -7,7 +7,7 @@ What Prometheus gets is the result of the last measurement. So a scrape makes no
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
@@ -50,7 +50,7 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@define
+@define(eq=False)  # the registry keeps collectors in a dictionary
 class LagCollector:
     """What Prometheus collects. The thread that measures sets `lag`, those that serve read it."""
 
@@ -58,9 +58,6 @@ class LagCollector:
     names: Sequence[str]
     lag: StreamLag | None = field(default=None)
     """None while the stream cannot be reached: then no reader is up."""
-
-    def describe(self) -> Iterable[GaugeMetricFamily]:
-        return self.collect()
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """Return the metrics of the last measurement."""
@@ -91,7 +88,7 @@ def serve_lag(
     collector = LagCollector(stream, [reader.name for reader in readers])
     said: set[str] = set()
 
-    def measure_or_note() -> Any:
+    def measure_or_note() -> StreamLag | None:
         from kinesis_core import KinesisError
         from kinesis_credentials import CredentialsError
 

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from kinesis_cli.ending import CommandError
 
-_SOURCE_ID = re.compile(r"[^{}\s:]*:(?=\{|-)")
+_SOURCE_ID = re.compile(r"\A[^{}\s:\"]+:(?=\{|-)")
 _VERSIONS = {"v1", "v2"}
 _NONE = "-"
 

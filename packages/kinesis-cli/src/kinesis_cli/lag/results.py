@@ -67,7 +67,7 @@ class ReaderLag:
     reader: str
     """The checkpoint or application, as the user named it."""
     kind: str
-    """`spark`, `awslabs or qubole` or `application`; empty while it is not known."""
+    """`spark`, `awslabs`, `qubole` or `application`; empty while it is not known."""
     shards: Sequence[ShardLag] = ()
     batch: int | None = None
     """The last batch that a query has committed."""

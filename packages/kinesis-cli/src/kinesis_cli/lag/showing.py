@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.lag.documents import to_document
 from kinesis_cli.lag.results import StreamLag
 from kinesis_cli.lag.tables import reader_table, remarks, shard_table
-from kinesis_cli.output import is_terminal, note, show, show_json, show_time
+from kinesis_cli.output import end_with_reader, is_terminal, note, show, show_json, show_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+T = TypeVar("T")
 Measure = Callable[[], StreamLag]
 
 
@@ -35,6 +36,7 @@ def show_lag(lag: StreamLag, *, as_json: bool, show_all: bool) -> Status:
 def watch_lag(measure: Measure, period_s: float, *, as_json: bool, show_all: bool) -> None:
     """Show what *measure* returns, every *period_s* seconds, until the command is ended."""
     if as_json or not is_terminal():
+        end_with_reader()
 
         def write(lag: StreamLag) -> None:
             if not as_json:
@@ -47,17 +49,19 @@ def watch_lag(measure: Measure, period_s: float, *, as_json: bool, show_all: boo
         return
     from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     with Live(auto_refresh=False) as live:
 
         def refresh(lag: StreamLag) -> None:
             heading = f"{lag.stream} at {show_time(lag.measured_ms)}, every {period_s:g} s. Ctrl-C ends it."
-            live.update(Group(heading, *_block(lag, show_all=show_all), *_problems(lag)), refresh=True)
+            problems = map(Text, _problems(lag))
+            live.update(Group(heading, *_block(lag, show_all=show_all), *problems), refresh=True)
 
         repeat(measure, period_s, refresh)
 
 
-def repeat(measure: Measure, period_s: float, use: Callable[[StreamLag], None]) -> None:
+def repeat(measure: Callable[[], T], period_s: float, use: Callable[[T], None]) -> None:
     """Measure and use the result, every *period_s* seconds, until an exception."""
     while True:
         started_s = time.monotonic()
@@ -75,7 +79,7 @@ def _write(lag: StreamLag, *, as_json: bool, show_all: bool) -> None:
 
 
 def _block(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
-    """Return the tables and remarks. Names of readers are texts of users, so that nothing in them is markup."""
+    """Return the tables and remarks. Words of users are a Text, so that nothing in them is markup."""
     from rich.text import Text
 
     shards, left_out = shard_table(lag, show_all=show_all)

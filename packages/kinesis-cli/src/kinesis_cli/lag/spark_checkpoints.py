@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from kinesis_core import ForeignCheckpoint
     from kinesis_core.model import Offset, ShardOffset
 
-SPARK, FOREIGN = "spark", "awslabs or qubole"
+SPARK, AWSLABS, QUBOLE = "spark", "awslabs", "qubole"
+_AWSLABS_ONLY = '"subSequenceNumber"'
+"""The connector of qubole, and its copy by roncemer, do not count user records."""
 _END_FOLDERS = ("shard-source", "shard-commit")
 """Where the awslabs connector and those of qubole and roncemer write the end of a batch."""
 
@@ -150,7 +152,7 @@ def _theirs(
     positions = {shard: Position(cut, str(cut)) for shard, cut in found.cuts.items()}
     reading = Reading(
         reader=folder.location,
-        kind=FOREIGN,
+        kind=AWSLABS if _AWSLABS_ONLY in text else QUBOLE,
         positions=positions,
         batch=batches.committed,
         planned=batches.planned,

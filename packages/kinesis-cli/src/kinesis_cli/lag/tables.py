@@ -33,12 +33,12 @@ Row = tuple[str, int, ShardLag]
 
 def reader_table(lag: StreamLag) -> Table:
     """Return the table of readers."""
-    table = _table("reader", "kind", "lag", "behind", "position")
+    table = _table("reader", "kind", "lag", "behind", "progress")
     for reader in lag.readers:
         if reader.problem is None:
-            table.add_row(reader.reader, reader.kind, _worst(reader), _count(reader), _batches(reader))
+            _add(table, reader.reader, reader.kind, _worst(reader), _count(reader), _progress(reader))
         else:
-            table.add_row(reader.reader, reader.kind or "-", "-", "-", "not known")
+            _add(table, reader.reader, reader.kind or "-", "-", "-", "not known")
     return table
 
 
@@ -62,7 +62,7 @@ def shard_table(lag: StreamLag, *, show_all: bool) -> tuple[Table, int]:
         if shard_id in shown:
             reader = [] if is_single else [lag.readers[index].reader]
             owner = [row.owner or "-"] if has_owner else []
-            table.add_row(shard_id, *reader, _lag(row), _state(row), _short(row.position), *owner)
+            _add(table, shard_id, *reader, _lag(row), _state(row), _short(row.position), *owner)
     return table, len(shards) - len(shown)
 
 
@@ -118,6 +118,13 @@ def _table(*headings: str) -> Table:
     return table
 
 
+def _add(table: Table, *cells: str | Text) -> None:
+    """Add a row. Words of users are a Text, so that nothing in them is markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+
+
 def _worst(reader: ReaderLag) -> Text:
     from rich.text import Text
 
@@ -135,9 +142,11 @@ def _count(reader: ReaderLag) -> str:
     )
 
 
-def _batches(reader: ReaderLag) -> str:
+def _progress(reader: ReaderLag) -> str:
+    """Return the batches of a query, or the number of workers of an application."""
     if reader.batch is None and reader.planned is None:
-        return ", ".join(sorted({shard.owner for shard in reader.shards if shard.owner})) or "-"
+        workers = len({shard.owner for shard in reader.shards if shard.owner})
+        return {0: "no worker", 1: "1 worker"}.get(workers, f"{workers} workers")
     done = "no batch committed" if reader.batch is None else f"batch {reader.batch} committed"
     return done if reader.planned is None else f"{done}, {reader.planned} planned"
 

@@ -172,6 +172,19 @@ def test_doubtful(world: World) -> None:
     assert world.shard(After(read.number)).state is State.DOUBTFUL
 
 
+def test_an_old_time(world: World) -> None:
+    """
+    A position at a time before the retention is where a reader began, in a shard without records since. A young record is the first one,
+    unless the offset says of an old time that it was the last one at which nothing had come.
+    """
+    world.stream.forgets = True
+    began_ms = world.stream.now_ms()
+    world.put(after_s=30 * HOUR_S)
+    world.clock.sleep(60)
+    assert world.shard(AtTimestamp(began_ms)).state is State.BEHIND
+    assert world.shard(Position(AtTimestamp(began_ms), "x", began_ms)).state is State.DOUBTFUL
+
+
 def test_a_time_that_is_kept(world: World) -> None:
     """Where the offset says that nothing arrived before a recent time, nothing is lost."""
     world.stream.forgets = True

@@ -61,9 +61,12 @@ def _lag_ms(look: Look, times: Times) -> int:
     return max(1, times.age_ms(look.first.arrived_ms))  # the service's clock is known to the second
 
 
+def _is_near_end(look: Look, times: Times) -> bool:
+    return _lag_ms(look, times) >= times.retention_ms * NEAR_END
+
+
 def _state(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> tuple[State, str]:
-    lag_ms = _lag_ms(look, times)
-    is_near_end = lag_ms >= times.retention_ms * NEAR_END
+    lag_ms, is_near_end = _lag_ms(look, times), _is_near_end(look, times)
     if look.first is None:
         if is_near_end:
             return State.EXPIRED, _STUCK
@@ -82,7 +85,7 @@ def _may_have_lost(measurement: Measurement, look: Look, oldest: int | None, tim
     if _is_recent(measurement, times):
         return False
     if isinstance(measurement.cut, AtTimestamp):
-        return True
+        return measurement.position.arrived_ms is not None or _is_near_end(look, times)
     is_oldest = oldest is None or look.first is None or oldest >= look.first.number
     return _is_named_gone(measurement, look) and is_oldest
 

@@ -101,4 +101,4 @@ def _position(lease: Lease) -> Position:
 
     checkpoint = lease.checkpoint
     shown = f"AFTER {checkpoint}" if checkpoint.is_number else str(checkpoint)
-    return Position(lease_cut(lease), shown, lease.starting_ms, lease.actual_owner)
+    return Position(lease_cut(lease), shown, owner=lease.actual_owner)

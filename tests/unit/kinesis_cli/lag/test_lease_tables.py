@@ -42,7 +42,7 @@ def test_positions() -> None:
         S[4]: Position(None, "LATEST", owner="worker-1"),
         S[5]: Position(AtTimestamp(1790000000000), "AT_TIMESTAMP"),
     }
-    assert (reading.reader, reading.kind, reading.starts_unnamed) == ("billing", "application", False)
+    assert (reading.reader, reading.kind) == ("billing", "application")
 
 
 def test_several_streams() -> None:

@@ -23,20 +23,20 @@ def listing() -> Listing:
     return by_id(stream.list_shards())
 
 
-def placed(listing: Listing, *, starts_unnamed: bool, **cuts: Cut | Latest | None) -> dict[str, str]:
+def placed(listing: Listing, **cuts: Cut | Latest | None) -> dict[str, str]:
     """Return for each shard where it is measured from, with a `?` if it waits, or its state."""
     names = {"a": A, "b": B, "c": C, "d": D, "e": E, "gone": "shardId-gone"}
     positions = {names[name]: Position(cut, str(cut)) for name, cut in cuts.items()}
-    reading = Reading(reader="r", kind="spark", positions=positions, starts_unnamed=starts_unnamed)
+    reading = Reading(reader="r", kind="spark", positions=positions)
     measured, settled = apply_positions(reading, listing)
     found = {m.shard_id: f"{m.cut}{'?' * m.waits}" for m in measured}
     return dict(sorted({**found, **{each.shard_id: each.state.value for each in settled}}.items()))
 
 
-def test_our_offsets(listing: Listing) -> None:
-    """Shards without a position begin at their oldest record, and wait for parents that are not finished."""
+def test_unfinished_parents(listing: Listing) -> None:
+    """Descendants of a shard with a position begin at their oldest record, and wait for parents that are not finished."""
     last = sorted(listing)[-1]
-    assert placed(listing, starts_unnamed=True, a=After(5), b=AtTimestamp(7)) == {
+    assert placed(listing, a=After(5), b=AtTimestamp(7)) == {
         A: "AFTER 5",
         B: "AT_TIMESTAMP 1970-01-01 00:00:00.007 UTC",
         C: "TRIM_HORIZON?",
@@ -44,12 +44,18 @@ def test_our_offsets(listing: Listing) -> None:
         E: "TRIM_HORIZON?",
         last: "TRIM_HORIZON?",
     }
-    assert placed(listing, starts_unnamed=True, a=ShardEnd(), b=After(1), c=After(3))[D] == "TRIM_HORIZON"
+    assert placed(listing, a=ShardEnd(), b=After(1))[C] == "TRIM_HORIZON"
 
 
-def test_leases(listing: Listing) -> None:
-    """Ancestors of a shard with a lease are finished, descendants have no lease yet. Of other shards nothing is known."""
-    found = placed(listing, starts_unnamed=False, c=After(5))
+def test_no_position(listing: Listing) -> None:
+    """A query that has begun in no shard yet begins at the oldest record of each."""
+    assert placed(listing)[A] == "TRIM_HORIZON"
+    assert placed(listing)[C] == "TRIM_HORIZON?"
+
+
+def test_related_shards(listing: Listing) -> None:
+    """Ancestors of a shard with a position were read to their end, and are named no longer. Of unrelated shards nothing is known."""
+    found = placed(listing, c=After(5))
     assert found == {
         A: "finished",
         B: "unknown",
@@ -62,15 +68,15 @@ def test_leases(listing: Listing) -> None:
 
 def test_words(listing: Listing) -> None:
     """A lease at LATEST says no position. One at the oldest record waits for its parents, if they are not finished."""
-    found = placed(listing, starts_unnamed=False, a=After(1), b=None, c=TrimHorizon(), d=Latest())
+    found = placed(listing, a=After(1), b=None, c=TrimHorizon(), d=Latest())
     assert (found[B], found[C], found[D]) == ("unknown", "TRIM_HORIZON?", "unknown")
-    assert placed(listing, starts_unnamed=False, a=ShardEnd(), c=TrimHorizon())[C] == "TRIM_HORIZON"
+    assert placed(listing, a=ShardEnd(), c=TrimHorizon())[C] == "TRIM_HORIZON"
 
 
 def test_unlisted_shards(listing: Listing) -> None:
     """A shard that Kinesis no longer lists is gone, unless it was finished: then nothing is said of it."""
-    assert placed(listing, starts_unnamed=True, gone=After(5))["shardId-gone"] == "gone"
-    assert "shardId-gone" not in placed(listing, starts_unnamed=True, gone=ShardEnd())
+    assert placed(listing, gone=After(5))["shardId-gone"] == "gone"
+    assert "shardId-gone" not in placed(listing, gone=ShardEnd())
 
 
 def test_notes(listing: Listing) -> None:

@@ -50,7 +50,7 @@ class World:
 
     def reader(self, position: Cut | Position, **more: Position) -> ReaderLag:
         first = position if isinstance(position, Position) else Position(position, str(position))
-        reading = Reading(reader="cp", kind="spark", positions={A: first, **more}, starts_unnamed=True)
+        reading = Reading(reader="cp", kind="spark", positions={A: first, **more})
         [lag] = self.measure({READER: reading}).values()
         return lag
 
@@ -115,7 +115,7 @@ def test_two_calls(world: World) -> None:
     """It takes GetShardIterator and GetRecords, and readers at the same position share them."""
     read, _ = world.put(), world.put()
     position = Position(After(read.number), "x")
-    reading = Reading(reader="", kind="spark", positions={A: position}, starts_unnamed=True)
+    reading = Reading(reader="", kind="spark", positions={A: position})
     world.measure({Checkpoint(name): evolve(reading, reader=name) for name in "abc"})
     assert world.stream.calls == {
         "DescribeStreamSummary": 1,

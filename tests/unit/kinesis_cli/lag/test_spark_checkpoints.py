@@ -79,7 +79,6 @@ def test_our_source() -> None:
     assert reading.positions[S[2]].arrived_ms == 1790000012345
     assert (reading.batch, reading.planned) == (7, 8)
     assert reading.created_ms == 1780000000000
-    assert reading.starts_unnamed
     assert reading.kind == "spark"
 
 
@@ -151,7 +150,6 @@ def test_awslabs() -> None:
         S[4]: TrimHorizon(),
     }
     assert (reading.kind, reading.batch, reading.notes) == ("awslabs", 7, ())
-    assert not reading.starts_unnamed
 
 
 def test_qubole() -> None:

@@ -33,15 +33,15 @@ def apply_positions(reading: Reading, listing: Listing) -> tuple[list[Measuremen
     """
     Return the shards to measure, and the state of those that need no measurement.
 
-    A shard without a position was read to its end if a descendant has a position. It begins at its oldest record if an ancestor has
-    one, or if the reader says so of all shards.
+    A shard without a position was read to its end if a descendant has one: queries and applications drop finished shards. It begins at
+    its oldest record if an ancestor has one. A query that has no position at all begins so in all shards.
     """
     from kinesis_core.model import ShardEnd, ancestors
 
     positions = reading.positions
     finished = {shard for shard, position in positions.items() if position.cut == ShardEnd()}
-    passed = set() if reading.starts_unnamed else ancestors(positions, listing) - set(positions)
-    following = set(listing) if reading.starts_unnamed else _descendants(positions, listing)
+    passed = ancestors(positions, listing) - set(positions)
+    following = _descendants(positions, listing) if positions else set(listing)
     measured: list[Measurement] = []
     settled = [
         _gone(s, position) for s, position in positions.items() if s not in listing and s not in finished

@@ -79,8 +79,6 @@ class Reading:
     positions: Mapping[str, Position]
     created_ms: int | None = None
     """When the stream was created that the positions are of; None if they do not tell."""
-    starts_unnamed: bool = False
-    """Whether the reader begins at the oldest record of each shard that has no position."""
     batch: int | None = None
     planned: int | None = None
     notes: tuple[str, ...] = field(default=())

@@ -122,7 +122,6 @@ def _ours(location: str, batches: Batches, document: Mapping[str, Any]) -> Itera
                 kind=SPARK,
                 positions=positions,
                 created_ms=stream.created_ms,
-                starts_unnamed=True,
                 batch=batches.committed,
                 planned=batches.planned,
                 notes=notes,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Shards that are shown unless all are asked for."""
-_LONG_NUMBER = re.compile(r"\d{11,}(\d{10})")
+_LONG_NUMBER = re.compile(r"\d{9,}(\d{12})")
 _STYLES = {
     State.EXPIRING: "bold yellow",
     State.EXPIRED: "bold red",
@@ -164,7 +164,7 @@ def _state(shard: ShardLag) -> Text:
 
 
 def _short(position: str | None) -> str:
-    """Return *position* with the last digits of a sequence number only: the first ones are those of all records of an hour."""
+    """Return *position* with the last digits of a sequence number only: the first ones hardly differ."""
     return "-" if position is None else _LONG_NUMBER.sub(r"…\1", position)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 from attrs import evolve
 
@@ -370,6 +371,13 @@ def wait_for_metric(port: int, name: str, is_it: Callable[[float | None], bool])
     return found
 
 
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_serve(
     kinesis: CommandLine,
     emulator: Emulator,
@@ -389,6 +397,8 @@ def test_serve(
         by_shard = f'reader="{folder}",shard="shardId-000000000000",stream="{stream}"'
         found = scrape(port)
         assert found[f"kinesis_reader_up{{{of}}}"] == 1
+        sockets = psutil.Process(serving.process.pid).net_connections(kind="tcp")
+        assert {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
         assert found[f"kinesis_reader_lag_seconds{{{by_shard}}}"] == 0
         put(0, age_s=30)
         found = wait_for_metric(
@@ -397,6 +407,8 @@ def test_serve(
         assert found[f"kinesis_reader_lag_seconds{{{by_shard}}}"] >= 30
         (folder / "offsets" / "0").rename(folder / "offsets" / "broken")
         wait_for_metric(port, f"kinesis_reader_up{{{of}}}", lambda value: value == 0)
+        calls = emulator.calls.count("DescribeStreamSummary", stream)
+        wait_until(lambda: emulator.calls.count("DescribeStreamSummary", stream) > calls + 3)
         emulator.delete_stream(stream)
         found = wait_for_metric(
             port, f'kinesis_stream_retention_seconds{{stream="{stream}"}}', lambda value: value is None

@@ -47,6 +47,11 @@ def test_unfinished_parents(listing: Listing) -> None:
     assert placed(listing, a=ShardEnd(), b=After(1))[C] == "TRIM_HORIZON"
 
 
+def test_a_child_that_has_begun(listing: Listing) -> None:
+    """A shard of which something was read does not wait, whatever its parents are: the reader has begun there."""
+    assert placed(listing, a=After(1), c=After(5))[C] == "AFTER 5"
+
+
 def test_no_position(listing: Listing) -> None:
     """A query that has begun in no shard yet begins at the oldest record of each."""
     assert placed(listing)[A] == "TRIM_HORIZON"

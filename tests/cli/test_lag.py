@@ -7,6 +7,7 @@ import re
 import socket
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Following
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
+from support.streams import StreamUnderTest
+from support.witness import kinesis_local
 
 Create = Callable[[int], str]
 HOUR_S = 3600.0
@@ -427,3 +430,26 @@ def test_serve_on_a_taken_port(kinesis: CommandLine, stream: str, commit: Callab
         port = taken.getsockname()[1]
         ran = kinesis("lag", stream, "--checkpoint", str(commit()), "--serve", f":{port}", status=1)
     assert f"127.0.0.1:{port} cannot be served: " in ran.err
+
+
+@pytest.mark.witness
+def test_another_kinesis(kinesis: CommandLine, tmp_path: Path) -> None:
+    """The same on a Kinesis that others wrote: read to the end, with records to read, and with a shard that was split."""
+    with kinesis_local() as endpoint_url:
+        stream = StreamUnderTest(endpoint_url, f"orders-{uuid.uuid4().hex[:8]}")
+        read, unread = stream.put("first", "second")
+        command = evolve(
+            kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": endpoint_url}
+        )
+
+        def measured(name: str, number: str) -> list[tuple[str, str, bool]]:
+            ended = {read.shard_id: after(number)}
+            leave_checkpoint(tmp_path / name, QUBOLE_LOG, stream.name, ended, ended)
+            return states(lag(command, stream.name, "--checkpoint", str(tmp_path / name)))
+
+        assert measured("behind", read.sequence_number) == [("0", "behind", True)]
+        assert measured("current", unread.sequence_number) == [("0", "current", False)]
+        stream.split()
+        stream.put_numbers(10)
+        found = measured("current", unread.sequence_number)
+        assert found == [("0", "current", False), ("1", "waiting", True), ("2", "waiting", True)]

@@ -24,16 +24,16 @@ from kinesis_emulator.canned import CannedKinesis, CannedStream
 from kinesis_emulator.client_settings import environment
 
 GROUP = "Command line"
-TURNS = 5
+TURNS = 3
 SHARDS = 16
 HALF = 0.5
 """Of the records a second that `Stream.read` delivers."""
 LARGER = 4
 """How many times larger the backlog is that shows whether memory grows."""
 BACKLOGS = {
-    "100 B": CannedStream(shards=SHARDS, pages=5, records=10_000, record_bytes=100),
-    "1 KB": CannedStream(shards=SHARDS, pages=10, records=1000, record_bytes=1000),
-    "100 B, aggregated": CannedStream(shards=SHARDS, pages=5, records=20, record_bytes=100, user_records=500),
+    "100 B": CannedStream(shards=SHARDS, pages=2, records=10_000, record_bytes=100),
+    "1 KB": CannedStream(shards=SHARDS, pages=3, records=1000, record_bytes=1000),
+    "100 B, aggregated": CannedStream(shards=SHARDS, pages=2, records=20, record_bytes=100, user_records=500),
 }
 KINESIS = str(Path(sys.executable).with_name("kinesis"))
 OUTPUTS: dict[str, Sequence[str]] = {

@@ -20,8 +20,11 @@ from support.declared_events import PACKAGES, complaint
 
 ROOT = Path(__file__).parents[2]
 LEVELS = {"debug", "info", "warning"}
-LOGGING_MODULES = {"kinesis_credentials.logs", "kinesis_core.logs", "kinesis_emulator.events"}
-"""The modules that make loggers of the standard library, or call structlog."""
+LOGGING_MODULES = {
+    *("kinesis_credentials.logs", "kinesis_core.logs", "kinesis_emulator.events"),
+    "kinesis_cli.main",  # an application: it shows the events
+}
+"""The modules that use the standard library's logging, or call structlog."""
 WHERE = {"driver", "task", "driver, task", "worker", "driver, worker", "emulator"}
 
 

@@ -98,20 +98,12 @@ CLI_MAY_IMPORT = {
     "replaying": {*CLI_BASE, "stopping", "putting", "records"},
     "calling": {"ending"},
     "fan_out": CLI_BASE,
-    "commands": {
-        *CLI_BASE,
-        "connecting",
-        "stopping",
-        "records",
-        "putting",
-        "replaying",
-        "calling",
-        "fan_out",
-    },
+    "lag": CLI_BASE,
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},
 }
+CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "__main__"}
 """The same for the rooms of the command line. Like the consumers, they may import the core's facades."""
 RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT, CLI: CLI_MAY_IMPORT}
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}

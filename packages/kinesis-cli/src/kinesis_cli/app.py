@@ -14,6 +14,7 @@ COMMANDS = {
         "replay": "Write the records of a file to a stream, at the pace at which they arrived.",
     },
     "Readers": {
+        "lag": "Show how far each reader of a stream is behind: checkpoints of Spark, and lease tables.",
         "consumers": "List or remove the consumers of enhanced fan-out.",
     },
     "Local": {

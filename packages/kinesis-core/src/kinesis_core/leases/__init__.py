@@ -2,7 +2,7 @@
 The KCL's lease table in DynamoDB: leases as values and items, a client of the table, and the publisher of a query's progress.
 """
 
-from kinesis_core.leases.application import OpenTable, application_tables, resume_from_applications
+from kinesis_core.leases.application import OpenTable, application_tables, lease_cut, resume_from_applications
 from kinesis_core.leases.attributes import (
     Item,
     Value,
@@ -79,6 +79,7 @@ __all__ = [
     "is_lease",
     "item_from_dynamodb",
     "item_to_dynamodb",
+    "lease_cut",
     "open_client",
     "open_table",
     "pending_attributes",

@@ -170,7 +170,7 @@ def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> d
     cuts: dict[str, Any] = {}
     unknown: list[Lease] = []
     for lease in leases:
-        cut = _cut(lease)
+        cut = lease_cut(lease)
         if cut is None and lease.shard_id not in application.cuts:
             unknown.append(lease)
         cuts[lease.shard_id] = cut
@@ -179,7 +179,7 @@ def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> d
     return {**cuts, **application.cuts}
 
 
-def _cut(lease: Lease) -> Cut | None:
+def lease_cut(lease: Lease) -> Cut | None:
     """Return the point after the last user record that was processed; None if the lease does not say it."""
     checkpoint = lease.checkpoint
     if checkpoint.is_number:

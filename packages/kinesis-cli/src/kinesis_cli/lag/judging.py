@@ -1,0 +1,115 @@
+"""Turns what a shard shows after a position into a state and a lag. Pure: the look and the time are arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from kinesis_cli.lag.lineage import Measurement
+from kinesis_cli.lag.results import ShardLag, State
+
+if TYPE_CHECKING:
+    from kinesis_cli.lag.probing import Look
+
+MARGIN_MS = 60_000
+"""How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
+EXPIRING = 0.75
+"""The share of the retention after which the oldest unread record is about to be lost."""
+NEAR_END = 23 / 24
+"""The share after which the oldest record of a shard shows that others have just expired before it."""
+
+_LOST = "Records expired before they were read: they are lost."
+_MAYBE = "The position has expired. Records after it may have expired before they were read."
+_EMPTY = "The record at the position has expired, and the shard is empty."
+_STUCK = "No record comes from here, and the lag stays at the retention: the records are lost."
+
+
+@frozen
+class Times:
+    """The stream's retention and the service's time, in milliseconds."""
+
+    retention_ms: int
+    now_ms: int
+
+    def age_ms(self, arrived_ms: int) -> int:
+        return max(0, self.now_ms - arrived_ms)
+
+
+def needs_oldest(measurement: Measurement, look: Look, times: Times) -> bool:
+    """Return whether the shard's oldest record decides if records were lost: the position's own one is gone."""
+    return look.first is not None and _is_named_gone(measurement, look) and not _is_recent(measurement, times)
+
+
+def judge(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> ShardLag:
+    """Return the lag. *oldest* is the number of the shard's oldest record, if `needs_oldest` asked for it."""
+    position = measurement.position
+    state, note = _state(measurement, look, oldest, times)
+    lag_ms = _lag_ms(look, times)
+    found = ShardLag(measurement.shard_id, state, lag_ms, position.shown, position.owner, note)
+    if measurement.waits and state in {State.CURRENT, State.BEHIND}:
+        return evolve(found, state=State.WAITING, note="A parent of the shard is not finished.")
+    return found
+
+
+def _lag_ms(look: Look, times: Times) -> int:
+    """Return the age of the first unread record. MillisBehindLatest does not count that one, as it is on the page."""
+    if look.first is None:
+        return look.behind_ms
+    if look.first.arrived_ms is None:
+        return max(1, look.behind_ms)
+    return max(1, times.age_ms(look.first.arrived_ms))  # the service's clock is known to the second
+
+
+def _is_near_end(look: Look, times: Times) -> bool:
+    return _lag_ms(look, times) >= times.retention_ms * NEAR_END
+
+
+def _state(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> tuple[State, str]:
+    lag_ms, is_near_end = _lag_ms(look, times), _is_near_end(look, times)
+    if look.first is None:
+        if is_near_end:
+            return State.EXPIRED, _STUCK
+        is_gone = _is_named_gone(measurement, look) and not _is_recent(measurement, times)
+        return (State.BEHIND, "") if lag_ms else (State.CURRENT, _EMPTY if is_gone else "")
+    if _may_have_lost(measurement, look, oldest, times):
+        is_sure = is_near_end or _is_unread(measurement)
+        return (State.EXPIRED, _LOST) if is_sure else (State.DOUBTFUL, _MAYBE)
+    return (State.EXPIRING if lag_ms >= times.retention_ms * EXPIRING else State.BEHIND), ""
+
+
+def _may_have_lost(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> bool:
+    """Return whether records between the position and the first record that is left may have expired."""
+    from kinesis_core import AtTimestamp
+
+    if _is_recent(measurement, times):
+        return False
+    if isinstance(measurement.cut, AtTimestamp):
+        return measurement.position.arrived_ms is not None or _is_near_end(look, times)
+    is_oldest = oldest is None or look.first is None or oldest >= look.first.number
+    return _is_named_gone(measurement, look) and is_oldest
+
+
+def _is_named_gone(measurement: Measurement, look: Look) -> bool:
+    from kinesis_core import After, At
+
+    return isinstance(measurement.cut, (At, After)) and not look.is_named_left
+
+
+def _is_unread(measurement: Measurement) -> bool:
+    """Return whether the record that the position names is one that the reader has not read."""
+    from kinesis_core import At
+
+    cut = measurement.cut
+    return isinstance(cut, At) and cut.skip == 0
+
+
+def _is_recent(measurement: Measurement, times: Times) -> bool:
+    """Return whether nothing after the position can have expired: no record after it arrived before a time that is recent."""
+    from kinesis_core import AtTimestamp
+
+    cut, arrived_ms = measurement.cut, measurement.position.arrived_ms
+    known = [
+        ms for ms in (arrived_ms, cut.epoch_ms if isinstance(cut, AtTimestamp) else None) if ms is not None
+    ]
+    return bool(known) and times.age_ms(max(known)) < times.retention_ms - MARGIN_MS

@@ -1,0 +1,104 @@
+"""Positions in the lease table of a KCL application, or of a consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kinesis_cli.ending import CommandError
+from kinesis_cli.lag.readings import Position, Reading
+
+if TYPE_CHECKING:
+    from kinesis_core.aws import Connection
+    from kinesis_core.leases import Lease
+    from kinesis_core.model import StreamSummary
+
+APPLICATION = "application"
+_SHOWN = 10
+
+
+def read_table(
+    connection: Connection, endpoint_url: str | None, table: str, summary: StreamSummary
+) -> Reading:
+    """
+    Return the positions of the application *table* in the stream that *summary* describes.
+
+    Raises:
+        CommandError: It is no lease table, or it has no lease of the stream.
+        TableNotFoundError, ServiceError: DynamoDB has no such table, or refuses.
+    """
+    from kinesis_core import TableNotFoundError
+    from kinesis_core.leases import open_table
+
+    try:
+        items = open_table(connection, table, endpoint_url).scan()
+    except TableNotFoundError as error:
+        raise CommandError(
+            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. "
+            f"Check the name, the region and the account. {error}"
+        ) from error
+    return reading_of(table, leases_of(table, items), summary)
+
+
+def leases_of(table: str, items: Iterable[Mapping[str, Any]]) -> list[Lease]:
+    """
+    Return the leases among *items*, in DynamoDB's JSON.
+
+    Raises:
+        CommandError: An item is not one of a lease table.
+    """
+    from kinesis_core.leases import LEASE_KEY, is_lease, item_from_dynamodb, read_lease
+
+    try:
+        read = [item_from_dynamodb(dict(item)) for item in items]
+        if not all(LEASE_KEY in item for item in read):
+            raise CommandError(
+                f"{table} is no lease table: it has an item without {LEASE_KEY}. Name another table."
+            )
+        return [read_lease(item) for item in read if is_lease(item)]
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"The lease table {table} is damaged: {error}.") from error
+
+
+def reading_of(table: str, leases: Sequence[Lease], summary: StreamSummary) -> Reading:
+    """
+    Return the positions of *leases* in the stream that *summary* describes.
+
+    Raises:
+        CommandError: There is no lease of the stream, or it was deleted and created again since.
+    """
+    mine = _of_stream(table, leases, summary)
+    return Reading(
+        reader=table, kind=APPLICATION, positions={lease.shard_id: _position(lease) for lease in mine}
+    )
+
+
+def _of_stream(table: str, leases: Sequence[Lease], summary: StreamSummary) -> list[Lease]:
+    from kinesis_core.leases import identify_stream
+
+    if not leases:
+        raise CommandError(f"The lease table {table} has no leases: the application has read nothing yet.")
+    wanted = identify_stream(summary.arn, summary.created_ms)
+    mine = [lease for lease in leases if lease.stream_id == wanted]
+    unnamed = [lease for lease in leases if lease.stream_id is None]
+    if mine or unnamed:
+        return mine or unnamed
+    streams = sorted({str(lease.stream_id) for lease in leases})
+    earlier = [each for each in streams if each.rpartition(":")[0] == wanted.rpartition(":")[0]]
+    if earlier:
+        raise CommandError(
+            f"The lease table {table} has leases of {', '.join(earlier)}, and the stream of now is {wanted}: it was deleted and created "
+            "again since. Its shards and records are others."
+        )
+    shown = ", ".join(streams[:_SHOWN]) + (
+        f" and {len(streams) - _SHOWN} more" if len(streams) > _SHOWN else ""
+    )
+    raise CommandError(f"The lease table {table} has no lease of {summary.name}. It has leases of {shown}.")
+
+
+def _position(lease: Lease) -> Position:
+    from kinesis_core.leases import lease_cut
+
+    checkpoint = lease.checkpoint
+    shown = f"AFTER {checkpoint}" if checkpoint.is_number else str(checkpoint)
+    return Position(lease_cut(lease), shown, owner=lease.actual_owner)

@@ -1,0 +1,174 @@
+"""Measures how far readers are behind: reads their positions, then looks at each shard from there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from kinesis_cli.ending import CommandError
+from kinesis_cli.lag.folders import open_folder
+from kinesis_cli.lag.judging import Times, judge, needs_oldest
+from kinesis_cli.lag.lease_tables import read_table
+from kinesis_cli.lag.lineage import Measurement, apply_positions
+from kinesis_cli.lag.probing import Look, ShardProbe
+from kinesis_cli.lag.readings import Application, Checkpoint, Reader, Reading
+from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
+from kinesis_cli.lag.spark_checkpoints import read_checkpoint
+
+if TYPE_CHECKING:
+    from kinesis_core import Cut
+    from kinesis_core.aws import Connection, StreamApi
+    from kinesis_core.model import Listing, StreamSummary
+
+THREADS = 16
+"""Shards that are looked at at the same time."""
+_HOUR_MS = 3_600_000
+
+
+def measure_lag(
+    connection: Connection, readers: Sequence[Reader], dynamodb_endpoint_url: str | None = None
+) -> StreamLag:
+    """
+    Return how far *readers* are behind in the stream of *connection*. A reader whose position cannot be read has a problem.
+
+    It makes two calls for each shard and reader, and a few more where a page is empty or a position has expired.
+
+    Raises:
+        StreamNotFoundError, ServiceError, CredentialsError: The stream itself cannot be reached.
+    """
+    from kinesis_core.aws import stream_client
+
+    api = stream_client(connection, connection.streams[0])
+
+    def read(reader: Reader, summary: StreamSummary) -> list[Reading]:
+        match reader:
+            case Checkpoint(location):
+                return read_checkpoint(open_folder(location), summary.name, summary.arn)
+            case Application(table):
+                return [read_table(connection, dynamodb_endpoint_url, table, summary)]
+
+    return measure(api, readers, read)
+
+
+ReadPositions = Callable[[Reader, "StreamSummary"], list[Reading]]
+Sleep = Callable[[float], None]
+
+
+def measure(
+    api: StreamApi,
+    readers: Sequence[Reader],
+    read: ReadPositions,
+    now_s: Callable[[], float] = time.monotonic,
+    sleep: Sleep = time.sleep,
+) -> StreamLag:
+    """Return how far *readers* are behind. *read* returns their positions. Raises as `measure_lag` does."""
+    from kinesis_core.model import by_id
+
+    summary = api.describe()
+    read_first = [found for reader in readers for found in _try_to_read(reader, summary, read)]
+    # The shards are listed after the positions are read: a shard that has a position was listed before.
+    listing = by_id(api.list_shards())
+    retention_ms = summary.retention_hours * _HOUR_MS
+    probing = _Probing(api, retention_ms, now_s, sleep)
+    return StreamLag(
+        stream=summary.name,
+        arn=summary.arn,
+        retention_ms=retention_ms,
+        readers=probing.measure(read_first, listing),
+        measured_ms=api.now_ms(),
+    )
+
+
+def _try_to_read(reader: Reader, summary: StreamSummary, read: ReadPositions) -> list[Reading | ReaderLag]:
+    from kinesis_core import KinesisError
+    from kinesis_credentials import CredentialsError
+
+    try:
+        found = read(reader, summary)
+        for reading in found:
+            _check_created(reading, summary)
+    except (CommandError, KinesisError, CredentialsError) as error:
+        return [ReaderLag(reader=reader.name, kind="", problem=str(error))]
+    return list(found)
+
+
+def _check_created(reading: Reading, summary: StreamSummary) -> None:
+    from kinesis_core.model import show_time
+
+    if reading.created_ms not in (None, summary.created_ms):
+        raise CommandError(
+            f"{reading.reader} has positions of a stream created at {show_time(reading.created_ms or 0)}. {summary.name} was created at "
+            f"{show_time(summary.created_ms)}: it was deleted and created again since. The query needs a new checkpoint directory."
+        )
+
+
+@frozen
+class _Probing:
+    """Looks at the shards of one stream, several at a time."""
+
+    api: StreamApi
+    retention_ms: int
+    now_s: Callable[[], float]
+    sleep: Sleep
+
+    def measure(self, readings: Sequence[Reading | ReaderLag], listing: Listing) -> list[ReaderLag]:
+        placed = [(each, *apply_positions(each, listing)) for each in readings if isinstance(each, Reading)]
+        wanted: dict[str, list[Measurement]] = {}
+        for _, measurements, _ in placed:
+            for measurement in measurements:
+                wanted.setdefault(measurement.shard_id, []).append(measurement)
+        found = self._look(wanted)
+        measured = iter(
+            [
+                _reader_lag(reading, [*settled, *(found[m.shard_id][_key(m)] for m in measurements)])
+                for reading, measurements, settled in placed
+            ]
+        )
+        return [each if isinstance(each, ReaderLag) else next(measured) for each in readings]
+
+    def _look(self, wanted: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[object, ShardLag]]:
+        pool = ThreadPoolExecutor(THREADS, thread_name_prefix="kinesis-lag")
+        try:
+            return dict(zip(wanted, pool.map(self._look_at_shard, wanted.values()), strict=True))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for calls
+
+    def _look_at_shard(self, measurements: Sequence[Measurement]) -> dict[object, ShardLag]:
+        """Return the lag of several readers in one shard. Readers at the same position share the calls."""
+        probe = ShardProbe(self.api, measurements[0].shard_id, self.now_s, self.sleep)
+        looks: dict[Cut, Look] = {}
+        return {_key(each): self._lag(probe, each, looks) for each in measurements}
+
+    def _lag(self, probe: ShardProbe, measurement: Measurement, looks: dict[Cut, Look]) -> ShardLag:
+        from kinesis_core import InvalidRequestError, StreamNotFoundError, ThrottledError
+
+        position = measurement.position
+        try:
+            look = looks.get(measurement.cut) or probe.look(measurement.cut)
+            looks[measurement.cut] = look
+            times = Times(self.retention_ms, self.api.now_ms())
+            oldest = probe.oldest() if needs_oldest(measurement, look, times) else None
+        except StreamNotFoundError as error:
+            return ShardLag(probe.shard_id, State.GONE, None, position.shown, position.owner, str(error))
+        except (InvalidRequestError, ThrottledError) as error:
+            return ShardLag(probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, str(error))
+        return judge(measurement, look, None if oldest is None else oldest.number, times)
+
+
+def _key(measurement: Measurement) -> object:
+    return measurement.position, measurement.waits
+
+
+def _reader_lag(reading: Reading, shards: Iterable[ShardLag]) -> ReaderLag:
+    return ReaderLag(
+        reader=reading.reader,
+        kind=reading.kind,
+        shards=sorted(shards, key=lambda shard: shard.shard_id),
+        batch=reading.batch,
+        planned=reading.planned,
+        notes=reading.notes,
+    )

@@ -1,0 +1,84 @@
+"""Where a reader stands in a stream, as it has written it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from kinesis_cli.ending import UsageError
+
+if TYPE_CHECKING:
+    from kinesis_core import Cut, Latest
+
+
+@frozen
+class Checkpoint:
+    """The checkpoint directory of a streaming query of Spark."""
+
+    location: str
+    """A local path, or a URL such as `s3://bucket/checkpoint`."""
+
+    @property
+    def name(self) -> str:
+        return self.location
+
+
+@frozen
+class Application:
+    """An application of the KCL, or a consumer group: a lease table in DynamoDB."""
+
+    table: str
+
+    @property
+    def name(self) -> str:
+        return self.table
+
+
+Reader = Checkpoint | Application
+
+
+def name_readers(checkpoints: Iterable[str], applications: Iterable[str]) -> list[Reader]:
+    """
+    Return the readers that a user names.
+
+    Raises:
+        UsageError: There is none, or two have one name.
+    """
+    readers: list[Reader] = [*map(Checkpoint, checkpoints), *map(Application, applications)]
+    names = [reader.name for reader in readers]
+    if not readers:
+        raise UsageError(
+            "Which readers? Give --checkpoint with the checkpoint directory of a query of Spark, --application with the lease table of a "
+            "KCL application or consumer group, or several of them."
+        )
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"The reader '{twice[0]}' is given twice. Give it once.")
+    return readers
+
+
+@frozen
+class Position:
+    """A reader's position in one shard."""
+
+    cut: Cut | Latest | None
+    """None: nothing says where the reader begins in the shard."""
+    shown: str
+    arrived_ms: int | None = None
+    """No record after the cut arrived before this time; None if no such time is known."""
+    owner: str | None = None
+
+
+@frozen(kw_only=True)
+class Reading:
+    """A reader's positions in one stream."""
+
+    reader: str
+    kind: str
+    positions: Mapping[str, Position]
+    created_ms: int | None = None
+    """When the stream was created that the positions are of; None if they do not tell."""
+    batch: int | None = None
+    planned: int | None = None
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,455 @@
+"""The command `kinesis lag`: how far readers are behind, by checkpoints and lease tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+from attrs import evolve
+
+from kinesis_core import Stream
+from kinesis_emulator import Emulator
+from support.command_line import CommandLine, Following
+from support.lease_tables import DynamoDb, dynamodb, kcl_lease
+from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
+from support.streams import StreamUnderTest
+from support.witness import kinesis_local
+
+Create = Callable[[int], str]
+HOUR_S = 3600.0
+
+
+@pytest.fixture
+def stream(create: Create) -> str:
+    return create(2)
+
+
+@pytest.fixture
+def put(emulator: Emulator, stream: str) -> Callable[..., str]:
+    """Return a function that puts a record of some age into the first or second shard, and returns its sequence number."""
+
+    def put_record(shard: int = 0, age_s: float = 0.0, data: bytes = b"x") -> str:
+        key = shard * 2**127
+        record = emulator.put(stream, data, "k", key, arrived_s=time.time() - age_s)
+        return str(record.sequence_number)
+
+    return put_record
+
+
+@pytest.fixture
+def commit(emulator: Emulator, stream: str, tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that leaves a checkpoint of a query that has read everything in the stream."""
+
+    def committed(batch: int = 0, name: str = "checkpoint") -> Path:
+        with Stream.open(stream, **connection(emulator)) as opened:
+            offset = json.dumps(opened.read("TRIM_HORIZON").offset, separators=(",", ":"))
+        return leave(tmp_path / name, batch, f'v1\n{{"batchTimestampMs":1}}\n{offset}')
+
+    return committed
+
+
+def connection(emulator: Emulator) -> dict[str, Any]:
+    from kinesis_credentials import StaticKeys
+
+    return {
+        "endpoint_url": emulator.endpoint_url,
+        "region": emulator.settings.region,
+        "credentials": StaticKeys("AKIDEXAMPLE", "example"),
+    }
+
+
+def leave(folder: Path, batch: int, offsets: str) -> Path:
+    for name, text in {f"offsets/{batch}": offsets, f"commits/{batch}": "v1\n{}"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def database() -> Iterator[DynamoDb]:
+    with dynamodb() as running:
+        running.create_table(leaseKey="HASH")
+        yield running
+
+
+@pytest.fixture
+def with_tables(kinesis: CommandLine, database: DynamoDb) -> CommandLine:
+    """The command line, with a DynamoDB too."""
+    return evolve(
+        kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_DYNAMODB": database.endpoint_url}
+    )
+
+
+def states(document: dict[str, Any]) -> list[tuple[str, str, bool]]:
+    """Return shard, state, and whether the lag is above 0, of all readers."""
+    return [
+        (shard["shardId"][-1], shard["state"], bool(shard["lagMs"]))
+        for reader in document["readers"]
+        for shard in reader["shards"]
+    ]
+
+
+def lag(kinesis: CommandLine, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(kinesis("lag", *arguments, "-o", "json").out)
+    return found
+
+
+def test_a_checkpoint(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
+) -> None:
+    """A query that has read everything is current. What comes then counts from its arrival."""
+    put(0), put(1)
+    folder = commit()
+    assert states(lag(kinesis, stream, "--checkpoint", str(folder))) == [
+        ("0", "current", False),
+        ("1", "current", False),
+    ]
+    put(1, age_s=HOUR_S + 20)
+    put(1, age_s=60)
+    lines = kinesis("lag", stream, "--checkpoint", str(folder)).lines
+    assert re.fullmatch(rf"{folder}  spark  1 h  1 of 2 shards  batch 0 committed", lines[1])
+    assert re.fullmatch(r"shardId-000000000001   1 h  behind   AFTER …\d{12}", lines[4])
+    assert re.fullmatch(r"shardId-000000000000  0 ms  current  AFTER …\d{12}", lines[5])
+
+
+def test_json(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
+) -> None:
+    """JSON has whole numbers, and says which batch is committed and which is planned."""
+    number = put(0)
+    folder = commit(batch=41)
+    (folder / "offsets" / "42").write_text((folder / "offsets" / "41").read_text())
+    found = lag(kinesis, stream, "--checkpoint", str(folder))
+    [reader] = found["readers"]
+    assert (found["stream"], found["retentionMs"]) == (stream, 86_400_000)
+    assert (reader["committedBatch"], reader["plannedBatch"], reader["lagMs"]) == (41, 42, 0)
+    assert reader["shards"][0]["position"] == f"AFTER {number}"
+
+
+def test_expired_records(
+    kinesis: CommandLine, emulator: Emulator, stream: str, put: Callable[..., str], tmp_path: Path
+) -> None:
+    """A query that was down too long has lost records: that is said in the table and below it."""
+    read, _, oldest = put(0, age_s=23.9 * HOUR_S), put(0, age_s=23.8 * HOUR_S), put(0, age_s=23.7 * HOUR_S)
+    started = {"shardId-000000000000": after(read), "shardId-000000000001": {"iteratorType": "TRIM_HORIZON"}}
+    leave_checkpoint(tmp_path, QUBOLE_LOG, stream, started, {"shardId-000000000000": after(read)})
+    emulator.trim(stream, "shardId-000000000000", 2)
+    assert oldest
+    lines = kinesis("lag", stream, "--checkpoint", str(tmp_path)).lines
+    assert re.fullmatch(r"shardId-000000000000  23 h 4[12] min  expired  AFTER …\d{12}", lines[4])
+    assert f"{tmp_path}: records were lost or may be lost in 1 shard." in lines
+
+
+def test_records_about_to_expire(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
+) -> None:
+    """Records that will soon be lost are emphasized, in colour on a terminal."""
+    folder = commit()
+    put(0, age_s=20 * HOUR_S)
+    shown = kinesis.on_terminal("lag", stream, "--checkpoint", str(folder), size=(160, 30)).text
+    assert "\x1b[1;33mexpiring" in shown
+    assert "1 shard will soon lose records. The retention is 1 d." in shown
+
+
+@pytest.mark.parametrize(("log", "kind"), [(AWSLABS_LOG, "awslabs"), (QUBOLE_LOG, "qubole")])
+def test_other_connectors(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], tmp_path: Path, log: str, kind: str
+) -> None:
+    """The checkpoint of another connector is read as it is on disk."""
+    first, second = put(0, age_s=100), put(1, age_s=100)
+    more = {"subSequenceNumber": 0, "isLast": True} if kind == "awslabs" else {}
+    started = {
+        f"shardId-{n:012}": {"iteratorType": "TRIM_HORIZON", "iteratorPosition": "", **more} for n in (0, 1)
+    }
+    ended = {f"shardId-{n:012}": after(number, **more) for n, number in enumerate((first, second))}
+    leave_checkpoint(tmp_path, log, stream, started, ended)
+    put(1, age_s=50)
+    found = lag(kinesis, stream, "--checkpoint", str(tmp_path))
+    assert states(found) == [("0", "current", False), ("1", "behind", True)]
+    assert (found["readers"][0]["kind"], found["readers"][0]["committedBatch"]) == (kind, 7)
+
+
+def test_another_stream(
+    kinesis: CommandLine, create: Create, commit: Callable[..., Path], stream: str
+) -> None:
+    """A checkpoint without a position in the stream is an error that names the streams that it has."""
+    ran = kinesis("lag", create(1), "--checkpoint", str(commit()), status=1)
+    assert f"It has positions in: {stream}." in ran.err
+    assert ran.out == b""
+
+
+def test_a_recreated_stream(kinesis: CommandLine, commit: Callable[..., Path], stream: str) -> None:
+    """A checkpoint of a stream that was created again is refused."""
+    folder = commit()
+    text = (folder / "offsets" / "0").read_text()
+    (folder / "offsets" / "0").write_text(re.sub(r'"created":\d+', '"created":1780000000000', text))
+    ran = kinesis("lag", stream, "--checkpoint", str(folder), status=1)
+    assert "deleted and created again since" in ran.err
+
+
+def test_a_lease_table(
+    with_tables: CommandLine,
+    database: DynamoDb,
+    stream: str,
+    put: Callable[..., str],
+    commit: Callable[..., Path],
+) -> None:
+    """An application and a query are shown side by side, with the worker that has each lease."""
+    read, _ = put(0, age_s=7200), put(1, age_s=HOUR_S + 20)
+    folder = commit()
+    put(0, age_s=1820)
+    database.put_item(kcl_lease("shardId-000000000000", read, 0, leaseOwner={"S": "worker-1"}))
+    database.put_item(kcl_lease("shardId-000000000001", "TRIM_HORIZON"))
+    lines = with_tables("lag", stream, "--checkpoint", str(folder), "--application", database.table).lines
+    found = [line.split() for line in lines]
+    assert found[1][:2] == [str(folder), "spark"]
+    assert found[2] == [database.table, "application", "1", "h", "2", "of", "2", "shards", "1", "worker"]
+    assert found[5][:6] == ["shardId-000000000001", str(folder), "0", "ms", "current", "AFTER"]
+    assert found[6] == ["shardId-000000000001", database.table, "1", "h", "behind", "TRIM_HORIZON", "-"]
+    assert found[8][-1] == "worker-1"
+    assert found[8][2:4] == ["30", "min"]
+
+
+def test_a_table_of_several_streams(
+    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
+) -> None:
+    """Of the table of a multi-stream application, the leases of this stream count. Shards that begin at LATEST are not known."""
+    number = put(0)
+    with Stream.open(stream, **connection(emulator)) as opened:
+        created = next(iter(opened.read("TRIM_HORIZON").offset["streams"].values()))["created"]
+    account = emulator.settings.account_id
+    for key, checkpoint in [
+        (f"{account}:{stream}:{created // 1000}:shardId-000000000000", number),
+        (f"{account}:{stream}:{created // 1000}:shardId-000000000001", "LATEST"),
+        (f"{account}:another:1780000000:shardId-000000000000", "5"),
+    ]:
+        database.put_item(kcl_lease(key, checkpoint))
+    found = lag(with_tables, stream, "--application", database.table)
+    assert states(found) == [("0", "current", False), ("1", "unknown", False)]
+    assert "does not say when it began" in found["readers"][0]["shards"][1]["note"]
+
+
+def test_children_without_a_lease(
+    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
+) -> None:
+    """A child shard that has no lease yet waits for its parent, and its records count."""
+    read = put(0, age_s=100)
+    emulator.split(stream, "shardId-000000000000")
+    put(0, age_s=50)
+    database.put_item(kcl_lease("shardId-000000000000", read))
+    database.put_item(kcl_lease("shardId-000000000001", "TRIM_HORIZON"))
+    found = states(lag(with_tables, stream, "--application", database.table))
+    assert found == [
+        ("0", "current", False),
+        ("1", "current", False),
+        ("2", "waiting", True),
+        ("3", "waiting", False),
+    ]
+
+
+def test_one_reader_of_two(with_tables: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
+    """What can be read is shown, the rest is an error line, and the exit status is 3."""
+    ran = with_tables(
+        "lag", stream, "--checkpoint", str(commit()), "--application", "no-such-table", status=3
+    )
+    assert ran.lines[2].split() == ["no-such-table", "-", "-", "-", "not", "known"]
+    assert ran.err.startswith("The lease table no-such-table does not exist.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([], "Which readers? Give --checkpoint"),
+        (["--checkpoint", "x", "--checkpoint", "x"], "'x' is given twice"),
+        (["--checkpoint", "x", "--watch", "0"], "--watch accepts 0.1 to 86400 seconds"),
+        (["--checkpoint", "x", "--serve", "nowhere"], "--serve accepts [HOST]:PORT"),
+        (["--checkpoint", "x", "-o", "xml"], "xml"),
+    ],
+)
+def test_wrong_command_lines(
+    kinesis: CommandLine, emulator: Emulator, arguments: list[str], error: str
+) -> None:
+    """A wrong command line is refused before any call."""
+    calls = emulator.calls.count("DescribeStreamSummary")
+    ran = kinesis("lag", "orders", *arguments, status=2)
+    assert error in ran.err
+    assert emulator.calls.count("DescribeStreamSummary") == calls
+
+
+def test_a_missing_stream(kinesis: CommandLine, commit: Callable[..., Path]) -> None:
+    """A stream that does not exist is an error of one line."""
+    ran = kinesis("lag", "no-such-stream", "--checkpoint", str(commit()), status=1)
+    assert ran.err.count("\n") == 1
+    assert "no-such-stream" in ran.err
+
+
+def test_a_url(kinesis: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
+    """A URL of fsspec works, and so does one of this machine."""
+    folder = commit()
+    for location in (f"file://{folder}", f"simplecache::file://{folder}"):
+        assert states(lag(kinesis, stream, "--checkpoint", location)) == [
+            ("0", "current", False),
+            ("1", "current", False),
+        ]
+
+
+def test_watch_in_a_pipe(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
+) -> None:
+    """In a pipe, --watch writes block after block, and reads the checkpoint each time. Ctrl-C ends it."""
+    folder = commit()
+    with kinesis.started("lag", stream, "--checkpoint", str(folder), "--watch", "0.1") as watching:
+        block = watching.lines(8)
+        assert re.fullmatch(rf"20\S+Z {stream}", block[0])
+        assert block[-1] == ""
+        assert "0 of 2 shards  batch 0 committed" in block[2]
+        put(0, age_s=30)
+        wait_for_block(watching, "1 of 2 shards  batch 0 committed")
+        commit(batch=1)
+        wait_for_block(watching, "0 of 2 shards  batch 1 committed")
+        ran = watching.interrupt()
+    assert ran.status == 130
+    assert ran.err == ""
+
+
+def wait_for_block(watching: Following, text: str) -> None:
+    while text not in "".join(watching.lines(8)):
+        pass
+
+
+def test_watch_as_json(kinesis: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
+    """With -o json, each measurement is a line."""
+    arguments = ("lag", stream, "--checkpoint", str(commit()), "-o", "json", "--watch", "0.1")
+    with kinesis.started(*arguments) as watching:
+        assert [states(json.loads(line)) for line in watching.lines(2)] == [
+            [("0", "current", False), ("1", "current", False)]
+        ] * 2
+
+
+def test_watch_on_a_terminal(
+    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
+) -> None:
+    """On a terminal the table is refreshed in place, and Ctrl-C ends it with the cursor shown again."""
+    folder = commit()
+    with kinesis.terminal(
+        "lag", stream, "--checkpoint", str(folder), "--watch", "0.1", size=(160, 30)
+    ) as terminal:
+        terminal.wait_for("0 of 2 shards")
+        put(1, age_s=30)
+        terminal.wait_for("1 of 2 shards")
+        terminal.type("\x03")
+        ran = terminal.rest()
+    assert ran.status == 130
+    assert b"\x1b[?25h" in ran.out
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def scrape(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+        lines = response.read().decode().splitlines()
+    return {
+        line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")
+    }
+
+
+def wait_for_metric(port: int, name: str, is_it: Callable[[float | None], bool]) -> dict[str, float]:
+    deadline = time.monotonic() + 30
+    while not is_it((found := scrape(port)).get(name)):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_serve(
+    kinesis: CommandLine,
+    emulator: Emulator,
+    stream: str,
+    put: Callable[..., str],
+    commit: Callable[..., Path],
+) -> None:
+    """--serve has the metrics of each shard and reader on the loopback interface, and measures on."""
+    folder, port = commit(), free_port()
+    with kinesis.started(
+        "lag", stream, "--checkpoint", str(folder), "--serve", f":{port}", "--watch", "0.1"
+    ) as serving:
+        assert serving.process.stderr is not None
+        line = serving.process.stderr.readline().decode()
+        assert line.startswith(f"Serving metrics at http://127.0.0.1:{port}/metrics, measured every 0.1 s.")
+        of = f'reader="{folder}",stream="{stream}"'
+        by_shard = f'reader="{folder}",shard="shardId-000000000000",stream="{stream}"'
+        found = scrape(port)
+        assert found[f"kinesis_reader_up{{{of}}}"] == 1
+        sockets = psutil.Process(serving.process.pid).net_connections(kind="tcp")
+        assert {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
+        assert found[f"kinesis_reader_lag_seconds{{{by_shard}}}"] == 0
+        put(0, age_s=30)
+        found = wait_for_metric(
+            port, f"kinesis_reader_max_lag_seconds{{{of}}}", lambda value: (value or 0) >= 30
+        )
+        assert found[f"kinesis_reader_lag_seconds{{{by_shard}}}"] >= 30
+        (folder / "offsets" / "0").rename(folder / "offsets" / "broken")
+        wait_for_metric(port, f"kinesis_reader_up{{{of}}}", lambda value: value == 0)
+        calls = emulator.calls.count("DescribeStreamSummary", stream)
+        wait_until(lambda: emulator.calls.count("DescribeStreamSummary", stream) > calls + 3)
+        emulator.delete_stream(stream)
+        found = wait_for_metric(
+            port, f'kinesis_stream_retention_seconds{{stream="{stream}"}}', lambda value: value is None
+        )
+        assert found == {f"kinesis_reader_up{{{of}}}": 0}
+        ran = serving.interrupt()
+    assert ran.status == 130
+    assert ran.err.count("has no batch yet") == 1  # and not every 0.1 seconds
+
+
+def test_serve_on_a_taken_port(kinesis: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
+    """An address that cannot be used is an error."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = kinesis("lag", stream, "--checkpoint", str(commit()), "--serve", f":{port}", status=1)
+    assert f"127.0.0.1:{port} cannot be served: " in ran.err
+
+
+@pytest.mark.witness
+def test_another_kinesis(kinesis: CommandLine, tmp_path: Path) -> None:
+    """The same on a Kinesis that others wrote: read to the end, with records to read, and with a shard that was split."""
+    with kinesis_local() as endpoint_url:
+        stream = StreamUnderTest(endpoint_url, f"orders-{uuid.uuid4().hex[:8]}")
+        read, unread = stream.put("first", "second")
+        command = evolve(
+            kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": endpoint_url}
+        )
+
+        def measured(name: str, number: str) -> list[tuple[str, str, bool]]:
+            ended = {read.shard_id: after(number)}
+            leave_checkpoint(tmp_path / name, QUBOLE_LOG, stream.name, ended, ended)
+            return states(lag(command, stream.name, "--checkpoint", str(tmp_path / name)))
+
+        assert measured("behind", read.sequence_number) == [("0", "behind", True)]
+        assert measured("current", unread.sequence_number) == [("0", "current", False)]
+        stream.split()
+        stream.put_numbers(10)
+        found = measured("current", unread.sequence_number)
+        assert found == [("0", "current", False), ("1", "waiting", True), ("2", "waiting", True)]

@@ -1,0 +1,115 @@
+"""Folders of this machine, and those of fsspec."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from kinesis_cli.ending import CommandError
+from kinesis_cli.lag.folders import LocalFolder, RemoteFolder, open_folder
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    files = fsspec.filesystem("memory")
+    files.pipe({"/bucket/cp/offsets/0": b"v1", "/bucket/cp/offsets/1": b"v1\nsecond"})
+    yield "memory://bucket/cp"
+    files.rm("/bucket", recursive=True)
+
+
+def test_remote(memory: str) -> None:
+    """A URL is read through fsspec, with and without a slash at its end."""
+    for location in (memory, f"{memory}/"):
+        folder = open_folder(location)
+        assert isinstance(folder, RemoteFolder)
+        assert sorted(folder.names("offsets") or []) == ["0", "1"]
+        assert folder.names("commits") is None
+        assert folder.read("offsets/1") == "v1\nsecond"
+
+
+class Remembering:
+    """Files whose implementation keeps listings, as that of S3 does."""
+
+    def __init__(self) -> None:
+        self.written, self._listed = ["cp/offsets/0"], [""]
+
+    def invalidate_cache(self) -> None:
+        self._listed = []
+
+    def ls(self, _: str, *, detail: bool) -> list[str]:
+        assert not detail
+        self._listed = self._listed or list(self.written)
+        return self._listed
+
+
+def test_new_files() -> None:
+    """A later listing shows files that were written since, though fsspec keeps listings."""
+    files = Remembering()
+    folder = RemoteFolder("s3://cp", files, "cp")
+    assert folder.names("offsets") == ["0"]
+    files.written.append("cp/offsets/1")
+    assert folder.names("offsets") == ["0", "1"]
+
+
+def test_a_missing_remote_file(memory: str) -> None:
+    """A file that cannot be read is named in the error."""
+    with pytest.raises(CommandError, match=f"^{memory}/offsets/9 cannot be read: "):
+        open_folder(memory).read("offsets/9")
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://", "local://"])
+def test_local(tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local path works without fsspec, also as a URL."""
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text("v1")
+    folder = open_folder(f"{prefix}{tmp_path}")
+    assert isinstance(folder, LocalFolder)
+    assert folder.names("offsets") == ["0"]
+    assert folder.names("commits") is None
+    assert folder.read("offsets/0") == "v1"
+
+
+def test_a_missing_local_file(tmp_path: Path) -> None:
+    """A file that cannot be read is named in the error, with the reason."""
+    with pytest.raises(
+        CommandError, match=f"^{tmp_path}/offsets/0 cannot be read: No such file or directory"
+    ):
+        open_folder(str(tmp_path)).read("offsets/0")
+
+
+@pytest.mark.parametrize(
+    ("location", "packages"),
+    [
+        ("s3://bucket/cp", "fsspec s3fs"),
+        ("s3a://bucket/cp", "fsspec s3fs"),
+        ("gs://bucket/cp", "fsspec gcsfs"),
+        ("abfss://container@account.dfs.core.windows.net/cp", "fsspec adlfs"),
+        ("hdfs://name/cp", "fsspec pyarrow"),
+        ("memory://bucket", "fsspec"),
+    ],
+)
+def test_without_fsspec(location: str, packages: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without fsspec, the error names what to install."""
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(CommandError, match=f"^Reading {location} needs fsspec: pip install {packages}$"):
+        open_folder(location)
+
+
+def test_without_the_implementation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fsspec and without what it needs for a scheme, the error names that package."""
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(
+        CommandError, match=r"^Reading s3n://bucket/cp needs another package .*: pip install fsspec s3fs$"
+    ):
+        open_folder("s3n://bucket/cp")
+
+
+def test_an_unknown_scheme() -> None:
+    """A scheme that fsspec does not know is an error of one line."""
+    with pytest.raises(CommandError, match=r"^teapot://x cannot be read: Protocol not known: teapot"):
+        open_folder("teapot://x")

@@ -31,7 +31,10 @@ Field = Callable[["UserRecord"], str]
 
 def show_payload(data: bytes) -> str:
     """Return *data* as one line of printable text: JSON without line breaks, other text and bytes with escapes."""
-    text = data.decode("utf-8", "backslashreplace")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").translate(_BYTES)
     if text.isprintable():
         return text
     if data[:1] in (b"{", b"["):
@@ -42,11 +45,18 @@ def show_payload(data: bytes) -> str:
 
 def escape(text: str) -> str:
     """Return *text* with escapes such as `\\n` and `\\x1b` for what is not printable."""
+    text = text.translate(_CONTROLS)
     return text if text.isprintable() else "".join(map(_escape_one, text))
 
 
 def _escape_one(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+_CONTROLS = {number: _escape_one(chr(number)) for number in (*range(0x20), *range(0x7F, 0xA0))}
+"""The most frequent ones, which `str.translate` replaces at once."""
+_BYTES = {**_CONTROLS, **{number: f"\\x{number:02x}" for number in range(0x80, 0x100)}}
+"""The same for the bytes of what is no text."""
 
 
 def paint_json(text: str) -> str:

@@ -20,6 +20,7 @@ from attrs import frozen
 from botocore.config import Config
 from rich.console import Console
 
+from demo.commands import CommandLine
 from demo.counts import Copy, Counts
 from demo.producer import Producer
 from demo.proof import judge_copies, judge_counts, show_copies, show_counts, show_next
@@ -29,6 +30,7 @@ from demo.session import start_spark
 from demo.shards import Shards
 from demo.story import PHASES, Story
 from kinesis_emulator import EmulatorProcess
+from kinesis_emulator.client_settings import environment
 
 STREAM, JOURNAL = "sightings", "journal"
 
@@ -80,12 +82,15 @@ def _run(console: Console, folder: Path, log: Path, counts: Counts, options: arg
         client = _client(emulator.endpoint_url)
         producer = Producer(client, STREAM, counts, options.seed)
         shards, journal_shards = Shards(client, STREAM), Shards(client, JOURNAL)
+        commands = CommandLine(environment(emulator.endpoint_url, REGION), folder, console.width)
         queries = Queries(spark, emulator.endpoint_url, (STREAM, JOURNAL), folder, counts)
         with Screen(console, PHASES, counts, producer, queries, shards) as screen:
-            story = Story(screen, counts, queries, shards, journal_shards, 2 if options.short else 8)
+            seconds = 2 if options.short else 8
+            story = Story(screen, counts, queries, shards, journal_shards, commands, seconds)
             story.run(producer)
             screen.next_phase()
             journal = queries.read_journal()
+        commands.show(console)
         return Outcome(shards.changes + journal_shards.changes, journal)
     finally:
         spark.stop()

@@ -12,6 +12,7 @@ NEXT = (
     ("Read how it works", "docs/concepts.md"),
     ("Write a query of your own", "docs/tutorial/set-up.md"),
     ("Write to a stream", "docs/howto/writing.md"),
+    ("Look at a stream from the command line", "docs/cli/index.md"),
     ("Test a job of your own", "docs/howto/local-testing.md"),
     ("Run the tests", "python3 noxfile.py -s tests"),
 )

@@ -46,13 +46,18 @@ class Queries:
         self.copy: StreamingQuery | None = None
 
     @property
+    def checkpoint(self) -> str:
+        """The checkpoint of the query that counts, in the folder."""
+        return "count"
+
+    @property
     def both(self) -> list[StreamingQuery]:
         """The queries as they were started last; empty before the first start."""
         return [query for query in (self.count, self.copy) if query is not None]
 
     def start(self) -> None:
         """Start both queries from their checkpoints."""
-        self.count = self._start("count", self._count_query().foreachBatch(self._set_counted))
+        self.count = self._start(self.checkpoint, self._count_query().foreachBatch(self._set_counted))
         self.copy = self._start("copy", self._copy_query())
 
     def stop(self) -> None:

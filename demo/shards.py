@@ -30,12 +30,12 @@ class Shards:
 
     def __init__(self, client: Any, stream: str) -> None:
         self._client = client
-        self._stream = stream
+        self.stream = stream
         self.changes = 0
 
     def show(self) -> list[ShownShard]:
         """Return all shards in the order of their ids."""
-        response = self._client.list_shards(StreamName=self._stream)
+        response = self._client.list_shards(StreamName=self.stream)
         return sorted((_shown(facts) for facts in response["Shards"]), key=lambda shard: shard.shard_id)
 
     def split_widest(self) -> None:
@@ -43,7 +43,7 @@ class Shards:
         shard = max(self._open(), key=lambda shard: shard.width)
         middle = shard.hash_start + shard.width // 2
         self._client.split_shard(
-            StreamName=self._stream, ShardToSplit=shard.shard_id, NewStartingHashKey=str(middle)
+            StreamName=self.stream, ShardToSplit=shard.shard_id, NewStartingHashKey=str(middle)
         )
         self.changes += 1
 
@@ -52,7 +52,7 @@ class Shards:
         by_hash_key = sorted(self._open(), key=lambda shard: shard.hash_start)
         left, right = min(pairwise(by_hash_key), key=lambda pair: pair[0].width + pair[1].width)
         self._client.merge_shards(
-            StreamName=self._stream, ShardToMerge=left.shard_id, AdjacentShardToMerge=right.shard_id
+            StreamName=self.stream, ShardToMerge=left.shard_id, AdjacentShardToMerge=right.shard_id
         )
         self.changes += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from demo.commands import CommandLine
 from demo.counts import Counts
 from demo.producer import Producer
 from demo.query import Queries
@@ -30,6 +31,7 @@ class Story:
         queries: Queries,
         shards: Shards,
         journal: Shards,
+        commands: CommandLine,
         seconds: float,
     ) -> None:
         self._screen = screen
@@ -37,6 +39,7 @@ class Story:
         self._queries = queries
         self._shards = shards
         self._journal = journal
+        self._commands = commands
         self._seconds = seconds
 
     def run(self, producer: Producer) -> None:
@@ -58,6 +61,8 @@ class Story:
         self._screen.watch(self._seconds / 2)
         self._shards.merge_narrowest()
         self._screen.watch(self._seconds / 2)
+        stream, checkpoint = self._shards.stream, self._queries.checkpoint
+        self._commands.run("While the queries were stopped", "lag", stream, "--checkpoint", checkpoint)
 
         self._screen.next_phase()
         self._queries.start()
@@ -76,6 +81,10 @@ class Story:
             query.processAllAvailable()  # a record that is read twice shows by now
         self._screen.watch(1)
         self._queries.stop()
+        self._commands.run("At the end", "lag", stream, "--checkpoint", checkpoint)
+        self._commands.run(
+            "The last records of the second stream", "tail", self._journal.stream, "-n", "3", "--no-follow"
+        )
 
     def _watch_batches(self) -> None:
         """Wait until the phase has lasted long enough and each query has run a batch in it."""

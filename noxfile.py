@@ -115,6 +115,7 @@ GENERATORS = (
     "docs.generate_events",
     "docs.generate_columns",
     "docs.generate_errors",
+    "docs.generate_commands",
 )
 """They write modules with names of options, and then pages of the reference, from declarations in the code."""
 RESULTS = ROOT / ".nox" / "results"

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kinesis_cli.app import COMMANDS
 from support.command_line import CommandLine
+from support.imported import imported_by
+
+HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
+"""What a command imports when it has checked its options."""
 
 
 def test_help_lists_the_commands(kinesis: CommandLine) -> None:
@@ -25,3 +35,38 @@ def test_an_unknown_command(kinesis: CommandLine) -> None:
     assert ran.err.startswith('kinesis tial: Unknown command "tial".')
     assert ran.err.count("\n") == 1
     assert ran.err.endswith("See 'kinesis --help'.\n")
+
+
+def test_every_command_has_help(kinesis: CommandLine) -> None:
+    """`kinesis COMMAND --help` works for each command, says what it does, and calls nobody."""
+    offline = CommandLine({key: value for key, value in kinesis.environment.items() if "AWS" not in key})
+    for commands in COMMANDS.values():
+        for name in commands:
+            shown = offline(name, "--help").text
+            assert shown.startswith(f"Usage: kinesis {name} ")
+            assert "--region" in shown or name == "emulator"
+
+
+def test_completion(kinesis: CommandLine, tmp_path: Path) -> None:
+    """--install-completion makes bash complete commands and options."""
+    home = tmp_path / "shell"
+    home.mkdir()
+    in_shell = CommandLine({**kinesis.environment, "HOME": str(home), "SHELL": "/bin/bash"})
+    assert "bash" in in_shell("--install-completion").text
+    (script,) = (path for path in home.rglob("*") if path.is_file() and path.name != ".bashrc")
+    complete = f"source {script}; COMP_WORDS=($*); COMP_CWORD=$(($#-1)); _kinesis; echo ${{COMPREPLY[*]}}"
+    for words, found in ((("kinesis", "ta"), "tail"), (("kinesis", "tail", "--sin"), "--since")):
+        ran = subprocess.run(
+            ["bash", "-c", complete, "bash", *words], capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.split() == [found], ran
+
+
+@pytest.mark.parametrize("name", [name for commands in COMMANDS.values() for name in commands])
+def test_starting_a_command_imports_only_what_it_needs(name: str) -> None:
+    """A command's module imports no other command, and nothing heavy: the first output comes soon."""
+    new = imported_by(f"from kinesis_cli.app import make_app; make_app()['{name}']")
+    assert not {each.partition(".")[0] for each in new} & HEAVY
+    assert {each for each in new if each.startswith("kinesis_cli.commands.")} == {
+        f"kinesis_cli.commands.{name}"
+    }

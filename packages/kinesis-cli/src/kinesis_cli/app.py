@@ -39,4 +39,7 @@ def make_app() -> App:
     for group, commands in COMMANDS.items():
         for name, help_line in commands.items():
             app.command(f"kinesis_cli.commands.{name}:{name}", name=name, help=help_line, group=group)
+    app.register_install_completion_command(
+        help="Install completion for your shell: bash, zsh or fish. It adds a line to the shell's start-up file."
+    )
     return app

@@ -1,0 +1,86 @@
+"""
+Write docs/reference/commands.md from the signatures and docstrings of the commands.
+
+    python -m docs.generate_commands           writes the page
+    python -m docs.generate_commands --check   shows how the page differs from the commands, and exits with 1
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import docstring_parser
+from cyclopts import App, Argument
+from docs.generate_options import render_rows, update
+
+from kinesis_cli.app import COMMANDS, make_app
+from kinesis_cli.connecting import GROUP
+
+PAGE = Path(__file__).parent / "reference" / "commands.md"
+INTRODUCTION = """\
+# Commands
+
+<!-- Made by docs/generate_commands.py from the commands. Change their docstrings and signatures, and run it again. -->
+
+All options of the command `kinesis`. `kinesis COMMAND --help` shows the same. [The command line](../cli/index.md) says what all commands
+share: the options of the connection, exit statuses, and completion.
+"""
+
+
+def render() -> str:
+    """Return the page."""
+    app = make_app()
+    parts = [INTRODUCTION]
+    for group, commands in COMMANDS.items():
+        parts.append(f"## {group}\n")
+        parts += [_render_command(app[name], name) for name in commands]
+    return "\n".join(parts)
+
+
+def _render_command(app: App, name: str) -> str:
+    function = import_module(f"kinesis_cli.commands.{name}").__dict__[name]
+    doc = docstring_parser.parse(function.__doc__ or "")
+    meanings = {param.arg_name: param.description or "" for param in doc.params}
+    given = [each for each in app.assemble_argument_collection() if GROUP not in _groups(each)]
+    rows = [(_names(each), _default(each), _one_line(meanings[_parameter(each)])) for each in given]
+    usage = " ".join([f"kinesis {name}", *(each.name for each in given if not each.name.startswith("-"))])
+    text = [f"### kinesis {name}", "", _one_line(doc.short_description or ""), ""]
+    if (Path(__file__).parent / "cli" / f"{name}.md").exists():
+        text += [f"[What it shows, and examples](../cli/{name}.md)", ""]
+    text += [f"`{usage} [OPTIONS]`", "", *render_rows(("option", "default", "meaning"), rows), ""]
+    return "\n".join(text)
+
+
+def _groups(argument: Argument) -> tuple[Any, ...]:
+    return tuple(argument.parameter.group)
+
+
+def _parameter(argument: Argument) -> str:
+    return str(argument.field_info.name)
+
+
+def _names(argument: Argument) -> str:
+    return ", ".join(f"`{name}`" for name in argument.names)
+
+
+def _default(argument: Argument) -> str:
+    default = argument.field_info.default
+    match default:
+        case str() | float():
+            return f"`{default}`"
+        case bool():
+            return "yes" if default else "no"
+        case int():
+            return str(default)
+    return ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    sys.exit(update(PAGE, render(), sys.argv[1:]))

@@ -10,6 +10,8 @@ talk to, and for the Spark packages a PySpark. No Spark is started: what it woul
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -58,6 +60,20 @@ def consumer() -> None:
     table.prepare()
     assert table.create("shardId-000000000000", {"leaseCounter": 0})
     assert [item["leaseCounter"] for item in table.scan()] == [0]
+
+
+def cli() -> None:
+    from kinesis_emulator.client_settings import environment
+
+    command = ("tail", STREAM, "--since", "TRIM_HORIZON", "--no-follow", "-o", "raw")
+    with filled() as running:
+        ran = subprocess.run(
+            [sys.executable, "-I", "-m", "kinesis_cli", *command],
+            env={**os.environ, **environment(running.endpoint_url, REGION)},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    assert ran.stdout == DATA + b"\n"
 
 
 def source() -> None:
@@ -114,6 +130,7 @@ SMOKE: dict[str, Callable[[], None]] = {
     "kinesis-emulator": emulator,
     "kinesis-core": core,
     "kinesis-consumer": consumer,
+    "kinesis-cli": cli,
     "spark-kinesis-source": source,
     "spark-kinesis-sink": sink,
 }

@@ -46,8 +46,8 @@ def test_text(kinesis: CommandLine, orders: str) -> None:
 
 def test_the_last_records(kinesis: CommandLine, orders: str) -> None:
     """-n shows the last records, also within a time and of those that are wanted."""
-    shown = kinesis("tail", orders, "-n", "2", "--no-follow", "-f", "%k").lines
-    assert shown == ["c-2", "c-3"]
+    assert kinesis("tail", orders, "-n", "2", "--no-follow", "-f", "%k").lines == ["c-2", "c-3"]
+    assert kinesis("tail", orders, "-n", "9", "--no-follow", "-f", "%k").lines == ["c-1", "c-2", "c-3"]
     assert kinesis("tail", orders, "-n", "9", "--since", "1h", "--until", "now", "-f", "%k").lines == [
         *("c-1", "c-2", "c-3")
     ]
@@ -121,8 +121,8 @@ def test_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
 
 def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """New records are shown as they come. Ctrl-C ends the command without a word, with status 130."""
-    with kinesis.started("tail", orders, "-n", "1", "-f", "%k") as tail:
-        assert tail.lines(1) == ["c-3"]
+    with kinesis.started("tail", orders, "-n", "9", "-f", "%k") as tail:
+        assert tail.lines(3) == ["c-1", "c-2", "c-3"]
         emulator.put(orders, b"x", "c-4")
         assert tail.lines(1) == ["c-4"]
         ran = tail.interrupt()

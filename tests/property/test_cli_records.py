@@ -38,6 +38,8 @@ def record(data: bytes, key: str | None = "c", hash_key: str | None = None, at: 
 @given(PAYLOADS, st.none() | st.text(), st.none() | st.just("7"), TIMES)
 @example(b"[01]", "c", None, 0)
 @example(b'{"a":1} ', "c", None, 0)
+@example(b'{"a":\n1}', "c", None, 0)
+@example(b'{"a":\r1}', "c", None, 0)
 @example(b'{"a":NaN}', "c", None, 0)
 @example(b'{"a":"\xff"}', "c", None, 0)
 @example('{"a":"\u2028"}'.encode(), "c", None, 0)

@@ -163,6 +163,16 @@ def test_children_by_arrival() -> None:
     assert [r.data for r in batch_of(fake).records(by_arrival=True)] == [b"0", b"1", b"2", b"3", b"4"]
 
 
+def test_children_by_arrival_when_times_go_back() -> None:
+    """A child comes after its parent, also if its records seem to have arrived before."""
+    fake = scripted_stream(1)
+    fake.put_many(A, 1, data=b"parent")
+    (left, _), fake.clock.now = fake.split(A), fake.clock.now - 60
+    fake.put_many(left, 1, data=b"child")
+    fake.clock.now += 120
+    assert [r.data for r in batch_of(fake).records(by_arrival=True)] == [b"parent", b"child"]
+
+
 def test_more_shards_than_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch of more shards than can be merged still has all records, in the order of each shard."""
     monkeypatch.setattr("kinesis_core.batch.MERGED_RANGES", 1)

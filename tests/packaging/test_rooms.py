@@ -92,7 +92,9 @@ CLI_MAY_IMPORT = {
     "output": {"ending"},
     "moments": {"ending"},
     "connecting": {"ending"},
-    "commands": {*CLI_BASE, "connecting"},
+    "traffic": {"ending", "moments"},
+    "lineage": {"output", "traffic"},
+    "commands": {*CLI_BASE, "connecting", "traffic", "lineage"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

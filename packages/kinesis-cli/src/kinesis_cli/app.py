@@ -7,6 +7,9 @@ from cyclopts import App
 from kinesis_cli.version import __version__
 
 COMMANDS = {
+    "Streams": {
+        "shards": "Show the shards of a stream as a tree, and how busy they are.",
+    },
     "Local": {
         "emulator": "Run a local Kinesis.",
     },

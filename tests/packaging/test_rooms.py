@@ -92,9 +92,10 @@ CLI_MAY_IMPORT = {
     "output": {"ending"},
     "moments": {"ending"},
     "connecting": {"ending"},
-    "traffic": {"ending", "moments"},
+    "traffic": {"ending", "moments", "output"},
     "lineage": {"output", "traffic"},
-    "commands": {*CLI_BASE, "connecting", "traffic", "lineage"},
+    "advice": {"output", "traffic"},
+    "commands": {*CLI_BASE, "connecting", "traffic", "lineage", "advice"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -9,6 +9,7 @@ from kinesis_cli.version import __version__
 COMMANDS = {
     "Streams": {
         "shards": "Show the shards of a stream as a tree, and how busy they are.",
+        "advise": "Say which splits and merges would help a stream.",
     },
     "Local": {
         "emulator": "Run a local Kinesis.",

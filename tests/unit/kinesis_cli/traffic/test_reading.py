@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from kinesis_cli.traffic import Bounds, Sample, bounds_for, sample_shard, sample_shards
+from kinesis_cli.traffic import Bounds, Sample, Window, bounds_for, sample_shard, sample_shards
 from kinesis_core import AccessDeniedError
+from kinesis_core.model import Page
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name
 
@@ -21,8 +22,8 @@ def stream_of(mood: Mood | None = None, shards: int = 1) -> FakeStream:
 
 def sampled(stream: FakeStream, seconds: float = 10, bounds: Bounds = BOUNDS) -> Sample | None:
     (shard,) = stream.list_shards()
-    start_ms = stream.now_ms() - round(seconds * 1000)
-    return sample_shard(stream, shard, start_ms, bounds, stream.clock, random.Random(0))
+    window = Window.of_last(round(seconds * 1000), stream, 0)
+    return sample_shard(stream, shard, window, bounds, stream.clock, random.Random(0))
 
 
 def fill(stream: FakeStream, count: int, size: int, seconds: float) -> None:
@@ -53,6 +54,24 @@ def test_a_busy_shard_is_extrapolated() -> None:
     assert not sample.is_complete
     assert sample.size_bytes < 3 * MIB
     assert 90 < sample.records_per_s < 110
+
+
+def test_a_sample_ends_with_its_time() -> None:
+    """A sample ends where it began to read, although as much comes meanwhile as it reads."""
+
+    class Busy(FakeStream):
+        def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+            page = super().get_records(iterator, limit, with_data, shard_id)
+            fill(self, 150, 10_000, 0.0)
+            return page
+
+    stream = Busy(FakeClock(), random.Random(0)).create(1)
+    fill(stream, 1000, 10_000, 10)
+    sample = sampled(stream, bounds=Bounds(100 * MIB))
+    assert sample is not None
+    assert sample.is_complete
+    assert sample.records < 1500
+    assert stream.created_ms == Window.of_last(10**15, stream, stream.created_ms).start_ms
 
 
 def test_readers_keep_their_quota() -> None:
@@ -86,7 +105,9 @@ def test_shards_are_sampled_at_once() -> None:
     stream.put(name(1), b"1")
     shards = stream.list_shards()
     stream.shards.pop(name(2))
-    samples = sample_shards(stream, shards, stream.now_ms() - 1000, BOUNDS, threads=1, clock=stream.clock)
+    samples = sample_shards(
+        stream, shards, Window.of_last(1000, stream, 0), BOUNDS, threads=1, clock=stream.clock
+    )
     assert {shard_id: sample.records for shard_id, sample in samples.items()} == {name(0): 0, name(1): 1}
 
 
@@ -100,4 +121,4 @@ def test_an_error_of_a_thread_is_raised() -> None:
 
     denied = Denied(stream.clock)
     with pytest.raises(AccessDeniedError):
-        sample_shards(denied, stream.list_shards(), 0, BOUNDS)
+        sample_shards(denied, stream.list_shards(), Window(0, 1), BOUNDS)

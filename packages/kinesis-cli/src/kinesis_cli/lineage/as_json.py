@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinesis_cli.lineage.overview import Overview
-from kinesis_cli.traffic import Sample
+from kinesis_cli.traffic import Sample, rates_json
 from kinesis_core.model import ListedShard
 
 
@@ -35,17 +35,4 @@ def _shard(shard: ListedShard, sample: Sample | None) -> dict[str, Any]:
         "parents": list(shard.parents),
         "children": list(shard.children),
         "in": None if sample is None else rates_json(sample),
-    }
-
-
-def rates_json(sample: Sample) -> dict[str, Any]:
-    """Return the rates of a sample."""
-    return {
-        "recordsPerSecond": round(sample.records_per_s, 3),
-        "userRecordsPerSecond": round(sample.user_records_per_s, 3),
-        "bytesPerSecond": round(sample.bytes_per_s, 3),
-        "load": round(sample.load, 4),
-        "isHot": sample.is_hot,
-        "isComplete": sample.is_complete,
-        "coveredMs": sample.covered_ms,
     }

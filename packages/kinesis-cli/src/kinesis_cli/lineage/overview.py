@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kinesis_cli.output import note, show_count
-from kinesis_cli.traffic import Sample, bounds_for, sample_shards
+from kinesis_cli.traffic import Sample, Window, bounds_for, sample_shards
 from kinesis_core.aws import StreamApi
 from kinesis_core.model import ListedShard, StreamSummary, with_children
 
@@ -41,8 +41,8 @@ def look(api: StreamApi, sample_ms: int | None) -> Overview:
     samples: Mapping[str, Sample] = {}
     if sample_ms is not None:
         opened = [shard for shard in shards if shard.is_open]
-        start_ms = max(summary.created_ms, api.now_ms() - sample_ms)
+        window = Window.of_last(sample_ms, api, summary.created_ms)
         if len(opened) >= MANY_SHARDS:
             note(f"Reading a sample of {show_count(len(opened))} shards. --no-sample goes without.")
-        samples = sample_shards(api, opened, start_ms, bounds_for(len(opened), MAX_BYTES))
+        samples = sample_shards(api, opened, window, bounds_for(len(opened), MAX_BYTES))
     return Overview(summary, tuple(shards), sample_ms, samples)

@@ -14,11 +14,10 @@ from kinesis_cli.lineage.bars import bar
 from kinesis_cli.lineage.choice import Shown
 from kinesis_cli.lineage.overview import Overview
 from kinesis_cli.lineage.tree import Row, grow
-from kinesis_cli.output import show_bytes, show_count, show_duration
-from kinesis_cli.traffic import Sample, add_up
+from kinesis_cli.output import show_count
+from kinesis_cli.traffic import add_up, load_style, rate_cells, total_line
 
 _WIDEST_BAR, _NARROWEST_BAR = 32, 8
-_WARM = 0.5
 
 
 def draw(overview: Overview, shown: Shown) -> list[RenderableType]:
@@ -53,23 +52,12 @@ def _retention(hours: int) -> str:
     return f"{hours} h" if hours % 24 or hours == 24 else f"{hours // 24} days"
 
 
-def _span(ms: int) -> str:
-    return show_duration(ms) if ms % 1000 or ms >= 60_000 else f"{ms // 1000} s"
-
-
 def _counts(overview: Overview) -> str:
     opened = overview.open_count
     text = f"{show_count(opened)} open shard{'s' * (opened != 1)}, {show_count(len(overview.shards) - opened)} closed."
     if overview.sample_ms is None:
         return text
-    total = add_up(overview.samples.values())
-    users = total.user_records_per_s
-    user_text = f" ({show_count(round(users, 1))} user records/s)" if users != total.records_per_s else ""
-    least = "" if total.is_complete else "at least "
-    return (
-        f"{text} In, over the last {_span(overview.sample_ms)}: {least}"
-        f"{show_count(round(total.records_per_s, 1))} records/s{user_text}, {show_bytes(total.bytes_per_s)}/s."
-    )
+    return f"{text} {total_line(add_up(overview.samples.values()), overview.sample_ms)}"
 
 
 @frozen
@@ -106,11 +94,11 @@ class ShardTable:
             name.append(f" + {_number(other)}", "dim")
         cells = [
             name,
-            Text(bar(shard.hash_start, shard.hash_end, width), style=_colour(sample)),
+            Text(bar(shard.hash_start, shard.hash_end, width), style=load_style(sample)),
             Text("open" if shard.is_open else "closed"),
         ]
         if self.overview.sample_ms is not None:
-            cells += _rates(sample) if sample else [Text("?" if shard.is_open else "")] * 3
+            cells += rate_cells(sample) if shard.is_open else [Text()] * 3
         return cells
 
 
@@ -118,18 +106,3 @@ def _number(shard_id: str) -> str:
     """Return the part of a shard id that tells it from others."""
     number = shard_id.removeprefix("shardId-")
     return str(int(number)) if number.isdecimal() else shard_id
-
-
-def _rates(sample: Sample) -> list[Text]:
-    least = "" if sample.is_complete else "≥"
-    return [
-        Text(f"{least}{show_count(round(sample.records_per_s, 1))}"),
-        Text(f"{least}{show_bytes(sample.bytes_per_s)}"),
-        Text(f"{'hot ' if sample.is_hot else ''}{least}{sample.load:.0%}", style=_colour(sample)),
-    ]
-
-
-def _colour(sample: Sample | None) -> str:
-    if sample is None or sample.load < _WARM:
-        return "" if sample is None else "green"
-    return "bold red" if sample.is_hot else "yellow"

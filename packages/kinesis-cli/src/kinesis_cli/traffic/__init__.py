@@ -1,7 +1,7 @@
 """How busy shards are: a sample of each shard's latest records, in total and by key."""
 
 from kinesis_cli.traffic.durations import parse_sample
-from kinesis_cli.traffic.reading import Bounds, bounds_for, sample_shard
+from kinesis_cli.traffic.reading import Bounds, Window, bounds_for, sample_shard
 from kinesis_cli.traffic.samples import (
     HOT,
     MAX_BYTES_PER_S,
@@ -13,6 +13,7 @@ from kinesis_cli.traffic.samples import (
     add_up,
 )
 from kinesis_cli.traffic.sampling import sample_shards
+from kinesis_cli.traffic.shown import load_style, rate_cells, rates_json, show_key, total_line
 from kinesis_cli.traffic.tally import Tally
 
 __all__ = [
@@ -25,9 +26,15 @@ __all__ = [
     "Sample",
     "Tally",
     "Total",
+    "Window",
     "add_up",
     "bounds_for",
+    "load_style",
     "parse_sample",
+    "rate_cells",
+    "rates_json",
     "sample_shard",
     "sample_shards",
+    "show_key",
+    "total_line",
 ]

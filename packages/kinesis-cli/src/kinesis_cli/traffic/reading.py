@@ -25,6 +25,20 @@ MIB = 1024 * 1024
 
 
 @frozen
+class Window:
+    """The time that a sample is of, in the service's milliseconds."""
+
+    start_ms: int
+    end_ms: int
+
+    @staticmethod
+    def of_last(sample_ms: int, api: StreamApi, created_ms: int) -> Window:
+        """Return the last *sample_ms* milliseconds of a stream, or the time since it was created."""
+        end_ms = api.now_ms()
+        return Window(max(created_ms, end_ms - sample_ms), end_ms)
+
+
+@frozen
 class Bounds:
     """How much a sample may read of one shard."""
 
@@ -83,7 +97,7 @@ class _Reader:
 def sample_shard(
     api: StreamApi,
     shard: Shard,
-    start_ms: int,
+    window: Window,
     bounds: Bounds,
     clock: Clock,
     rng: random.Random,
@@ -91,16 +105,16 @@ def sample_shard(
     by_key: bool = False,
 ) -> Sample | None:
     """
-    Return a sample of the records of *shard* since *start_ms*, up to its tip or to *bounds*.
+    Return a sample of the records of *shard* from the start of *window* to its end, to the tip, or to *bounds*.
 
     None: the shard's readers use up its quota, or it has expired.
     """
     tally = Tally(shard.hash_start, shard.hash_end, by_key)
     reader = _Reader(api, shard.shard_id, clock, rng, bounds.max_throttles)
-    newest_ms, is_complete = start_ms, False
+    newest_ms, is_complete = window.start_ms, False
     try:
         for _ in range(bounds.max_calls):
-            page = reader.page(start_ms)
+            page = reader.page(window.start_ms)
             before = tally.size_bytes
             for record in page.records:
                 tally.add(record)
@@ -109,6 +123,9 @@ def sample_shard(
             if page.is_shard_end or page.millis_behind == 0:
                 is_complete, newest_ms = True, max(newest_ms, api.now_ms())
                 break
+            if newest_ms >= window.end_ms:  # where as much comes as is read, the tip is never reached
+                is_complete = True
+                break
             if tally.size_bytes >= bounds.max_bytes:
                 break
     except (ThrottledError, IteratorExpiredError):
@@ -116,4 +133,4 @@ def sample_shard(
             return None
     except StreamNotFoundError:
         return None
-    return tally.sample(newest_ms - start_ms, is_complete=is_complete)
+    return tally.sample(newest_ms - window.start_ms, is_complete=is_complete)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from kinesis_cli.traffic.reading import Bounds, sample_shard
+from kinesis_cli.traffic.reading import Bounds, Window, sample_shard
 from kinesis_cli.traffic.samples import Sample
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
@@ -29,7 +29,7 @@ _Found = tuple[str, Sample | None] | _Failed
 def sample_shards(
     api: StreamApi,
     shards: Sequence[Shard],
-    start_ms: int,
+    window: Window,
     bounds: Bounds,
     *,
     by_key: bool = False,
@@ -37,7 +37,7 @@ def sample_shards(
     clock: Clock | None = None,
 ) -> dict[str, Sample]:
     """
-    Return a sample of each of *shards* since *start_ms*, by shard id. Shards that could not be sampled are left out.
+    Return a sample of each of *shards* within *window*, by shard id. Shards that could not be sampled are left out.
 
     The threads are daemons: Ctrl-C does not wait for them.
 
@@ -51,7 +51,7 @@ def sample_shards(
 
     def sample(shard: Shard) -> tuple[str, Sample | None]:
         rng = random.Random()  # noqa: S311 # jitter, not a secret
-        return shard.shard_id, sample_shard(api, shard, start_ms, bounds, time, rng, by_key=by_key)
+        return shard.shard_id, sample_shard(api, shard, window, bounds, time, rng, by_key=by_key)
 
     found: queue.SimpleQueue[_Found] = queue.SimpleQueue()
     for _ in range(min(threads, len(shards))):

@@ -95,7 +95,9 @@ CLI_MAY_IMPORT = {
     "traffic": {"ending", "moments", "output"},
     "lineage": {"output", "traffic"},
     "advice": {"output", "traffic"},
-    "commands": {*CLI_BASE, "connecting", "traffic", "lineage", "advice"},
+    "live": {"traffic"},
+    "screens": {"ending", "lineage", "live", "output", "traffic"},
+    "commands": {*CLI_BASE, "connecting", "traffic", "lineage", "advice", "live", "screens"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

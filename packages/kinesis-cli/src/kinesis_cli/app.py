@@ -10,6 +10,7 @@ COMMANDS = {
     "Streams": {
         "shards": "Show the shards of a stream as a tree, and how busy they are.",
         "advise": "Say which splits and merges would help a stream.",
+        "top": "Show streams and shards live: what comes in, who reads, how far behind.",
     },
     "Local": {
         "emulator": "Run a local Kinesis.",

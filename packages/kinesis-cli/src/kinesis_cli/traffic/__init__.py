@@ -1,6 +1,7 @@
 """How busy shards are: a sample of each shard's latest records, in total and by key."""
 
 from kinesis_cli.traffic.durations import parse_sample
+from kinesis_cli.traffic.parallel import call_each
 from kinesis_cli.traffic.reading import Bounds, Window, bounds_for, sample_shard
 from kinesis_cli.traffic.samples import (
     HOT,
@@ -29,6 +30,7 @@ __all__ = [
     "Window",
     "add_up",
     "bounds_for",
+    "call_each",
     "load_style",
     "parse_sample",
     "rate_cells",

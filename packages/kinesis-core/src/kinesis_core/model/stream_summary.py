@@ -32,5 +32,7 @@ class StreamSummary:
     """Whether Kinesis chooses the number of shards."""
     is_encrypted: bool = False
     """Whether Kinesis encrypts the records with a key of KMS."""
+    open_shards: int = 0
+    """The number of open shards."""
     consumers: int = 0
     """The number of registered consumers, for enhanced fan-out."""

@@ -1,23 +1,25 @@
 """
 Pictures of the screens. `pytest --snapshot-update` draws them again, and the difference of the SVG files shows what has changed.
 
-They change with textual, too. With another major version of it they are not compared.
+They change with textual, too, and the plugin names them by its version. With other versions they are not compared.
 """
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
-import textual
 from textual.pilot import Pilot
 
 from kinesis_cli.screens import Top
 from support.live_source import FixedSource
 from support.screens import SIZE
 
+DRAWN_WITH = {"textual": "8.", "pytest-textual-snapshot": "1.0."}
 pytestmark = pytest.mark.skipif(
-    not textual.__version__.startswith("8."), reason="the pictures were drawn with textual 8"
+    not all(version(package).startswith(start) for package, start in DRAWN_WITH.items()),
+    reason=f"the pictures were drawn with {DRAWN_WITH}",
 )
 _EVERY_S = 3600.0
 """Nothing changes while a picture is taken."""

@@ -62,7 +62,7 @@ class LiveScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Make the parts of the screen."""
         yield Static("Reading ...", id="head")
-        yield Static(id="problem", markup=False)
+        yield Static(id="problem")
         yield DataTable(id="rows", cursor_type="row", cursor_foreground_priority="renderable")
         yield Footer()
 
@@ -97,7 +97,7 @@ class LiveScreen(Screen[None]):
             return  # the program is ending
         problem = self.query_one("#problem", Static)
         if isinstance(message.result, _EXPECTED):
-            problem.update(" ".join(str(message.result).split()))
+            problem.update(Text(" ".join(str(message.result).split())))
             problem.add_class("shown")
         elif isinstance(message.result, Exception):
             self.app.exit(message.result)

@@ -34,7 +34,7 @@ class StreamScreen(LiveScreen):
     def compose(self) -> ComposeResult:
         """Make the parts of the screen."""
         yield Static("Reading ...", id="head")
-        yield Static(id="problem", markup=False)
+        yield Static(id="problem")
         yield DataTable(id="rows", cursor_type="row", cursor_foreground_priority="renderable")
         yield DataTable(id="readers", cursor_type="none")
         yield Footer()

@@ -22,7 +22,8 @@ def weights(draw: st.DrawFn) -> tuple[int, int, list[tuple[int, float]]]:
     end = draw(
         st.integers(start + 1, min(HASH_KEYS - 1, start + draw(st.sampled_from([3, 10, 1000, 2**128]))))
     )
-    keys = draw(st.sets(st.integers(start, end), max_size=20))
+    at_ends = st.sampled_from([start, start + 1, end - 1, end])
+    keys = draw(st.sets(st.one_of(st.integers(start, end), at_ends), max_size=20))
     return start, end, [(key, float(draw(COUNTS))) for key in sorted(keys)]
 
 

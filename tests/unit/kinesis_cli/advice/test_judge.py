@@ -70,6 +70,7 @@ def test_cold_neighbours_are_merged() -> None:
 def test_shards_without_a_sample_are_left_alone() -> None:
     """A shard that could not be sampled is neither merged nor counted as cold."""
     assert judged(sample(50), None, sample(50), sample(700)) == [Fine()]
+    assert Scale not in [type(one) for one in judged(sample(900), sample(900), None)]
 
 
 def test_only_neighbours_are_merged() -> None:

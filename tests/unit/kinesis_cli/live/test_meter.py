@@ -80,6 +80,12 @@ def test_a_hot_shard_is_not_read_in_full() -> None:
     assert sample is not None
     assert 85 < sample.records_per_s < 115
     assert sample.size_bytes < 4_000_000
+    for _ in range(12):  # what it has skipped is not read later
+        write(stream, 0)
+        meter.poll()
+    sample = meter.sample()
+    assert sample is not None
+    assert sample.records == 0
 
 
 def test_throttles_and_expired_iterators_pass() -> None:
@@ -91,6 +97,20 @@ def test_throttles_and_expired_iterators_pass() -> None:
         meter.poll()
     assert meter.sample() is not None
     assert not meter.has_ended
+
+
+def test_an_iterator_that_stays_expired() -> None:
+    """After an iterator has expired, the shard is read by a new one."""
+    stream = new_stream()
+    meter = meter_of(stream)
+    meter.poll()
+    stream.recreate(1)
+    for _ in range(3):
+        write(stream, 10)
+        meter.poll()
+    sample = meter.sample()
+    assert sample is not None
+    assert sample.records > 0
 
 
 def test_the_end_of_a_shard() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import boto3  # type: ignore[import-untyped]
 
 from kinesis_emulator import Emulator
+from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
 
@@ -20,9 +21,8 @@ def test_split_where_the_traffic_is(kinesis: CommandLine, emulator: Emulator, cr
     stream = create(2)
     keys = [f"key-{number}" for number in range(300)]
     low = [key for key in keys if emulator.put(stream, b"", key).shard_id == name(0)]
-    for key in low:
-        emulator.put(stream, bytes(20_000), key)
-    lines = kinesis("advise", stream, "--sample", "1s", "--endpoint-url", emulator.endpoint_url).lines
+    burst(emulator, stream, low)
+    lines = kinesis("advise", stream, "--sample", "1h", "--endpoint-url", emulator.endpoint_url).lines
     assert any("hot" in line and line.startswith(name(0)) for line in lines)
     (call,) = [line for line in lines if line.startswith("  aws kinesis split-shard")]
     assert emulator.shard_ids(stream) == [name(0), name(1)]
@@ -34,16 +34,15 @@ def test_split_where_the_traffic_is(kinesis: CommandLine, emulator: Emulator, cr
         ShardToSplit=options["--shard-to-split"],
         NewStartingHashKey=options["--new-starting-hash-key"],
     )
-    owners = [emulator.put(stream, b"", key).shard_id for key in low]
+    owners = [emulator.put(stream, b"", key).shard_id for key in low]  # they had equal parts of the traffic
     assert abs(owners.count(name(2)) - owners.count(name(3))) <= 1
 
 
 def test_a_hot_key_is_named(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """A key that carries a hot shard is named with its share, and no split is advised for it."""
     stream = create(1)
-    for _ in range(50):
-        emulator.put(stream, bytes(50_000), "customer-7")
-    ran = kinesis("advise", stream, "--sample", "1s")
+    burst(emulator, stream, ["customer-7"])
+    ran = kinesis("advise", stream, "--sample", "1h")
     assert "The key 'customer-7' has 100% of its traffic." in ran.text
     assert any(line.split() == ["customer-7", name(0), "100%", "100%"] for line in ran.lines)
     assert "aws kinesis" not in ran.text
@@ -52,9 +51,8 @@ def test_a_hot_key_is_named(kinesis: CommandLine, emulator: Emulator, create: Cr
 def test_an_on_demand_stream(kinesis: CommandLine, emulator: Emulator) -> None:
     """No call is advised for an on-demand stream."""
     emulator.create_stream("on-demand", 2, strategy="USER_PARTITION_KEY")
-    for number in range(300):
-        emulator.put("on-demand", bytes(20_000), f"key-{number}")
-    ran = kinesis("advise", "on-demand", "--sample", "1s")
+    burst(emulator, "on-demand", [f"key-{number}" for number in range(300)], explicit_hash_key=0)
+    ran = kinesis("advise", "on-demand", "--sample", "1h")
     assert "Kinesis splits its shards by itself" in ran.text
     assert "aws kinesis" not in ran.text
 

@@ -12,6 +12,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
+from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
 from support.witness import kinesis_local
@@ -46,12 +47,11 @@ def test_a_tree_with_rates(kinesis: CommandLine, emulator: Emulator, create: Cre
 def test_a_hot_shard_in_json(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """JSON names the hot shard, and the stream by its ARN is the same stream."""
     stream = create(2)
-    for _ in range(9):
-        emulator.put(stream, bytes(2**20), "k", explicit_hash_key=0)
-    ran = kinesis("shards", stream, "--sample", "1s", "-o", "json")
+    burst(emulator, stream, explicit_hash_key=0)
+    ran = kinesis("shards", stream, "--sample", "1h", "-o", "json")
     shown = json.loads(ran.out)
     assert [shard["in"]["isHot"] for shard in shown["shards"]] == [True, False]
-    assert (shown["stream"], shown["openShards"], shown["sampleMs"]) == (stream, 2, 1000)
+    assert (shown["stream"], shown["openShards"], shown["sampleMs"]) == (stream, 2, 3_600_000)
     assert (
         json.loads(kinesis("shards", shown["streamArn"], "--no-sample", "-o", "json").out)["stream"] == stream
     )
@@ -82,9 +82,8 @@ def test_colours_on_a_terminal(kinesis: CommandLine, emulator: Emulator, create:
     """On a terminal closed shards are dim and hot ones red, and each shard is on one line. In a pipe there are no colours."""
     stream = create(1)
     emulator.split(stream, name(0))
-    for _ in range(9):
-        emulator.put(stream, bytes(2**20), "k", explicit_hash_key=0)
-    shown = kinesis.on_terminal("shards", stream, "--sample", "1s", size=(80, 24)).text
+    burst(emulator, stream, explicit_hash_key=0)
+    shown = kinesis.on_terminal("shards", stream, "--sample", "1h", size=(80, 24)).text
     assert f"\x1b[2m{name(0)} " in shown
     assert "\x1b[1;31mhot " in shown
     assert sum("shardId-" in line for line in shown.splitlines()) == 3

@@ -13,6 +13,7 @@ import pytest
 
 from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator, Request
+from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
 
@@ -29,8 +30,7 @@ def test_a_stream_live(kinesis: CommandLine, emulator: Emulator, create: Create)
     with kinesis.terminal("top", stream, size=SIZE) as terminal:
         terminal.wait_for(name(1))
         terminal.wait_for("billing")
-        for _ in range(9):
-            emulator.put(stream, bytes(2**20), "k", explicit_hash_key=0)
+        burst(emulator, stream, explicit_hash_key=0)
         terminal.wait_for("hot ")
         terminal.type("q")
         ended = terminal.rest()

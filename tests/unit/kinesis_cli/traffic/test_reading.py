@@ -74,6 +74,20 @@ def test_a_sample_ends_with_its_time() -> None:
     assert stream.created_ms == Window.of_last(10**15, stream, stream.created_ms).start_ms
 
 
+def test_what_came_just_now_counts() -> None:
+    """Records of the last second are read to the last one, although the service's clock is known to the second only."""
+
+    class Slow(FakeStream):
+        def now_ms(self) -> int:
+            return super().now_ms() - 999
+
+    stream = Slow(FakeClock(), random.Random(0)).create(1)
+    fill(stream, 3000, 10, 0.5)
+    sample = sampled(stream)
+    assert sample is not None
+    assert sample.records == 3000
+
+
 def test_readers_keep_their_quota() -> None:
     """A sample takes no more than 2 calls and 1 MiB a second of a shard, of 5 calls and 2 MiB."""
     stream = stream_of()

@@ -22,6 +22,8 @@ FIRST_RECORDS = 100
 """Records of the first page: their size is not known yet, and each may have 10 MiB."""
 MAX_PAGE_RECORDS = 10_000
 MIB = 1024 * 1024
+_CLOCK_MS = 1000
+"""How far the service's clock may be ahead of its lower bound, which Date headers give to the second."""
 
 
 @frozen
@@ -34,8 +36,8 @@ class Window:
     @staticmethod
     def of_last(sample_ms: int, api: StreamApi, created_ms: int) -> Window:
         """Return the last *sample_ms* milliseconds of a stream, or the time since it was created."""
-        end_ms = api.now_ms()
-        return Window(max(created_ms, end_ms - sample_ms), end_ms)
+        now_ms = api.now_ms()
+        return Window(max(created_ms, now_ms - sample_ms), now_ms + _CLOCK_MS)
 
 
 @frozen

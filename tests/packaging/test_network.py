@@ -30,6 +30,8 @@ MAY_CONNECT = {
     "kinesis_consumer/worker/threads.py": {"asyncio"},
     "kinesis_consumer/handling/running.py": {"asyncio"},
     "kinesis_consumer/waiting.py": {"asyncio"},
+    # Takes signals in textual's event loop, and opens nothing.
+    "kinesis_cli/screens/app.py": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},

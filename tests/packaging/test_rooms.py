@@ -99,6 +99,11 @@ CLI_MAY_IMPORT = {
     "calling": {"ending"},
     "fan_out": CLI_BASE,
     "lag": CLI_BASE,
+    "traffic": {"ending", "moments", "output"},
+    "lineage": {"output", "traffic"},
+    "advice": {"output", "traffic"},
+    "live": {"traffic"},
+    "screens": {"ending", "lineage", "live", "output", "traffic"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -133,6 +133,10 @@ class Terminal:
         """Press *keys*."""
         os.write(self._descriptor, keys.encode())
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, as another program does."""
+        os.kill(self._pid, number)
+
     def rest(self) -> Ran:
         """Wait for the end."""
         while self._read():

@@ -13,6 +13,11 @@ COMMANDS = {
         "dump": "Write the records of a stream to a file.",
         "replay": "Write the records of a file to a stream, at the pace at which they arrived.",
     },
+    "Streams": {
+        "shards": "Show the shards of a stream as a tree, and how busy they are.",
+        "top": "Show streams and shards live: what comes in, who reads, how far behind.",
+        "advise": "Say which splits and merges would help a stream.",
+    },
     "Readers": {
         "lag": "Show how far each reader of a stream is behind: checkpoints of Spark, and lease tables.",
         "consumers": "List or remove the consumers of enhanced fan-out.",

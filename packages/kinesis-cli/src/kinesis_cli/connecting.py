@@ -61,6 +61,19 @@ class Connect:
             stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
 
+    def to_account(self) -> Connection:
+        """
+        Return the connection to the account and region, to list streams. It makes no call.
+
+        Raises:
+            CredentialsError: No region is found.
+        """
+        from kinesis_core.aws import Connection
+
+        return Connection.to_account(
+            region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        )
+
     def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
         Return *stream*, a name or ARN, to read from: by polling, or by enhanced fan-out as *consumer*.

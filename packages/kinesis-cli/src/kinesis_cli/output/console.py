@@ -40,7 +40,7 @@ def show(*results: RenderableType) -> None:
     console = Console(highlight=False, soft_wrap=False)
     if console.is_terminal:
         for result in results:
-            console.print(result)
+            console.print(result, crop=False)  # a line to copy may be longer than the terminal is wide
         return
     console = Console(highlight=False, width=_WIDTH_IN_PIPES, color_system=None)
     with console.capture() as captured:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from kinesis_core.aws.account import list_streams
     from kinesis_core.aws.boto_dry_runs import dry_run_client
     from kinesis_core.aws.calls import read_text
     from kinesis_core.aws.client import BotoStreamApi
@@ -45,6 +46,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "kinesis_core.aws.account": "list_streams",
             "kinesis_core.aws.boto_dry_runs": "dry_run_client",
             "kinesis_core.aws.calls": "read_text",
             "kinesis_core.aws.client": "BotoStreamApi",
@@ -104,6 +106,7 @@ __all__ = [
     "dry_run_client",
     "find_session",
     "is_retryable",
+    "list_streams",
     "log_renewal",
     "log_retry",
     "make_client",

@@ -143,6 +143,10 @@ def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
         retention_hours=int(facts["RetentionPeriodHours"]),
         max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
         is_auto_distributed=strategy == "AUTO",
+        is_on_demand=facts.get("StreamModeDetails", {}).get("StreamMode") == "ON_DEMAND",
+        is_encrypted=facts.get("EncryptionType") == "KMS",
+        open_shards=int(facts.get("OpenShardCount", 0)),
+        consumers=int(facts.get("ConsumerCount", 0)),
     )
 
 

@@ -81,6 +81,23 @@ class Connection:
         found = resolve_region(spec, region=region, arns=arns, endpoint_url=endpoint_url)
         return Connection((stream,), found, endpoint_url, spec, wire_format=wire_format)
 
+    @staticmethod
+    def to_account(
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: CredentialSpec | None = None,
+    ) -> Connection:
+        """
+        Return the connection to an account and region, for calls that concern no stream in particular. It makes no call.
+
+        Raises:
+            CredentialsError: No region is found.
+        """
+        spec = credentials or _DEFAULT_CREDENTIALS
+        found = resolve_region(spec, region=region, arns=(), endpoint_url=endpoint_url)
+        return Connection((), found, endpoint_url, spec)
+
     def region_of(self, stream: StreamRef) -> str:
         """Return the region to call *stream* in."""
         return stream.region or self.stream_region or self.region

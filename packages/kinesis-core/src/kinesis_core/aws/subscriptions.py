@@ -19,7 +19,7 @@ from botocore.client import BaseClient
 from botocore.exceptions import EventStreamError
 from urllib3.exceptions import HTTPError
 
-from kinesis_core.aws.calls import BotoCaller, read_text
+from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.consumer_api import Consumer
 from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.aws.retry import Throttles
@@ -162,6 +162,25 @@ class BotoConsumerApi(BotoCaller):
             lambda response: _consumer(response["ConsumerDescription"]),
             Throttles.COUNTED,
             consumer=name_or_arn,
+        )
+
+    def list_consumers(self) -> list[Consumer]:
+        """Return all consumers of the stream. Limit: 5 calls/s per stream."""
+        request: dict[str, Any] = {"StreamARN": self.arn}
+        consumers, token = self._list_consumers(request)
+        while token:
+            more, token = self._list_consumers({**request, "NextToken": token})
+            consumers += more
+        return consumers
+
+    def _list_consumers(self, request: Mapping[str, Any]) -> tuple[list[Consumer], str | None]:
+        return self._ask(
+            "ListStreamConsumers",
+            lambda: self.client.list_stream_consumers(**request),
+            lambda response: (
+                [_consumer(facts) for facts in response["Consumers"]],
+                read_optional_text(response, "NextToken"),
+            ),
         )
 
     def register_consumer(self, name: str) -> Consumer:

@@ -25,6 +25,7 @@ from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, rang
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
 from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
 from kinesis_core.model.shards import (
+    HASH_KEYS,
     Children,
     ListedShard,
     Listing,
@@ -71,6 +72,7 @@ __all__ = [
     "EntryColumns",
     "Estimate",
     "ForeignCheckpoint",
+    "HASH_KEYS",
     "KclApplication",
     "LAST_EPOCH_MS",
     "Latest",

@@ -28,3 +28,11 @@ class StreamSummary:
     Whether RecordDistributionStrategy is AUTO: Kinesis chooses the shard of each record and ignores its keys. Only on-demand
     streams report a strategy, and only a botocore of September 2026 or later returns it.
     """
+    is_on_demand: bool = False
+    """Whether Kinesis chooses the number of shards."""
+    is_encrypted: bool = False
+    """Whether Kinesis encrypts the records with a key of KMS."""
+    open_shards: int = 0
+    """The number of open shards."""
+    consumers: int = 0
+    """The number of registered consumers, for enhanced fan-out."""

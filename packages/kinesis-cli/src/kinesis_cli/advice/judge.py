@@ -1,0 +1,141 @@
+"""Judges the samples of a stream. It makes no call and reads no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from math import ceil
+
+from kinesis_cli.advice.cuts import halve
+from kinesis_cli.advice.kinds import (
+    Advice,
+    Fine,
+    HotKey,
+    LeftToKinesis,
+    Merge,
+    Scale,
+    Split,
+    SplitInTheMiddle,
+    TooLittle,
+)
+from kinesis_cli.traffic import HOT, KeyTraffic, PlaceTraffic, Sample
+from kinesis_core.model import Shard, StreamSummary
+
+FEWEST_RECORDS = 100
+"""Fewer user records in a whole stream show nothing about its shards."""
+HOT_KEY = 0.5
+"""From this share of a hot shard's traffic on, a key is named."""
+WORTH_A_SPLIT = 0.8
+"""A split that leaves more than this in one half does not help."""
+MERGE_BELOW = 0.4
+"""Two shards are merged if their loads add up to less: half of what is hot, so that the next peak does not split them again."""
+COLD = 0.2
+GOAL = 0.6
+"""The load that a new number of shards aims at."""
+EVEN = 1.5
+"""Shards are equally busy, or equally large, if the largest has at most this much more than the mean, and the least not less."""
+
+Weigh = Callable[[KeyTraffic | PlaceTraffic], float]
+
+
+def advise(summary: StreamSummary, shards: Sequence[Shard], samples: Mapping[str, Sample]) -> list[Advice]:
+    """Return what would help the stream: advice on hot shards first, the hottest at the top."""
+    known = [shard for shard in shards if shard.is_open and shard.shard_id in samples]
+    hot = sorted(
+        (shard for shard in known if samples[shard.shard_id].is_hot),
+        key=lambda one: -samples[one.shard_id].load,
+    )
+    records = sum(samples[shard.shard_id].user_records for shard in known)
+    if records < FEWEST_RECORDS and not hot:
+        return [TooLittle(records)]
+    if summary.is_on_demand:
+        advice = [_on_demand(shard, samples[shard.shard_id], summary) for shard in hot]
+        return advice or [Fine()]
+    split = [one for shard in hot for one in _provisioned(shard, samples[shard.shard_id])]
+    hot_keys = [one for one in split if isinstance(one, HotKey)]
+    if len(known) == sum(shard.is_open for shard in shards) and not hot_keys:
+        scale = _scale(known, samples)
+        if scale is not None:
+            return [scale]
+    return [*split, *_merges(known, samples)] or [Fine()]
+
+
+def _on_demand(shard: Shard, sample: Sample, summary: StreamSummary) -> Advice:
+    key = None if summary.is_auto_distributed else _hot_key(shard, sample, is_on_demand=True)
+    return key or LeftToKinesis(shard.shard_id, sample.load)
+
+
+def _provisioned(shard: Shard, sample: Sample) -> list[Advice]:
+    key = _hot_key(shard, sample, is_on_demand=False)
+    return [one for one in (key, _split(shard, sample, has_hot_key=key is not None)) if one is not None]
+
+
+def _weigher(sample: Sample) -> Weigh:
+    """Return the traffic that the shard has less room for: bytes or records."""
+    if sample.bytes_share >= sample.records_share:
+        return lambda traffic: traffic.size_bytes
+    return lambda traffic: traffic.records
+
+
+def _hot_key(shard: Shard, sample: Sample, *, is_on_demand: bool) -> HotKey | None:
+    weigh = _weigher(sample)
+    if not sample.keys:
+        return None
+    top = max(sample.keys, key=weigh)
+    total = max(_total(sample), sum(map(weigh, sample.keys)))
+    if weigh(top) < HOT_KEY * total:
+        return None
+    return HotKey(shard.shard_id, sample.load, top.key, weigh(top) / total, is_on_demand)
+
+
+def _split(shard: Shard, sample: Sample, *, has_hot_key: bool) -> Split | SplitInTheMiddle | None:
+    weigh = _weigher(sample)
+    weights = [(place.hash_key, weigh(place)) for place in sample.places]
+    if 2 * sum(weight for _, weight in weights) < _total(sample):
+        middle = (shard.hash_start + shard.hash_end + 1) // 2
+        is_possible = shard.hash_start + 1 < middle < shard.hash_end and not has_hot_key
+        return SplitInTheMiddle(shard.shard_id, sample.load, middle) if is_possible else None
+    cut = halve(weights, shard.hash_start, shard.hash_end)
+    if cut is None or cut.larger_share > WORTH_A_SPLIT:
+        return None
+    return Split(shard.shard_id, sample.load, cut.new_start, cut.first_share)
+
+
+def _total(sample: Sample) -> float:
+    """Return all traffic of user records, in the unit of `_weigher`."""
+    return sample.size_bytes if sample.bytes_share >= sample.records_share else sample.user_records
+
+
+def _scale(shards: Sequence[Shard], samples: Mapping[str, Sample]) -> Scale | None:
+    """Return another number of shards, if all are equally busy and equally large: UpdateShardCount makes them so."""
+    loads = [samples[shard.shard_id].load for shard in shards]
+    count, total = len(shards), sum(loads)
+    if count < 2 or not (_is_even(loads) and _is_even([one.hash_end - one.hash_start + 1 for one in shards])):
+        return None
+    wanted = ceil(total / GOAL)
+    if min(loads) >= HOT:
+        target = min(2 * count, wanted)
+    elif max(loads) < COLD:
+        target = max(ceil(count / 2), wanted)
+    else:
+        return None
+    return Scale(count, target, total / count)
+
+
+def _is_even(values: Sequence[float]) -> bool:
+    mean = sum(values) / len(values)
+    return max(values) <= EVEN * mean and min(values) * EVEN >= mean
+
+
+def _merges(shards: Sequence[Shard], samples: Mapping[str, Sample]) -> list[Advice]:
+    """Return pairs of adjacent shards with little traffic, each shard in one pair at most."""
+    merges: list[Advice] = []
+    taken = None
+    ordered = sorted(shards, key=lambda shard: shard.hash_start)
+    for one, other in pairwise(ordered):
+        load = samples[one.shard_id].load + samples[other.shard_id].load
+        if one.shard_id == taken or one.hash_end + 1 != other.hash_start or load >= MERGE_BELOW:
+            continue
+        merges.append(Merge(one.shard_id, other.shard_id, load))
+        taken = other.shard_id
+    return merges

@@ -1,0 +1,73 @@
+"""Each advice as a sentence or two, and the call that carries it out."""
+
+from __future__ import annotations
+
+from kinesis_cli.advice.aws_cli import AwsCli
+from kinesis_cli.advice.kinds import (
+    Advice,
+    Fine,
+    HotKey,
+    LeftToKinesis,
+    Merge,
+    Scale,
+    Split,
+    SplitInTheMiddle,
+    TooLittle,
+)
+from kinesis_cli.output import show_count
+from kinesis_cli.traffic import show_key
+
+_ONE_SHARD = "All records of a key go to one shard, which accepts 1,000 records/s and 1 MiB/s."
+
+
+def explain(advice: Advice, calls: AwsCli) -> tuple[str, str | None]:
+    """Return what *advice* says, and the call that carries it out if there is one."""
+    match advice:
+        case TooLittle(records):
+            return (
+                f"{show_count(records)} records were found, too few to judge the stream by. "
+                "Take a longer sample (--sample 10m), or one at a busier time."
+            ), None
+        case Fine():
+            return "Nothing needs to be done: no shard is hot, and no split or merge would help.", None
+        case Split(shard_id, load, new_start, first_share):
+            return (
+                f"{shard_id} is hot: {load:.0%} of what a shard accepts. Split it where its traffic is halved: "
+                f"{first_share:.0%} and {1 - first_share:.0%}."
+            ), calls.split(shard_id, new_start)
+        case SplitInTheMiddle(shard_id, load, new_start):
+            return (
+                f"{shard_id} is hot: {load:.0%} of what a shard accepts. Its producers choose the hash keys, which "
+                "Kinesis does not return. Split it in the middle, and look again."
+            ), calls.split(shard_id, new_start)
+        case HotKey():
+            return _explain_key(advice), None
+        case LeftToKinesis(shard_id, load):
+            return (
+                f"{shard_id} is hot: {load:.0%} of what a shard accepts. The stream is on-demand: Kinesis splits its "
+                "shards by itself, up to twice the highest traffic of the last 30 days."
+            ), None
+        case Merge(shard_id, adjacent_id, load):
+            return (
+                f"{shard_id} and {adjacent_id} are adjacent and use {load:.0%} of one shard together. Merge them, "
+                "if they are not busier at other times."
+            ), calls.merge(shard_id, adjacent_id)
+        case Scale(shards, target, load):
+            kind = "hot" if target > shards else "cold"
+            return (
+                f"All {show_count(shards)} shards are equally {kind}, with a load of {load:.0%} on average. "
+                f"Change their number to {show_count(target)}. Kinesis at most doubles or halves it at once."
+            ), calls.scale(target)
+
+
+def _explain_key(advice: HotKey) -> str:
+    finer = "use finer keys, such as one with a random suffix, if the order of its records allows that"
+    own = (
+        "Or let Kinesis choose the shards (RecordDistributionStrategy AUTO), which gives up the order of each key."
+        if advice.is_on_demand
+        else ""
+    )
+    return (
+        f"{advice.shard_id} is hot: {advice.load:.0%} of what a shard accepts. The key '{show_key(advice.key)}' has "
+        f"{advice.share:.0%} of its traffic. {_ONE_SHARD} No split divides a key: {finer}. {own}"
+    ).rstrip()

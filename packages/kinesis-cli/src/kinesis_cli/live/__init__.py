@@ -1,0 +1,33 @@
+"""
+`kinesis top`: streams and shards live. Its screens are in the room `screens`, which needs textual.
+
+A source is called again and again in a thread, and says what to show. Readers with their lag come from a function, `ReadersOf`.
+"""
+
+from kinesis_cli.live.meter import ShardMeter
+from kinesis_cli.live.pump import Pump
+from kinesis_cli.live.source import KinesisSource
+from kinesis_cli.live.speed import Speeds
+from kinesis_cli.live.views import (
+    Reader,
+    ReadersOf,
+    ShardLine,
+    Source,
+    StreamLine,
+    StreamView,
+    no_readers,
+)
+
+__all__ = [
+    "KinesisSource",
+    "Pump",
+    "Reader",
+    "ReadersOf",
+    "ShardLine",
+    "ShardMeter",
+    "Source",
+    "Speeds",
+    "StreamLine",
+    "StreamView",
+    "no_readers",
+]

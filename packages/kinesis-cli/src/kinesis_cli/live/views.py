@@ -1,0 +1,82 @@
+"""What the screens of `kinesis top` show, as values, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from kinesis_cli.traffic import Sample
+from kinesis_core.model import StreamSummary
+
+
+@frozen
+class Reader:
+    """A program, or several, that read a stream."""
+
+    name: str
+    how: str
+    """By what it is known: `enhanced fan-out`, `checkpoint`, `application`."""
+    lag_ms: int | None = None
+    """How old the oldest record is that it has not read. None: this is not known."""
+    status: str = ""
+
+
+ReadersOf = Callable[[str], Sequence[Reader]]
+"""Returns the readers of a stream, given by name or ARN, with their lag. It is called in a thread, every few seconds."""
+
+
+@frozen
+class StreamLine:
+    """A stream in the list of streams."""
+
+    name: str
+    summary: StreamSummary | None = None
+    """None: it has not been described yet."""
+
+
+@frozen
+class ShardLine:
+    """An open shard."""
+
+    shard_id: str
+    hash_start: int
+    hash_end: int
+    sample: Sample | None = None
+    """Its latest records. None: it was not read yet, or other readers use up its quota, or the stream has too many shards."""
+
+    @property
+    def load(self) -> float:
+        return 0.0 if self.sample is None else self.sample.load
+
+
+@frozen
+class StreamView:
+    """A stream at one moment."""
+
+    summary: StreamSummary
+    at_ms: int
+    """The service's clock."""
+    shards: tuple[ShardLine, ...]
+    """Open shards, in the order of their hash keys."""
+    readers: tuple[Reader, ...] = ()
+    unread_shards: int = 0
+    """Shards beyond the number that is read."""
+
+
+class Source(Protocol):
+    """Where the screens get their values. Each call may take seconds, and is made in a thread of its own."""
+
+    def streams(self) -> Sequence[StreamLine]:
+        """Return all streams of the account and region, sorted by name. Some are described in later calls only."""
+        ...
+
+    def stream(self, name_or_arn: str) -> StreamView:
+        """Return one stream, with what was written since the last call."""
+        ...
+
+
+def no_readers(_: str) -> Sequence[Reader]:
+    """Return no readers: none were named on the command line."""
+    return ()

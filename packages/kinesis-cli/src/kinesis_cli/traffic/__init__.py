@@ -1,0 +1,42 @@
+"""How busy shards are: a sample of each shard's latest records, in total and by key."""
+
+from kinesis_cli.traffic.durations import parse_sample
+from kinesis_cli.traffic.parallel import call_each
+from kinesis_cli.traffic.reading import Bounds, Window, bounds_for, sample_shard
+from kinesis_cli.traffic.samples import (
+    HOT,
+    MAX_BYTES_PER_S,
+    MAX_RECORDS_PER_S,
+    KeyTraffic,
+    PlaceTraffic,
+    Sample,
+    Total,
+    add_up,
+)
+from kinesis_cli.traffic.sampling import sample_shards
+from kinesis_cli.traffic.shown import load_style, rate_cells, rates_json, show_key, total_line
+from kinesis_cli.traffic.tally import Tally
+
+__all__ = [
+    "Bounds",
+    "HOT",
+    "KeyTraffic",
+    "MAX_BYTES_PER_S",
+    "MAX_RECORDS_PER_S",
+    "PlaceTraffic",
+    "Sample",
+    "Tally",
+    "Total",
+    "Window",
+    "add_up",
+    "bounds_for",
+    "call_each",
+    "load_style",
+    "parse_sample",
+    "rate_cells",
+    "rates_json",
+    "sample_shard",
+    "sample_shards",
+    "show_key",
+    "total_line",
+]

@@ -1,0 +1,66 @@
+"""Samples as cells of a table, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kinesis_cli.output import show_bytes, show_count, show_duration
+from kinesis_cli.traffic.samples import Sample, Total
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_WARM = 0.5
+_LONGEST_KEY = 60
+
+
+def rate_cells(sample: Sample | None) -> list[Text]:
+    """Return records/s, bytes/s and the load; `?` for each if there is no sample."""
+    from rich.text import Text
+
+    if sample is None:
+        return [Text("?") for _ in range(3)]
+    least = "" if sample.is_complete else "≥"
+    return [
+        Text(f"{least}{show_count(round(sample.records_per_s, 1))}"),
+        Text(f"{least}{show_bytes(sample.bytes_per_s)}"),
+        Text(f"{'hot ' if sample.is_hot else ''}{least}{sample.load:.0%}", style=load_style(sample)),
+    ]
+
+
+def load_style(sample: Sample | None) -> str:
+    """Return the colour of a shard."""
+    if sample is None:
+        return ""
+    return "bold red" if sample.is_hot else "yellow" if sample.load >= _WARM else "green"
+
+
+def total_line(total: Total, sample_ms: int) -> str:
+    """Return the sum of the samples as a sentence."""
+    users = total.user_records_per_s
+    user_text = f" ({show_count(round(users, 1))} user records/s)" if users != total.records_per_s else ""
+    least = "" if total.is_complete else "at least "
+    span = show_duration(sample_ms) if sample_ms % 1000 or sample_ms >= 60_000 else f"{sample_ms // 1000} s"
+    return (
+        f"In, over the last {span}: {least}{show_count(round(total.records_per_s, 1))} records/s{user_text}, "
+        f"{show_bytes(total.bytes_per_s)}/s."
+    )
+
+
+def show_key(key: str) -> str:
+    """Return a partition key on one line. Characters that would control the terminal are escaped."""
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in key)
+    return shown if len(shown) <= _LONGEST_KEY else f"{shown[: _LONGEST_KEY - 1]}…"
+
+
+def rates_json(sample: Sample) -> dict[str, Any]:
+    """Return the rates of a sample."""
+    return {
+        "recordsPerSecond": round(sample.records_per_s, 3),
+        "userRecordsPerSecond": round(sample.user_records_per_s, 3),
+        "bytesPerSecond": round(sample.bytes_per_s, 3),
+        "load": round(sample.load, 4),
+        "isHot": sample.is_hot,
+        "isComplete": sample.is_complete,
+        "coveredMs": sample.covered_ms,
+    }

@@ -1,0 +1,152 @@
+"""The command `kinesis top`, on a terminal of its own."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kinesis_cli.ending import Status
+from kinesis_emulator import Emulator, Request
+from support.bursts import burst
+from support.command_line import CommandLine
+from support.lineages import name
+
+Create = Callable[[int], str]
+RESTORED = "\x1b[?1049l"
+"""Leaves the full screen."""
+SIZE = (110, 30)
+
+
+def test_a_stream_live(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Shards, what is written meanwhile, and consumers are shown. `q` quits and restores the terminal."""
+    stream = create(2)
+    emulator.register_consumer(stream, "billing")
+    with kinesis.terminal("top", stream, size=SIZE) as terminal:
+        terminal.wait_for(name(1))
+        terminal.wait_for("billing")
+        burst(emulator, stream, explicit_hash_key=0)
+        terminal.wait_for("hot ")
+        terminal.type("q")
+        ended = terminal.rest()
+    assert ended.status == Status.DONE
+    assert RESTORED in ended.text
+
+
+def test_streams_are_listed_and_opened(kinesis: CommandLine, create: Create) -> None:
+    """Without a stream all streams are listed. Enter opens one, and Escape returns."""
+    stream = create(3)
+    with kinesis.terminal("top", size=SIZE) as terminal:
+        terminal.wait_for("Enter opens one.")
+        terminal.wait_for(stream)
+        terminal.type("\r")
+        terminal.wait_for(name(0))
+        terminal.type("\x1b")
+        terminal.wait_for("Enter opens one.")
+        terminal.type("q")
+        assert terminal.rest().status == Status.DONE
+
+
+@contextmanager
+def stuck(emulator: Emulator, stream: str) -> Iterator[None]:
+    """Let reads of a stream wait until the end of the block, which is entered when one waits."""
+    is_reading, is_over = threading.Event(), threading.Event()
+
+    def wait(request: Request) -> None:
+        if request.action == "GetRecords" and emulator.calls.count("GetRecords", stream):
+            is_reading.set()
+            is_over.wait()
+
+    emulator.settings.fault = wait
+    try:
+        assert is_reading.wait(60)
+        yield
+    finally:
+        emulator.settings.fault = None
+        is_over.set()
+
+
+@pytest.mark.parametrize(("keys", "status"), [("q", Status.DONE), ("\x03", Status.INTERRUPTED)])
+def test_it_ends_at_once(
+    kinesis: CommandLine, emulator: Emulator, create: Create, keys: str, status: Status
+) -> None:
+    """`q` and Ctrl-C end it at once and restore the terminal, although calls are under way."""
+    stream = create(2)
+    with kinesis.terminal("top", stream, size=SIZE) as terminal:
+        terminal.wait_for(name(1))
+        with stuck(emulator, stream):
+            terminal.type(keys)
+            ended = terminal.rest()
+    assert ended.status == status
+    assert RESTORED in ended.text
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, Status.INTERRUPTED), (signal.SIGTERM, Status.TERMINATED)],
+)
+def test_a_signal_restores_the_terminal(
+    kinesis: CommandLine, create: Create, number: signal.Signals, status: Status
+) -> None:
+    """A signal from elsewhere ends it, and the terminal is as before."""
+    with kinesis.terminal("top", create(1), size=SIZE) as terminal:
+        terminal.wait_for(name(0))
+        terminal.signal(number)
+        ended = terminal.rest()
+    assert ended.status == status
+    assert RESTORED in ended.text
+
+
+def test_a_failed_call_is_shown(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A call that fails is a line on the screen, and the next one is made all the same."""
+    stream = create(1)
+    with kinesis.terminal("top", stream, size=SIZE) as terminal:
+        terminal.wait_for(name(0))
+        emulator.settings.deny = {"GetRecords"}
+        try:
+            terminal.wait_for("AccessDeniedException")
+        finally:
+            emulator.settings.deny = set()
+        calls = emulator.calls.count("GetRecords", stream)
+        wait_until(lambda: emulator.calls.count("GetRecords", stream) > calls)
+        terminal.type("q")
+        assert terminal.rest().status == Status.DONE
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_unknown_stream(kinesis: CommandLine) -> None:
+    """A stream that does not exist is an error like that of any other command, and there is no full screen."""
+    ended = kinesis.on_terminal("top", "nowhere")
+    assert ended.status == Status.FAILED
+    assert "ResourceNotFoundException" in ended.text
+    assert RESTORED not in ended.text
+
+
+def test_wrong_uses(kinesis: CommandLine, create: Create) -> None:
+    """It needs a terminal, and no more than one call a second on each shard."""
+    stream = create(1)
+    assert "needs a terminal" in kinesis("top", stream, status=1).err
+    assert "--every accepts" in kinesis("top", stream, "--every", "0.5", status=2).err
+
+
+def test_without_textual(kinesis: CommandLine, tmp_path: Path) -> None:
+    """Without textual the error names the command that installs it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'textual' else found(name, package)\n"
+    )
+    there = CommandLine({**kinesis.environment, "PYTHONPATH": str(tmp_path)})
+    ran = there("top", "orders", status=1)
+    assert ran.err == 'kinesis top: This command needs textual: pip install "kinesis-cli[top]"\n'

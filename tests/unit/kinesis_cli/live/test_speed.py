@@ -1,0 +1,42 @@
+"""The speed of readers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_cli.live import Reader, Speeds
+
+
+@pytest.mark.parametrize(
+    ("lags", "speed"),
+    [
+        ([0] * 11, 1.0),
+        ([1000 * second for second in range(11)], 0.0),
+        ([60_000 - 2000 * second for second in range(11)], 3.0),
+        ([2000 * second for second in range(11)], 0.0),
+        ([5000] * 4, None),
+    ],
+)
+def test_speeds(lags: list[int], speed: float | None) -> None:
+    """A reader with an even lag keeps up, one whose lag grows with time stands still, one whose lag falls catches up."""
+    speeds = Speeds()
+    for second, lag_ms in enumerate(lags):
+        speeds.note([Reader("billing", "checkpoint", lag_ms)], 1000 * second)
+    assert speeds.of("billing") == (None if speed is None else pytest.approx(speed))
+
+
+def test_the_last_minute_counts() -> None:
+    """A reader that stood still and goes on has the speed of the last minute."""
+    speeds = Speeds()
+    for second in range(120):
+        lag_ms = 1000 * min(second, 60)
+        speeds.note([Reader("billing", "checkpoint", lag_ms)], 1000 * second)
+    assert speeds.of("billing") == pytest.approx(1, abs=0.02)
+
+
+def test_readers_without_a_lag() -> None:
+    """A reader whose lag is not known has no speed."""
+    speeds = Speeds()
+    for second in range(11):
+        speeds.note([Reader("fan-out", "enhanced fan-out")], 1000 * second)
+    assert speeds.of("fan-out") is None

@@ -1,0 +1,37 @@
+"""
+Pictures of the screens. `pytest --snapshot-update` draws them again, and the difference of the SVG files shows what has changed.
+
+They change with textual, too, and the plugin names them by its version. With other versions they are not compared.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kinesis_cli.screens import Top
+from support.live_source import FixedSource
+from support.screens import SIZE
+
+DRAWN_WITH = {"textual": "8.", "pytest-textual-snapshot": "1.0."}
+pytestmark = pytest.mark.skipif(
+    not all(version(package).startswith(start) for package, start in DRAWN_WITH.items()),
+    reason=f"the pictures were drawn with {DRAWN_WITH}",
+)
+_EVERY_S = 3600.0
+"""Nothing changes while a picture is taken."""
+
+
+@pytest.mark.parametrize(("stream", "last"), [("orders", "fraud"), (None, "teas")], ids=["stream", "account"])
+def test_screens(snap_compare: Any, stream: str | None, last: str) -> None:
+    """The screens look as in their pictures."""
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        strips = pilot.app.screen._compositor.render_strips
+        while not any(last in strip.text for strip in strips()):
+            await pilot.pause(0.01)
+
+    assert snap_compare(Top(FixedSource(), stream, _EVERY_S), terminal_size=SIZE, run_before=ready)

@@ -55,7 +55,8 @@ def _render_command(app: App, name: str) -> str:
 
 
 def _groups(argument: Argument) -> tuple[Any, ...]:
-    return tuple(argument.parameter.group)
+    groups: Any = argument.parameter.group
+    return tuple(groups or ())
 
 
 def _parameter(argument: Argument) -> str:

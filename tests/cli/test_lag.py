@@ -21,6 +21,7 @@ from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Following
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
+from support.own_checkpoints import leave_own_checkpoint, own_connection
 from support.streams import StreamUnderTest
 from support.witness import kinesis_local
 
@@ -50,28 +51,9 @@ def commit(emulator: Emulator, stream: str, tmp_path: Path) -> Callable[..., Pat
     """Return a function that leaves a checkpoint of a query that has read everything in the stream."""
 
     def committed(batch: int = 0, name: str = "checkpoint") -> Path:
-        with Stream.open(stream, **connection(emulator)) as opened:
-            offset = json.dumps(opened.read("TRIM_HORIZON").offset, separators=(",", ":"))
-        return leave(tmp_path / name, batch, f'v1\n{{"batchTimestampMs":1}}\n{offset}')
+        return leave_own_checkpoint(tmp_path / name, emulator, stream, batch)
 
     return committed
-
-
-def connection(emulator: Emulator) -> dict[str, Any]:
-    from kinesis_credentials import StaticKeys
-
-    return {
-        "endpoint_url": emulator.endpoint_url,
-        "region": emulator.settings.region,
-        "credentials": StaticKeys("AKIDEXAMPLE", "example"),
-    }
-
-
-def leave(folder: Path, batch: int, offsets: str) -> Path:
-    for name, text in {f"offsets/{batch}": offsets, f"commits/{batch}": "v1\n{}"}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
 
 
 @pytest.fixture
@@ -224,7 +206,7 @@ def test_a_table_of_several_streams(
 ) -> None:
     """Of the table of a multi-stream application, the leases of this stream count. Shards that begin at LATEST are not known."""
     number = put(0)
-    with Stream.open(stream, **connection(emulator)) as opened:
+    with Stream.open(stream, **own_connection(emulator)) as opened:
         created = next(iter(opened.read("TRIM_HORIZON").offset["streams"].values()))["created"]
     account = emulator.settings.account_id
     for key, checkpoint in [

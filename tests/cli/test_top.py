@@ -16,6 +16,7 @@ from kinesis_emulator import Emulator, Request
 from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
+from support.own_checkpoints import leave_own_checkpoint
 
 Create = Callable[[int], str]
 RESTORED = "\x1b[?1049l"
@@ -150,3 +151,24 @@ def test_without_textual(kinesis: CommandLine, tmp_path: Path) -> None:
     there = CommandLine({**kinesis.environment, "PYTHONPATH": str(tmp_path)})
     ran = there("top", "orders", status=1)
     assert ran.err == 'kinesis top: This command needs textual: pip install "kinesis-cli[top]"\n'
+
+
+def test_readers_and_their_lag(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path
+) -> None:
+    """The lag of a checkpoint is shown, and measured again as records come."""
+    stream = create(1)
+    burst(emulator, stream, explicit_hash_key=0)
+    leave_own_checkpoint(tmp_path / "query", emulator, stream)
+    with kinesis.terminal("top", stream, "--checkpoint", str(tmp_path / "query"), size=(140, 30)) as terminal:
+        terminal.wait_for("current")
+        burst(emulator, stream, explicit_hash_key=0)
+        terminal.wait_for("behind in 1 of 1 shards")
+        terminal.type("q")
+        assert terminal.rest().status == Status.DONE
+
+
+def test_readers_need_a_stream(kinesis: CommandLine) -> None:
+    """Readers without a stream are refused."""
+    ran = kinesis("top", "--application", "billing", status=2)
+    assert "--checkpoint and --application need the stream" in ran.err

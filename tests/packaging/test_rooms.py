@@ -102,7 +102,7 @@ CLI_MAY_IMPORT = {
     "traffic": {"ending", "moments", "output"},
     "lineage": {"output", "traffic"},
     "advice": {"output", "traffic"},
-    "live": {"traffic"},
+    "live": {"traffic", "lag"},
     "screens": {"ending", "lineage", "live", "output", "traffic"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},

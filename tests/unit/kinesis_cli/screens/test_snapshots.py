@@ -16,7 +16,7 @@ from kinesis_cli.screens import Top
 from support.live_source import FixedSource
 from support.screens import SIZE
 
-DRAWN_WITH = {"textual": "8.", "pytest-textual-snapshot": "1.0."}
+DRAWN_WITH = {"textual": "8.2.", "pytest-textual-snapshot": "1.1."}
 pytestmark = pytest.mark.skipif(
     not all(version(package).startswith(start) for package, start in DRAWN_WITH.items()),
     reason=f"the pictures were drawn with {DRAWN_WITH}",

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
 
-from kinesis_cli.connecting import DEFAULT, Connect
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
 from kinesis_cli.ending import CommandError, UsageError
 
+if TYPE_CHECKING:
+    from kinesis_cli.live import ReadersOf
 
-def top(stream: str | None = None, /, *, every: float = 1.0, connect: Connect = DEFAULT) -> None:
+
+def top(
+    stream: str | None = None,
+    /,
+    *,
+    checkpoint: Annotated[Sequence[str], Parameter(negative="", show_default=False)] = (),
+    application: Annotated[Sequence[str], Parameter(negative="", show_default=False)] = (),
+    every: float = 1.0,
+    connect: ConnectWithTables = WITH_TABLES,
+) -> None:
     """
     Show streams and shards live: what comes in, and who reads. It is a full-screen program; q quits.
 
@@ -17,6 +32,10 @@ def top(stream: str | None = None, /, *, every: float = 1.0, connect: Connect = 
     ----------
     stream
         The stream, a name or an ARN. Without it all streams of the account and region are listed; Enter opens one.
+    checkpoint
+        The checkpoint directory of a query of Spark that reads the stream, a path or a URL. May be repeated.
+    application
+        The lease table of a KCL application or a consumer group that reads the stream. May be repeated.
     every
         How often each shard is read, in seconds.
     connect
@@ -24,6 +43,8 @@ def top(stream: str | None = None, /, *, every: float = 1.0, connect: Connect = 
     """
     if every < 1:
         raise UsageError(f"--every accepts 1 second or more: others read the shards, too; got {every:g}.")
+    if (checkpoint or application) and stream is None:
+        raise UsageError("--checkpoint and --application need the stream that they read. Name it.")
     if find_spec("textual") is None:
         raise CommandError('This command needs textual: pip install "kinesis-cli[top]"')
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -33,7 +54,7 @@ def top(stream: str | None = None, /, *, every: float = 1.0, connect: Connect = 
     from kinesis_cli.live import KinesisSource
     from kinesis_cli.screens import Top
 
-    source = KinesisSource(connect.to, connect.to_account)
+    source = KinesisSource(connect.to, connect.to_account, _readers_of(checkpoint, application, connect))
     if stream is None:
         source.streams()
     else:
@@ -41,3 +62,15 @@ def top(stream: str | None = None, /, *, every: float = 1.0, connect: Connect = 
     ended = Top(source, stream, every).run()
     if ended is not None:
         raise ended
+
+
+def _readers_of(
+    checkpoints: Sequence[str], applications: Sequence[str], connect: ConnectWithTables
+) -> ReadersOf:
+    from kinesis_cli.lag import measure_lag, name_readers
+    from kinesis_cli.live import no_readers, readers_by
+
+    if not (checkpoints or applications):
+        return no_readers
+    readers = name_readers(checkpoints, applications)
+    return readers_by(lambda stream: measure_lag(connect.to(stream), readers, connect.dynamodb_endpoint_url))

@@ -4,6 +4,7 @@
 A source is called again and again in a thread, and says what to show. Readers with their lag come from a function, `ReadersOf`.
 """
 
+from kinesis_cli.live.lags import readers_by
 from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.pump import Pump
 from kinesis_cli.live.source import KinesisSource
@@ -30,4 +31,5 @@ __all__ = [
     "StreamLine",
     "StreamView",
     "no_readers",
+    "readers_by",
 ]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kinesis_cli.traffic import Sample
+from kinesis_cli.traffic import Sample, add_up
 from kinesis_core.model import StreamSummary
 
 
@@ -63,6 +63,11 @@ class StreamView:
     readers: tuple[Reader, ...] = ()
     unread_shards: int = 0
     """Shards beyond the number that is read."""
+
+    @property
+    def records_per_s(self) -> float:
+        """What comes into the shards that are read."""
+        return add_up(line.sample for line in self.shards if line.sample is not None).records_per_s
 
 
 class Source(Protocol):

@@ -38,8 +38,8 @@ def _gauge(sample: Sample | None) -> str:
     return "█" * filled + "░" * (_GAUGE - filled)
 
 
-def reader_cells(reader: Reader, speed: float | None) -> list[Text]:
-    """Return the row of a reader."""
+def reader_cells(reader: Reader, speed: float | None, records_per_s: float) -> list[Text]:
+    """Return the row of a reader of a stream into which so many records come."""
     lag = "-" if reader.lag_ms is None else show_duration(reader.lag_ms)
     is_late = reader.lag_ms is not None and reader.lag_ms >= _LATE_MS
     return [
@@ -48,6 +48,7 @@ def reader_cells(reader: Reader, speed: float | None) -> list[Text]:
         Text(reader.status),
         right(lag, "bold red" if is_late else ""),
         right("-" if speed is None else f"{speed:.1f}x"),
+        right("-" if speed is None else f"~{show_count(round(speed * records_per_s, 1))}/s"),
     ]
 
 

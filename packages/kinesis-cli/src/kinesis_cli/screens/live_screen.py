@@ -15,7 +15,7 @@ from kinesis_cli.live import Pump, Source
 from kinesis_core import KinesisError
 from kinesis_credentials import CredentialsError
 
-RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "SPEED"}
+RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "SPEED", "OUT"}
 """Headings above numbers."""
 _EXPECTED = (KinesisError, CredentialsError, OSError)
 """Errors that users can act on, or that pass. They are shown, and the call is made again."""

@@ -42,7 +42,7 @@ class StreamScreen(LiveScreen):
     def on_mount(self) -> None:
         """Set up the table of readers."""
         readers = self.query_one("#readers", DataTable)
-        for label in ("READER", "BY", "STATUS", "LAG", "SPEED"):
+        for label in ("READER", "BY", "STATUS", "LAG", "SPEED", "OUT"):
             readers.add_column(Text(label, justify="right" if label in RIGHT else "left"))
         readers.can_focus = False
         readers.display = False
@@ -62,7 +62,7 @@ class StreamScreen(LiveScreen):
         readers.display = bool(view.readers)
         readers.clear()
         for reader in view.readers:
-            readers.add_row(*reader_cells(reader, self._speeds.of(reader.name)))
+            readers.add_row(*reader_cells(reader, self._speeds.of(reader.name), view.records_per_s))
 
     def next_order(self) -> None:
         """Sort by load, then by hash keys."""

@@ -96,7 +96,8 @@ CLI_MAY_IMPORT = {
     "putting": {*CLI_BASE, "stopping"},
     "calling": {"ending"},
     "fan_out": CLI_BASE,
-    "commands": {*CLI_BASE, "connecting", "stopping", "putting", "calling", "fan_out"},
+    "lease_table": CLI_BASE,
+    "commands": {*CLI_BASE, "connecting", "stopping", "putting", "calling", "fan_out", "lease_table"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -12,6 +12,7 @@ COMMANDS = {
     },
     "Readers": {
         "consumers": "List or remove the consumers of enhanced fan-out.",
+        "leases": "Show or change the leases of an application.",
     },
     "Local": {
         "emulator": "Run a local Kinesis.",

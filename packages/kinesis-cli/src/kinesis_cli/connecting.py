@@ -100,6 +100,20 @@ class ConnectWithTables(Connect):
     dynamodb_endpoint_url: str | None = None
     "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
 
+    def to_tables(self) -> Connection:
+        """
+        Return the connection to the tables of the region, without a stream. It makes no call.
+
+        Raises:
+            CredentialsError: No region is found.
+        """
+        from kinesis_core.aws import Connection
+        from kinesis_credentials import DefaultChain, resolve_region
+
+        credentials = self.credentials or DefaultChain()
+        region = resolve_region(credentials, region=self.region, endpoint_url=self.endpoint_url)
+        return Connection((), region, self.endpoint_url, credentials)
+
 
 DEFAULT = Connect()
 WITH_TABLES = ConnectWithTables()

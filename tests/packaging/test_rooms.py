@@ -97,7 +97,17 @@ CLI_MAY_IMPORT = {
     "calling": {"ending"},
     "fan_out": CLI_BASE,
     "lease_table": CLI_BASE,
-    "commands": {*CLI_BASE, "connecting", "stopping", "putting", "calling", "fan_out", "lease_table"},
+    "checkup": {*CLI_BASE, "calling", "fan_out"},
+    "commands": {
+        *CLI_BASE,
+        "connecting",
+        "stopping",
+        "putting",
+        "calling",
+        "fan_out",
+        "lease_table",
+        "checkup",
+    },
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

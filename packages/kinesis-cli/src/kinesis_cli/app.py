@@ -11,6 +11,7 @@ COMMANDS = {
         "put": "Write lines as records.",
     },
     "Readers": {
+        "doctor": "Check credentials, permissions, clock and limits.",
         "consumers": "List or remove the consumers of enhanced fan-out.",
         "leases": "Show or change the leases of an application.",
     },

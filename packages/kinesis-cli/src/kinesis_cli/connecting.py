@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -60,6 +61,17 @@ class Connect:
         return Connection.to_stream(
             stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
+
+    def region_source(self, stream: str) -> str:
+        """Return where the region of *stream* comes from, for people."""
+        if self.region is not None:
+            return "--region"
+        if stream.startswith("arn:"):
+            return "the ARN"
+        for variable in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+            if os.environ.get(variable):
+                return variable
+        return "the endpoint or the AWS configuration"
 
     def open(self, stream: str) -> Stream:
         """

@@ -98,6 +98,8 @@ CLI_MAY_IMPORT = {
     "fan_out": CLI_BASE,
     "lease_table": CLI_BASE,
     "checkup": {*CLI_BASE, "calling", "fan_out"},
+    "destination": {"connecting"},
+    "copying": {*CLI_BASE, "stopping", "putting"},
     "commands": {
         *CLI_BASE,
         "connecting",
@@ -107,6 +109,8 @@ CLI_MAY_IMPORT = {
         "fan_out",
         "lease_table",
         "checkup",
+        "destination",
+        "copying",
     },
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},

@@ -9,6 +9,7 @@ from kinesis_cli.version import __version__
 COMMANDS = {
     "Records": {
         "put": "Write lines as records.",
+        "copy": "Copy a stream to another one.",
     },
     "Readers": {
         "doctor": "Check credentials, permissions, clock and limits.",

@@ -75,10 +75,10 @@ def test_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
 def test_explicit_hash_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """The explicit hash key chooses the shard."""
     stream = create(2)
-    kinesis(
-        "put", stream, "-k", "c", "--explicit-hash-key", ".h", stdin=b'{"h": 0}\n{"h": "%d"}\n' % (2**128 - 1)
-    )
-    assert [record.shard_id for record in user_records(emulator, stream)] == emulator.shard_ids(stream)
+    low, high = b'{"h": 0}', b'{"h": "%d"}' % (2**128 - 1)
+    kinesis("put", stream, "-k", "c", "--explicit-hash-key", ".h", stdin=low + b"\n" + high)
+    shards = {record.data: record.shard_id for record in user_records(emulator, stream)}
+    assert [shards[low], shards[high]] == emulator.shard_ids(stream)
 
 
 def test_aggregates(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

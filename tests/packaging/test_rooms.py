@@ -104,6 +104,10 @@ CLI_MAY_IMPORT = {
     "advice": {"output", "traffic"},
     "live": {"traffic", "lag"},
     "screens": {"ending", "lineage", "live", "output", "traffic"},
+    "lease_table": CLI_BASE,
+    "checkup": {*CLI_BASE, "calling", "fan_out"},
+    "destination": {"connecting"},
+    "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending"},
     "__main__": {"main"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -60,6 +61,17 @@ class Connect:
         return Connection.to_stream(
             stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
+
+    def region_source(self, stream: str) -> str:
+        """Return where the region of *stream* comes from, for people."""
+        if self.region is not None:
+            return "--region"
+        if stream.startswith("arn:"):
+            return "the ARN"
+        for variable in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+            if os.environ.get(variable):
+                return variable
+        return "the endpoint or the AWS configuration"
 
     def to_account(self) -> Connection:
         """
@@ -130,6 +142,20 @@ class ConnectWithTables(Connect):
 
     dynamodb_endpoint_url: str | None = None
     "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
+
+    def to_tables(self) -> Connection:
+        """
+        Return the connection to the tables of the region, without a stream. It makes no call.
+
+        Raises:
+            CredentialsError: No region is found.
+        """
+        from kinesis_core.aws import Connection
+        from kinesis_credentials import DefaultChain, resolve_region
+
+        credentials = self.credentials or DefaultChain()
+        region = resolve_region(credentials, region=self.region, endpoint_url=self.endpoint_url)
+        return Connection((), region, self.endpoint_url, credentials)
 
 
 DEFAULT = Connect()

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     name = _command_name(arguments)
     logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
     try:
-        status = make_app()(list(arguments))
+        status = make_app(is_listed=name == "kinesis")(list(arguments))
         sys.stdout.flush()
     except KeyboardInterrupt:
         return Status.INTERRUPTED

@@ -21,7 +21,9 @@ def advise(
     connect: Connect = DEFAULT,
 ) -> None:
     """
-    Say which splits, merges or keys would help a stream. It prints calls of the AWS CLI, and makes none of them.
+    Say which splits, merges or keys would help a stream.
+
+    It prints calls of the AWS CLI, and makes none of them.
 
     Parameters
     ----------

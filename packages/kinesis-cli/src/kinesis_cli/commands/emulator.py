@@ -16,7 +16,9 @@ PACKAGE = "kinesis_emulator"
 
 def emulator(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> None:
     """
-    Run a local Kinesis on 127.0.0.1. It is the command `kinesis-emulator`, and ends with Ctrl-C.
+    Run a local Kinesis on 127.0.0.1.
+
+    It is the command `kinesis-emulator`, and ends with Ctrl-C.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from kinesis_cli.stopping import Stopping
 
 def put(
     stream: str,
+    /,
     *files: str,
     key: Annotated[str | None, Parameter(alias="-k")] = None,
     explicit_hash_key: str | None = None,
@@ -26,7 +27,9 @@ def put(
     connect: Connect = DEFAULT,
 ) -> Status | None:
     """
-    Write lines as records. A line is sent within about a second after it was read.
+    Write lines as records.
+
+    A line is sent within about a second after it was read.
 
     Ctrl-C stops reading; what was read before is written. A second Ctrl-C ends the command at once.
 

@@ -26,7 +26,9 @@ def top(
     connect: ConnectWithTables = WITH_TABLES,
 ) -> None:
     """
-    Show streams and shards live: what comes in, and who reads. It is a full-screen program; q quits.
+    Show streams and shards live: what comes in, and who reads.
+
+    It is a full-screen program; q quits.
 
     Parameters
     ----------

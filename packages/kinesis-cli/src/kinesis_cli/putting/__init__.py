@@ -1,22 +1,26 @@
 """Lines of files and of the standard input become records of a stream. Lines that cannot be written are counted and named."""
 
 from kinesis_cli.putting.keys import KeyRule, parse_key
-from kinesis_cli.putting.lines import LineSplitter, Rows
+from kinesis_cli.putting.lines import Column, LineSplitter, Rows
 from kinesis_cli.putting.pace import Pace
 from kinesis_cli.putting.running import put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
+from kinesis_cli.putting.valid import PutsColumns, put_valid
 from kinesis_cli.putting.writing import RowWriter
 
 __all__ = [
+    "Column",
     "KeyRule",
     "LineSplitter",
     "Pace",
+    "PutsColumns",
     "RowWriter",
     "Rows",
     "check_files",
     "make_form",
     "parse_key",
     "put_rows",
+    "put_valid",
     "read_rows",
     "size_of",
 ]

@@ -78,7 +78,9 @@ class LineSplitter:
             return Rows(self.source, (), ())
         first, last = self._take(), lines.pop()
         self._keep(last)
-        return self._rows([first, *lines])
+        if len(block) <= self.max_line_bytes:
+            return self._rows([first, *lines])
+        return self._rows([first, *(line if len(line) <= self.max_line_bytes else None for line in lines)])
 
     def finish(self) -> Rows:
         """Return the last line, if it has no separator after it."""

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from attrs import define, evolve, field
 
 from kinesis_cli.putting.counts import Counts, place_of
 from kinesis_cli.putting.keys import KeyRule
-from kinesis_cli.putting.lines import Column, Rows
-from kinesis_core import InvalidRecordError, PutError
+from kinesis_cli.putting.lines import Rows
+from kinesis_cli.putting.valid import PutsColumns, put_valid
 
 _SHOWN = 10
 """Lines with a note of their own. The others are counted."""
-
-
-class PutsColumns(Protocol):
-    """The part of a producer that is needed here."""
-
-    def put_columns(
-        self, data: Sequence[bytes], partition_keys: Column = None, explicit_hash_keys: Column = None
-    ) -> None: ...
 
 
 @define
@@ -65,37 +55,25 @@ class RowWriter:
         )
 
     def _put(self, rows: Rows) -> None:
-        """Put *rows*. If Kinesis would refuse some, halves are put, until these are found."""
         if not rows.data:
             return
-        try:
-            self.producer.put_columns(rows.data, rows.keys, rows.hash_keys)
-        except PutError:
-            self._count(rows)  # some may be written, and some not
-            raise
-        except InvalidRecordError as error:
-            count = len(rows.data)
-            if count == 1:
-                self._refuse(rows.source, rows.numbers[0], _reason(error))
-                return
-            self._put(rows.part(0, count // 2))
-            self._put(rows.part(count // 2, count))
-        else:
-            self._count(rows)
+        refused = 0
 
-    def _count(self, rows: Rows) -> None:
-        self.counts.put += len(rows.data)
-        self.counts.put_bytes += rows.size_bytes
-        self.counts.last = place_of(rows.source, rows.numbers[-1])
+        def refuse(index: int, reason: str) -> None:
+            nonlocal refused
+            refused += len(rows.data[index])
+            self._refuse(rows.source, rows.numbers[index], reason)
+
+        before = self.counts.not_written
+        try:
+            put_valid(self.producer, rows.data, rows.keys, rows.hash_keys, refuse)
+        finally:  # after an error some may be written, and some not
+            self.counts.put += len(rows.data) - (self.counts.not_written - before)
+            self.counts.put_bytes += rows.size_bytes - refused
+            self.counts.last = place_of(rows.source, rows.numbers[-1])
 
     def _refuse(self, source: str, number: int, reason: str) -> None:
         place = place_of(source, number)
         self.counts.refuse(place)
         if self.counts.not_written <= _SHOWN:
             self.note(f"{f'line {place}' if place.isdigit() else place} {reason}")
-
-
-def _reason(error: InvalidRecordError) -> str:
-    """Return the message about the one row of a call, as what a line is or has."""
-    text = re.sub(r"^Row 0 ", "", str(error).rstrip("."))
-    return re.sub(r"^The (.*) of row 0 ", r"has a wrong \1: it ", text)

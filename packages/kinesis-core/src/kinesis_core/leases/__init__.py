@@ -33,6 +33,7 @@ from kinesis_core.leases.lease import (
     LATEST,
     LEASE_KEY,
     LEASE_OWNER,
+    NO_USER_RECORD,
     OLDEST,
     SHARD_END,
     TRIM_HORIZON,
@@ -41,9 +42,10 @@ from kinesis_core.leases.lease import (
     identify_stream,
 )
 from kinesis_core.leases.publisher import LeasePublisher
-from kinesis_core.leases.table import open_client, open_table
+from kinesis_core.leases.table import LeaseTable, open_client, open_table
 from kinesis_core.leases.table_client import TableClient
 from kinesis_core.leases.table_facts import OWNER_INDEX, OwnerIndex
+from kinesis_core.leases.unread import last_before
 
 __all__ = [
     "ALL_USER_RECORDS",
@@ -60,6 +62,8 @@ __all__ = [
     "LeaseCheckpoint",
     "LeaseItemError",
     "LeasePublisher",
+    "LeaseTable",
+    "NO_USER_RECORD",
     "OLDEST",
     "OWNER_INDEX",
     "OpenTable",
@@ -79,6 +83,7 @@ __all__ = [
     "is_lease",
     "item_from_dynamodb",
     "item_to_dynamodb",
+    "last_before",
     "lease_cut",
     "open_client",
     "open_table",

@@ -1,0 +1,24 @@
+"""Checks of everything that reading or writing a stream needs: credentials, endpoint, clock, permissions, consumers, limits."""
+
+from kinesis_cli.checkup.account import check_limits, limit_findings
+from kinesis_cli.checkup.checked_stream import CheckedStream
+from kinesis_cli.checkup.checks import run_checks
+from kinesis_cli.checkup.clock import clock_finding
+from kinesis_cli.checkup.credentials import describe_source, mask
+from kinesis_cli.checkup.findings import Finding, Outcome, status_of, summary
+from kinesis_cli.checkup.showing import show_finding
+
+__all__ = [
+    "CheckedStream",
+    "Finding",
+    "Outcome",
+    "check_limits",
+    "clock_finding",
+    "describe_source",
+    "limit_findings",
+    "mask",
+    "run_checks",
+    "show_finding",
+    "status_of",
+    "summary",
+]

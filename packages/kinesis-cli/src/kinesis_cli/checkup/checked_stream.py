@@ -1,0 +1,83 @@
+"""The stream that is looked at, and how to reach it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, evolve, field
+
+from kinesis_cli.calling import Caller
+from kinesis_core import ServiceError
+from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, stream_client
+from kinesis_credentials.endpoints import is_aws_endpoint
+
+_ONE_ATTEMPT = RetryPolicy(max_retries=0)
+"""A check reports the first failure. Retries would hide it, or make it late."""
+
+
+@define
+class CheckedStream:
+    """One stream. The checks share what they learn."""
+
+    connection: Connection
+    summary: dict[str, Any] | None = None
+    """What DescribeStreamSummary says, once it was called."""
+    is_reachable: bool = True
+    """False once a call has found no server."""
+    shard_id: str | None = None
+    """An open shard, once the shards were listed."""
+    knows_dry_run: bool = False
+    """Whether the server has shown it."""
+    _caller: Caller | None = field(default=None, init=False)
+
+    @staticmethod
+    def of(connection: Connection) -> CheckedStream:
+        """Return the stream to check. It makes no call."""
+        return CheckedStream(evolve(connection, retry=_ONE_ATTEMPT))
+
+    @property
+    def ref(self) -> StreamRef:
+        return self.connection.streams[0]
+
+    @property
+    def api(self) -> BotoStreamApi:
+        return stream_client(self.connection, self.ref)
+
+    @property
+    def caller(self) -> Caller:
+        if self._caller is None:
+            self._caller = Caller.to(self.connection)
+        return self._caller
+
+    @property
+    def endpoint_url(self) -> str:
+        return str(self.api.client.meta.endpoint_url)
+
+    @property
+    def is_aws(self) -> bool:
+        return is_aws_endpoint(self.endpoint_url)
+
+    @property
+    def arn(self) -> str | None:
+        """The ARN, if the user gave it or the stream could be described."""
+        if self.ref.arn is not None or self.summary is None:
+            return self.ref.arn
+        return str(self.summary["StreamARN"])
+
+    def describe(self) -> dict[str, Any]:
+        """
+        Call DescribeStreamSummary, for all that it says and for the clock.
+
+        Raises:
+            ServiceError: It fails.
+        """
+        self.api.describe(with_retries=False)
+        name = {"StreamARN": self.ref.arn} if self.ref.arn else {"StreamName": self.ref.name}
+        response = self.caller.call("DescribeStreamSummary", **name)
+        self.summary = response["StreamDescriptionSummary"]
+        return self.summary
+
+    def note_error(self, error: ServiceError) -> None:
+        """Remember that there is no server: further calls would only wait for it."""
+        if error.retryable and not error.request_id and "Throttl" not in error.code:
+            self.is_reachable = False

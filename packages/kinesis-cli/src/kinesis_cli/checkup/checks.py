@@ -1,0 +1,43 @@
+"""All checks, in their order. A check that fails leaves the others running."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from kinesis_cli.checkup.account import check_consumers, check_limits
+from kinesis_cli.checkup.checked_stream import CheckedStream
+from kinesis_cli.checkup.clock import clock_finding
+from kinesis_cli.checkup.credentials import check_credentials, check_identity
+from kinesis_cli.checkup.findings import Finding, Outcome, ok, unchecked
+from kinesis_cli.checkup.permissions import check_fan_out, check_reading, check_writing
+from kinesis_cli.checkup.stream import check_stream
+
+_REST = "Kinesis cannot be reached"
+
+
+def run_checks(checked: CheckedStream, region_source: str, *, sink: bool, efo: bool) -> Iterator[Finding]:
+    """Yield the findings one by one, as soon as they are known."""
+    credentials = check_credentials(checked.connection)
+    yield credentials
+    yield ok("region", f"{checked.connection.region_of(checked.ref)}, from {region_source}")
+    if credentials.outcome is Outcome.FAILED:
+        yield unchecked("everything else", "calls need credentials")
+        return
+    yield from check_stream(checked)
+    yield check_identity(checked.connection, checked.is_aws)
+    if not checked.is_reachable:
+        yield unchecked("everything else", _REST)
+        return
+    yield clock_finding(checked.api.now_ms(), _now_ms())
+    yield from check_reading(checked)
+    if sink:
+        yield from check_writing(checked)
+    if efo:
+        yield from check_fan_out(checked)
+    yield check_consumers(checked, _now_ms())
+    yield from check_limits(checked)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,60 @@
+"""What a check has found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+
+from attrs import frozen
+
+from kinesis_cli.ending import Status
+
+
+class Outcome(Enum):
+    """The result of a check."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """It works, and may not do so for long."""
+    FAILED = "failed"
+    UNCHECKED = "not checked"
+
+
+@frozen
+class Finding:
+    """One line of the checklist."""
+
+    check: str
+    """What was checked: `clock`, or an IAM action."""
+    outcome: Outcome
+    text: str
+    """What was found, and what to do about it."""
+
+
+def ok(check: str, text: str) -> Finding:
+    return Finding(check, Outcome.OK, text)
+
+
+def warning(check: str, text: str) -> Finding:
+    return Finding(check, Outcome.WARNING, text)
+
+
+def failed(check: str, text: object) -> Finding:
+    return Finding(check, Outcome.FAILED, str(text))
+
+
+def unchecked(check: str, text: str) -> Finding:
+    return Finding(check, Outcome.UNCHECKED, text)
+
+
+def status_of(findings: Iterable[Finding]) -> Status:
+    """Return the exit status: a failed check is a problem, and nothing else is."""
+    return Status.INCOMPLETE if any(each.outcome is Outcome.FAILED for each in findings) else Status.DONE
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """Return the last line: how many checks had which outcome."""
+    counts = Counter(each.outcome for each in findings)
+    parts = [f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome]]
+    return ", ".join(parts)

@@ -1,0 +1,63 @@
+"""The command `kinesis copy`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import DEFAULT, Connect
+from kinesis_cli.destination import SAME, Destination
+from kinesis_cli.ending import Status
+from kinesis_cli.output import ProgressLine, note, show_time
+from kinesis_cli.stopping import Stopping
+
+
+def copy(
+    source: str,
+    destination: str,
+    *,
+    since: str = "TRIM_HORIZON",
+    until: str | None = None,
+    follow: Annotated[bool, Parameter(alias="-f", negative="")] = False,
+    aggregate: bool = True,
+    state: Path | None = None,
+    connect: Connect = DEFAULT,
+    to: Destination = SAME,
+) -> Status | None:
+    """
+    Copy the records of one stream to another one, which may be in another account, region or service.
+
+    Parameters
+    ----------
+    source
+        The stream to read.
+    destination
+        The stream to write.
+    since
+        Where to begin: TRIM_HORIZON, a time, or `10m` for ten minutes ago.
+    until
+        Where to end: a time. Default: at the tip of each shard.
+    follow
+        Go on with records that come later, until Ctrl-C.
+    aggregate
+        Pack many records into one record of Kinesis, as the Kinesis Producer Library does.
+    state
+        A file that keeps the position. With it the same command goes on where it ended.
+    """
+    from kinesis_cli.copying import RecordWriter, StateFile, check_different, copy_parts, plan_copy
+    from kinesis_core import ProducerSettings
+
+    plan = plan_copy(since, until, follow=follow, now_ms=int(time.time() * 1000))
+    writing = to.connect(destination, connect)
+    read, written = check_different(connect.to(source), writing.to(destination))
+    file = None if state is None else StateFile(state, read.arn, written.arn)
+    saved = None if file is None else file.read()
+    if saved is not None:
+        note(f"Goes on after {show_time(saved.reached_ms)}, as {state} says.")
+    producer = writing.open_producer(destination, ProducerSettings(aggregation_enabled=aggregate))
+    with connect.open(source) as stream, Stopping() as stopping, ProgressLine() as progress:
+        parts = plan.parts(stream, saved, None if file is None else read.retention_hours)
+        return copy_parts(parts, RecordWriter(producer, note), producer, progress, stopping, file)

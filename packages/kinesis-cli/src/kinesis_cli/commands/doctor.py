@@ -1,0 +1,46 @@
+"""The command `kinesis doctor`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import DEFAULT, Connect
+from kinesis_cli.ending import Status
+from kinesis_cli.output import note
+
+
+def doctor(
+    stream: str,
+    *,
+    sink: Annotated[bool, Parameter(negative="")] = False,
+    efo: Annotated[bool, Parameter(negative="")] = False,
+    output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
+    connect: Connect = DEFAULT,
+) -> Status:
+    """
+    Check all that reading a stream needs.
+
+    Nothing is changed, and no record is read or written.
+
+    Parameters
+    ----------
+    stream
+        The stream.
+    sink
+        Check also what writing needs.
+    efo
+        Check also what enhanced fan-out needs.
+    output
+        Lines, or an object of JSON for each check.
+    """
+    from kinesis_cli.checkup import CheckedStream, run_checks, show_finding, status_of, summary
+
+    checked = CheckedStream.of(connect.to(stream))
+    findings = []
+    for finding in run_checks(checked, connect.region_source(stream), sink=sink, efo=efo):
+        show_finding(finding, output)
+        findings.append(finding)
+    note(summary(findings))
+    return status_of(findings)

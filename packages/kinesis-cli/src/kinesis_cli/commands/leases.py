@@ -1,0 +1,65 @@
+"""The command `kinesis leases`."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
+from kinesis_cli.ending import UsageError
+from kinesis_cli.moments import parse_ago
+
+
+def leases(
+    application: str,
+    *,
+    reset: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    release: Annotated[str | None, Parameter(negative="")] = None,
+    stream: str | None = None,
+    watch_for: str = "4s",
+    force: Annotated[bool, Parameter(negative="")] = False,
+    yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
+    output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
+    connect: ConnectWithTables = WITH_TABLES,
+) -> None:
+    """
+    Show the leases of an application of the KCL or of this project, or change them.
+
+    Parameters
+    ----------
+    application
+        The application: the name of its lease table in DynamoDB.
+    reset
+        SHARD=POSITION: where the application reads on. SHARD is the id of a shard or `all`. POSITION is TRIM_HORIZON, LATEST, a
+        time such as `10m`, or a sequence number: `AT 4966` with that record, `AFTER 4966` after it. May be repeated.
+    release
+        Make the leases of this worker free, so that others have them at once.
+    stream
+        Only the leases of this stream. A table of one stream does not name it: --reset with a time needs this option then.
+    watch_for
+        How long to watch whether workers run. `0s` does not watch.
+    force
+        Change leases although workers run.
+    yes
+        Do not ask before leases are changed.
+    output
+        Tables, or one object of JSON.
+    """
+    from kinesis_cli.lease_table import Application, parse_reset, show_table
+
+    if reset and release is not None:
+        raise UsageError("--reset and --release exclude each other.")
+    watch_ms = parse_ago(watch_for)
+    if watch_ms is None:
+        raise UsageError(f"--watch-for accepts a time such as 4s; got '{watch_for}'.")
+    resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]
+    opened = Application.open(connect.to_tables(), application, connect.dynamodb_endpoint_url, stream)
+    watched = opened.watch(watch_ms / 1000)
+    if resets:
+        opened.reset(resets, watched, force=force, yes=yes)
+    elif release is not None:
+        opened.release(release, watched, force=force, yes=yes)
+    else:
+        show_table(application, watched, output)

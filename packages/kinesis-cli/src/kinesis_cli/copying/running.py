@@ -1,0 +1,104 @@
+"""Copies batch after batch, and says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from attrs import define, field
+
+from kinesis_cli.copying.parts import Part
+from kinesis_cli.copying.state import StateFile
+from kinesis_cli.copying.writing import RecordWriter, chunks
+from kinesis_cli.ending import CommandError, IncompleteError, Status
+from kinesis_cli.output import ProgressLine, note, show_count
+from kinesis_cli.stopping import StoppedError, Stopping
+from kinesis_core import KinesisError, Producer, PutError, Totals
+
+T = TypeVar("T")
+
+
+@define
+class _Outcome:
+    """What has happened so far."""
+
+    totals: Totals = field(factory=Totals)
+    failure: KinesisError | None = None
+
+
+def copy_parts(
+    parts: Iterator[Part],
+    writer: RecordWriter,
+    producer: Producer,
+    progress: ProgressLine,
+    stopping: Stopping,
+    file: StateFile | None = None,
+) -> Status | None:
+    """
+    Write the records of all *parts*, close *producer*, and return the exit status. After each part *file* is saved.
+
+    Raises:
+        CommandError: Records could not be read or written. What was read before is written, unless writing fails.
+    """
+    outcome = _Outcome()
+    try:
+        try:
+            for part in _stoppable(parts, stopping):
+                for chunk in _stoppable(chunks(part.batch.records()), stopping):
+                    writer.write(chunk)
+                    progress.show(writer.put, writer.put_bytes)
+                outcome.totals += producer.flush()
+                if file is not None:
+                    file.save(part.batch.offset, part.reached_ms)
+        except StoppedError:
+            pass
+        except PutError:
+            raise
+        except KinesisError as error:
+            outcome.failure = error
+        outcome.totals += producer.flush()
+    except PutError as error:
+        raise _not_written(error, writer, outcome.totals + producer.close()) from error
+    producer.close()
+    note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
+    if outcome.failure is not None:
+        raise _kind(outcome.totals)(
+            f"{outcome.failure} What was read before is written."
+        ) from outcome.failure
+    return stopping.status or (Status.INCOMPLETE if writer.not_written else None)
+
+
+def _stoppable(items: Iterator[T], stopping: Stopping) -> Iterator[T]:
+    """Yield *items*. A signal breaks off the wait for the next one."""
+    while True:
+        with stopping.waiting():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+
+
+def _summary(writer: RecordWriter, totals: Totals, stream: str) -> str:
+    parts = [f"{_records(totals.user_records)} copied to {stream}"]
+    if writer.not_written:
+        parts.append(f"{show_count(writer.not_written)} not written")
+    if totals.resent:
+        parts.append(f"{show_count(totals.resent)} sent again, which may be in the stream twice")
+    return ", ".join(parts)
+
+
+def _records(count: int) -> str:
+    return f"{show_count(count)} record{'s' * (count != 1)}"
+
+
+def _kind(totals: Totals) -> type[CommandError]:
+    return IncompleteError if totals.user_records else CommandError
+
+
+def _not_written(error: PutError, writer: RecordWriter, totals: Totals) -> CommandError:
+    """Return the error for a producer that has failed."""
+    missing = writer.put - totals.user_records
+    return _kind(totals)(
+        f"{error} {_records(totals.user_records)} copied, and {show_count(missing)} may be missing."
+    )

@@ -1,0 +1,27 @@
+"""A copy to itself would never end."""
+
+from __future__ import annotations
+
+from kinesis_cli.ending import UsageError
+from kinesis_core.aws import Connection, stream_client
+from kinesis_core.model import StreamSummary
+from kinesis_credentials.endpoints import is_aws_endpoint
+
+
+def check_different(source: Connection, destination: Connection) -> tuple[StreamSummary, StreamSummary]:
+    """
+    Describe both streams, and return what they are.
+
+    Raises:
+        UsageError: They are one stream.
+        StreamNotFoundError, ServiceError, CredentialsError: One cannot be described.
+    """
+    ends = []
+    for connection in (source, destination):
+        api = stream_client(connection, connection.streams[0])
+        ends.append((api.describe(), str(api.client.meta.endpoint_url)))
+    (read, source_url), (written, url) = ends
+    is_one_service = source_url == url or (is_aws_endpoint(source_url) and is_aws_endpoint(url))
+    if read.arn == written.arn and is_one_service:
+        raise UsageError(f"Source and destination are the same stream, {read.arn}. Nothing was copied.")
+    return read, written

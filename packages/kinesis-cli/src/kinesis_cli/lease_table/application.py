@@ -1,0 +1,99 @@
+"""An application: its lease table, and the streams that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from kinesis_cli.ending import CommandError, UsageError
+from kinesis_cli.lease_table.applying import confirm_and_apply
+from kinesis_cli.lease_table.changes import release
+from kinesis_cli.lease_table.guarding import check_release, check_reset
+from kinesis_cli.lease_table.resets import Reset, plan_resets
+from kinesis_cli.lease_table.snapshot import Snapshot
+from kinesis_cli.lease_table.watching import Watched, watch
+from kinesis_cli.output import note
+from kinesis_core import StreamNotFoundError, TableNotFoundError
+from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
+from kinesis_core.clock import SteadyClock, SystemClock
+from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, last_before, open_table
+
+
+@define
+class Application:
+    """One application. It calls Kinesis only where a position is a time."""
+
+    connection: Connection
+    table: LeaseTable
+    stream: str | None
+    """Only its leases. A table of one stream does not name it."""
+    _apis: dict[str, StreamApi] = field(factory=dict, init=False)
+
+    @staticmethod
+    def open(connection: Connection, name: str, endpoint_url: str | None, stream: str | None) -> Application:
+        """
+        Return the application. It makes no call.
+
+        Raises:
+            CredentialsError: There are no credentials.
+        """
+        return Application(connection, open_table(connection, name, endpoint_url), stream)
+
+    def watch(self, for_s: float) -> Watched:
+        """
+        Return the leases and the workers, after it was watched for at most *for_s* whether these run.
+
+        Raises:
+            CommandError: There is no such table.
+            ServiceError: DynamoDB refuses, or cannot be reached.
+        """
+        return watch(self._look, for_s, SteadyClock(), SystemClock())
+
+    def reset(self, resets: Sequence[Reset], watched: Watched, *, force: bool, yes: bool) -> None:
+        """
+        Make the application read on from other positions.
+
+        Raises:
+            CommandError: A worker runs and *force* is not set, there is no such lease, or the answer is no.
+        """
+        check_reset(watched.workers, self.table.name, force=force)
+        changes = plan_resets(resets, watched.snapshot, self._last_before)
+        confirm_and_apply(self.table, changes, "Reset", yes=yes)
+
+    def release(self, worker: str, watched: Watched, *, force: bool, yes: bool) -> None:
+        """
+        Make the leases of *worker* free. The errors are those of `reset`.
+        """
+        check_release(watched.workers, worker, self.table.name, force=force)
+        changes = [release(lease) for lease in watched.snapshot.leases if lease.actual_owner == worker]
+        confirm_and_apply(self.table, changes, "Release", yes=yes)
+
+    def _look(self) -> Snapshot:
+        try:
+            return Snapshot.read(self.table.scan()).of_stream(self.stream)
+        except TableNotFoundError as error:
+            raise CommandError(
+                f"DynamoDB in {self.connection.region} has no table {self.table.name}. A lease table has the name of "
+                "its application, unless that sets another one. Check the name, --region and the account."
+            ) from error
+
+    def _last_before(self, lease: Lease, until_ms: int) -> LeaseCheckpoint | None:
+        """Return the checkpoint of the last record before *until_ms*. None if the shard is gone, with a note."""
+        name = self._stream_of(lease)
+        if name not in self._apis:
+            self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
+        try:
+            return last_before(self._apis[name], lease.shard_id, until_ms, SystemClock())
+        except StreamNotFoundError:
+            if not lease.is_finished:
+                raise
+            note(f"Shard {lease.shard_id} is gone and its lease is finished: the lease stays as it is.")
+            return None
+
+    def _stream_of(self, lease: Lease) -> str:
+        if lease.stream_id is not None:
+            return lease.stream_id.split(":")[1]
+        if self.stream is None:
+            raise UsageError("A time needs --stream: a lease table of one stream does not name it.")
+        return self.stream

@@ -1,0 +1,50 @@
+"""Shows changes, asks, and writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kinesis_cli.ending import CommandError, IncompleteError
+from kinesis_cli.lease_table.changes import Change, apply
+from kinesis_cli.lease_table.showing import describe
+from kinesis_cli.output import confirm, note
+from kinesis_core.leases import LeaseTable
+
+_SHOWN = 20
+
+
+def confirm_and_apply(table: LeaseTable, changes: Sequence[Change], what: str, *, yes: bool) -> None:
+    """
+    Show *changes*, ask, and write them.
+
+    Raises:
+        CommandError: There is nothing to change, or the answer is no.
+        IncompleteError: Somebody else has changed a lease meanwhile.
+    """
+    if not changes:
+        raise CommandError("There is no lease to change.")
+    for change in changes[:_SHOWN]:
+        note(describe_change(change))
+    if len(changes) > _SHOWN:
+        note(f"and {len(changes) - _SHOWN} more")
+    confirm(f"{what} {_leases(len(changes))} of {table.name}?", yes=yes)
+    left = apply(table, changes)
+    note(f"{_leases(len(changes) - len(left))} changed.")
+    if left:
+        names = ", ".join(lease.shard_id for lease in left[:_SHOWN])
+        raise IncompleteError(
+            f"{_leases(len(left))} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
+        )
+
+
+def describe_change(change: Change) -> str:
+    """Return a line: the shard, and what its lease says before and afterwards."""
+    lease = change.lease
+    if change.checkpoint is not None:
+        return f"{lease.shard_id}: {describe(lease.checkpoint)} -> {describe(change.checkpoint)}"
+    successor = (lease.owner if lease.checkpoint_owner else None) or "nobody"
+    return f"{lease.shard_id}: owned by {lease.actual_owner} -> by {successor}"
+
+
+def _leases(count: int) -> str:
+    return f"{count} lease{'s' * (count != 1)}"

@@ -1,0 +1,53 @@
+"""Refuses changes while workers run: they would go on for some seconds with what they have read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kinesis_cli.ending import CommandError
+from kinesis_cli.lease_table.activity import Life, Worker
+from kinesis_cli.output import show_duration
+
+_SHOWN = 5
+
+
+def check_reset(workers: Iterable[Worker], application: str, *, force: bool) -> None:
+    """
+    Check that no worker runs, unless *force* is set.
+
+    Raises:
+        CommandError: One does, or may.
+    """
+    if not force:
+        _refuse([worker for worker in workers if worker.may_run], application)
+
+
+def check_release(workers: Sequence[Worker], name: str, application: str, *, force: bool) -> None:
+    """
+    Check that the worker *name* has leases, and does not run unless *force* is set. Others may run.
+
+    Raises:
+        CommandError: It has none, or it runs or may run.
+    """
+    found = [worker for worker in workers if worker.name == name]
+    if not any(worker.leases for worker in found):
+        known = ", ".join(worker.name for worker in workers if worker.leases) or "nobody"
+        raise CommandError(f"{name} owns no leases of {application}. Leases are owned by: {known}.")
+    if not force:
+        _refuse([worker for worker in found if worker.may_run], application)
+
+
+def _refuse(running: Sequence[Worker], application: str) -> None:
+    if not running:
+        return
+    shown = ", ".join(f"{worker.name} ({_why(worker)})" for worker in running[:_SHOWN])
+    more = f" and {len(running) - _SHOWN} more" if len(running) > _SHOWN else ""
+    raise CommandError(
+        f"Workers of {application} run: {shown}{more}. Stop them first, or add --force. Nothing was changed."
+    )
+
+
+def _why(worker: Worker) -> str:
+    if worker.life is Life.RUNNING or worker.report_age_s is None:
+        return "it renews its leases"
+    return f"it reported {show_duration(worker.report_age_s * 1000)} ago"

@@ -1,0 +1,195 @@
+"""`kinesis doctor`: a checklist of what reading and writing need."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from attrs import evolve
+
+from kinesis_emulator import Emulator, Settings
+from kinesis_emulator.client_settings import environment
+from support.command_line import CommandLine
+from support.ports import free_port
+from support.streams import StreamUnderTest, make_client
+from support.witness import kinesis_local, moto
+
+Create = Callable[[int], str]
+
+
+def to(kinesis: CommandLine, emulator: Emulator) -> CommandLine:
+    """Return *kinesis* with another emulator."""
+    with_it = environment(emulator.endpoint_url, emulator.settings.region)
+    return evolve(kinesis, environment={**kinesis.environment, **with_it})
+
+
+def outcomes(kinesis: CommandLine, *arguments: str, status: int = 0) -> dict[str, str]:
+    """Return the outcome of each check."""
+    found = [json.loads(line) for line in kinesis("doctor", *arguments, "-o", "json", status=status).lines]
+    return {each["check"]: each["outcome"] for each in found}
+
+
+def texts(kinesis: CommandLine, *arguments: str, status: int = 0) -> dict[str, str]:
+    """Return the text of each check."""
+    found = [json.loads(line) for line in kinesis("doctor", *arguments, "-o", "json", status=status).lines]
+    return {each["check"]: each["text"] for each in found}
+
+
+READING = {
+    "credentials": "ok",
+    "region": "ok",
+    "endpoint": "ok",
+    "stream": "ok",
+    "kinesis:DescribeStreamSummary": "ok",
+    "retention": "ok",
+    "identity": "unchecked",
+    "clock": "ok",
+    "kinesis:ListShards": "ok",
+    "kinesis:GetShardIterator": "ok",
+    "kinesis:GetRecords": "ok",
+    "consumers": "ok",
+    "limits": "unchecked",
+}
+
+
+def test_all_is_well(kinesis: CommandLine, create: Create) -> None:
+    """Every check has a line, and the last line counts them. Nothing is read or written."""
+    stream = create(2)
+    assert outcomes(kinesis, stream) == READING
+    ran = kinesis("doctor", stream)
+    assert ran.lines[3] == "ok           stream                            ACTIVE, provisioned, 2 open shards"
+    assert ran.err == "11 ok, 2 not checked\n"
+
+
+def test_writing_and_fan_out(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """--sink and --efo check further actions, by dry runs and by a consumer that does not exist."""
+    stream = create(1)
+    emulator.register_consumer(stream, "billing")
+    found = outcomes(kinesis, stream, "--sink", "--efo")
+    assert {check: outcome for check, outcome in found.items() if check not in READING} == {
+        "kinesis:PutRecords": "ok",
+        "kinesis:DescribeStreamConsumer": "ok",
+        "kinesis:DeregisterStreamConsumer": "ok",
+        "kinesis:RegisterStreamConsumer": "unchecked",
+        "kinesis:SubscribeToShard": "ok",
+    }
+    assert not emulator.records(stream)
+    assert not emulator.subscriptions(stream)
+    assert texts(kinesis, stream)["consumers"].startswith("1 of 20 registered: billing (")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "DescribeStreamSummary",
+        "ListShards",
+        "GetShardIterator",
+        "GetRecords",
+        "PutRecords",
+        "DescribeStreamConsumer",
+        "DeregisterStreamConsumer",
+        "SubscribeToShard",
+    ],
+)
+def test_a_denied_action(kinesis: CommandLine, action: str) -> None:
+    """A denied action is named, the exit status is 3, and no other action is called denied."""
+    with Emulator(settings=Settings(deny={action})) as emulator:
+        emulator.create_stream("orders", 1)
+        emulator.register_consumer("orders", "billing")
+        found = outcomes(to(kinesis, emulator), "orders", "--sink", "--efo", status=3)
+    assert [check for check, outcome in found.items() if outcome == "failed"] == [f"kinesis:{action}"]
+
+
+def test_a_server_without_dry_runs(kinesis: CommandLine) -> None:
+    """Where a call would be carried out it is not made, and nothing is claimed about it."""
+    with Emulator(settings=Settings(knows_dry_run=False)) as emulator:
+        emulator.create_stream("orders", 1)
+        emulator.register_consumer("orders", "billing")
+        found = outcomes(to(kinesis, emulator), "orders", "--sink", "--efo")
+        calls = emulator.calls.by_action()
+    assert {check for check, outcome in found.items() if outcome == "unchecked"} == {
+        "identity",
+        "limits",
+        "kinesis:GetRecords",
+        "kinesis:PutRecords",
+        "kinesis:RegisterStreamConsumer",
+        "kinesis:SubscribeToShard",
+    }
+    assert not {"GetRecords", "PutRecords", "SubscribeToShard", "RegisterStreamConsumer"} & set(calls)
+
+
+def test_a_wrong_clock(kinesis: CommandLine) -> None:
+    """A clock that AWS would refuse is found by the times of its responses."""
+    with Emulator(clock=lambda: time.time() + 600) as emulator:
+        emulator.create_stream("orders", 1)
+        found = texts(to(kinesis, emulator), "orders", status=3)
+    assert found["clock"].endswith(
+        "behind Kinesis. AWS refuses calls from 5 min on. Set the clock, for example by NTP."
+    )
+
+
+def test_no_server(kinesis: CommandLine) -> None:
+    """Without a server the endpoint fails, and the command ends instead of trying every call."""
+    found = outcomes(kinesis, "orders", "--endpoint-url", f"http://127.0.0.1:{free_port()}", status=3)
+    assert found == {
+        "credentials": "ok",
+        "region": "ok",
+        "endpoint": "failed",
+        "identity": "unchecked",
+        "everything else": "unchecked",
+    }
+
+
+def test_a_missing_stream(kinesis: CommandLine) -> None:
+    """A stream that does not exist is found, and the checks that need none go on."""
+    found = outcomes(kinesis, "missing", status=3)
+    assert (found["endpoint"], found["stream"], found["clock"]) == ("ok", "failed", "ok")
+
+
+def test_no_credentials(kinesis: CommandLine) -> None:
+    """Without credentials the sources that were tried are named."""
+    without = {name: value for name, value in kinesis.environment.items() if "KEY" not in name}
+    found = texts(evolve(kinesis, environment=without), "orders", status=3)
+    assert "env: AWS_ACCESS_KEY_ID is not set" in found["credentials"]
+    assert found["everything else"] == "calls need credentials"
+
+
+def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
+    """STS says whose the credentials are. The key id is masked, and no secret is shown."""
+    stream = create(1)
+    keys = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "top-secret-of-mine"}
+    with moto() as endpoint_url:
+        more = {**keys, "AWS_ENDPOINT_URL_STS": endpoint_url}
+        ran = evolve(kinesis, environment={**kinesis.environment, **more})("doctor", stream)
+    lines = {line.split()[1]: line for line in ran.lines}
+    assert lines["credentials"].endswith("key ****MPLE from: environment variables")
+    assert "account 123456789012" in lines["identity"]
+    assert "IOSFODNN" not in ran.text + ran.err
+    assert "top-secret" not in ran.text + ran.err
+
+
+def test_on_a_terminal(kinesis: CommandLine, create: Create) -> None:
+    """On a terminal the outcomes have colours."""
+    assert "\x1b[32mok" in kinesis.on_terminal("doctor", create(1)).text
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[str]:
+    with kinesis_local() as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.mark.witness
+def test_another_server(kinesis: CommandLine, witness: str) -> None:
+    """kinesis-local does not know dry runs: nothing is claimed, and nothing is written."""
+    stream = StreamUnderTest(witness, name="checked")
+    found = outcomes(kinesis, stream.name, "--sink", "--endpoint-url", witness)
+    assert (found["kinesis:GetRecords"], found["kinesis:PutRecords"]) == ("unchecked", "unchecked")
+    assert found["kinesis:GetShardIterator"] == "ok"
+    client = make_client(witness)
+    (shard,) = client.list_shards(StreamName=stream.name)["Shards"]
+    start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = client.get_shard_iterator(StreamName=stream.name, **start)["ShardIterator"]
+    assert not client.get_records(ShardIterator=iterator)["Records"]

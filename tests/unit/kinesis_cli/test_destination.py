@@ -1,0 +1,38 @@
+"""The options of the destination."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_cli.connecting import Connect
+from kinesis_cli.destination import Destination
+
+SOURCE = Connect(
+    region="eu-west-1", endpoint_url="http://127.0.0.1:1", profile="mine", role_arn="role", external_id="x"
+)
+ARN = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
+SAME = ("eu-west-1", "http://127.0.0.1:1", "mine", "role", "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "stream", "found"),
+    [
+        ({}, "orders", SAME),
+        ({}, ARN, (None, None, *SAME[2:])),
+        ({"to_region": "us-east-1"}, "orders", ("us-east-1", None, *SAME[2:])),
+        ({"to_endpoint_url": "http://127.0.0.1:2"}, "orders", (None, "http://127.0.0.1:2", *SAME[2:])),
+        ({"to_profile": "other"}, "orders", (*SAME[:2], "other", None, None)),
+        ({"to_role_arn": "other"}, "orders", (*SAME[:3], "other", None)),
+        (
+            {"to_role_arn": "other", "to_external_id": "y", "to_profile": "z"},
+            "orders",
+            (*SAME[:2], "z", "other", "y"),
+        ),
+    ],
+)
+def test_what_is_not_given_is_as_for_the_source(
+    options: dict[str, str], stream: str, found: tuple[str | None, ...]
+) -> None:
+    """A region or endpoint of the destination replaces both of the source, and so does a profile or role."""
+    made = Destination(**options).connect(stream, SOURCE)
+    assert (made.region, made.endpoint_url, made.profile, made.role_arn, made.external_id) == found

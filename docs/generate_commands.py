@@ -8,12 +8,14 @@ Write docs/reference/commands.md from the signatures and docstrings of the comma
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import docstring_parser
 from cyclopts import App, Argument
+from docstring_parser import DocstringParam
 from docs.generate_options import render_rows, update
 
 from kinesis_cli.app import COMMANDS, make_app
@@ -43,15 +45,29 @@ def render() -> str:
 def _render_command(app: App, name: str) -> str:
     function = import_module(f"kinesis_cli.commands.{name}").__dict__[name]
     doc = docstring_parser.parse(function.__doc__ or "")
-    meanings = {param.arg_name: param.description or "" for param in doc.params}
     given = [each for each in app.assemble_argument_collection() if GROUP not in _groups(each)]
-    rows = [(_names(each), _default(each), _one_line(meanings[_parameter(each)])) for each in given]
-    usage = " ".join([f"kinesis {name}", *(each.name for each in given if not each.name.startswith("-"))])
+    meanings = _meanings(doc.params)
+    for each in given:
+        if _is_class(each):
+            meanings |= _meanings(docstring_parser.parse_from_object(each.hint).params)
+    rows = [
+        (_names(each), _default(each), meanings[_parameter(each)]) for each in given if not _is_class(each)
+    ]
+    usage = " ".join([f"kinesis {name}", *(each.name for each in given if each.name.isupper())])
     text = [f"### kinesis {name}", "", _one_line(doc.short_description or ""), ""]
     if (Path(__file__).parent / "cli" / f"{name}.md").exists():
         text += [f"[What it shows, and examples](../cli/{name}.md)", ""]
     text += [f"`{usage} [OPTIONS]`", "", *render_rows(("option", "default", "meaning"), rows), ""]
     return "\n".join(text)
+
+
+def _meanings(params: Iterable[DocstringParam]) -> dict[str, str]:
+    return {param.arg_name: _one_line(param.description or "") for param in params}
+
+
+def _is_class(argument: Argument) -> bool:
+    """Return whether the fields of a class are the options."""
+    return argument.name == "*"
 
 
 def _groups(argument: Argument) -> tuple[Any, ...]:

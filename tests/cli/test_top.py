@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator, Request
+from kinesis_emulator.client_settings import environment
 from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
@@ -39,18 +41,22 @@ def test_a_stream_live(kinesis: CommandLine, emulator: Emulator, create: Create)
     assert RESTORED in ended.text
 
 
-def test_streams_are_listed_and_opened(kinesis: CommandLine, create: Create) -> None:
+def test_streams_are_listed_and_opened(kinesis: CommandLine) -> None:
     """Without a stream all streams are listed. Enter opens one, and Escape returns."""
-    stream = create(3)
-    with kinesis.terminal("top", size=SIZE) as terminal:
-        terminal.wait_for("Enter opens one.")
-        terminal.wait_for(stream)
-        terminal.type("\r")
-        terminal.wait_for(name(0))
-        terminal.type("\x1b")
-        terminal.wait_for("Enter opens one.")
-        terminal.type("q")
-        assert terminal.rest().status == Status.DONE
+    with Emulator() as emulator:
+        emulator.create_stream("orders", 3)
+        where = environment(emulator.endpoint_url, emulator.settings.region)
+        with evolve(kinesis, environment={**kinesis.environment, **where}).terminal(
+            "top", size=SIZE
+        ) as terminal:
+            terminal.wait_for("Enter opens one.")
+            terminal.wait_for("orders")
+            terminal.type("\r")
+            terminal.wait_for(name(0))
+            terminal.type("\x1b")
+            terminal.wait_for("Enter opens one.")
+            terminal.type("q")
+            assert terminal.rest().status == Status.DONE
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,7 +126,9 @@ class Terminal:
 
     def wait_for(self, text: str) -> None:
         """Wait until *text* has been shown since the last such call."""
+        deadline_s = time.monotonic() + PATIENCE_S  # a screen that is refreshed shows something all the time
         while text.encode() not in self._shown:
+            assert time.monotonic() < deadline_s, f"{text!r} is not among {self._shown!r}"
             assert self._read(), f"ended without {text!r}: {self._shown!r}"
         self._shown = self._shown.partition(text.encode())[2]
 

@@ -55,7 +55,7 @@ def test_a_line_without_end_keeps_no_memory() -> None:
 def test_a_too_long_line_within_a_block() -> None:
     """A line that is too long is named also where one block has all of it."""
     (rows,) = split(b"a\nabcde\nb\n", max_line_bytes=4)
-    assert (numbered([rows]), rows.too_long) == ([(1, b"a"), (3, b"b")], [2])
+    assert (numbered([rows]), list(rows.refused)) == ([(1, b"a"), (3, b"b")], [2])
 
 
 def test_a_too_long_last_line() -> None:

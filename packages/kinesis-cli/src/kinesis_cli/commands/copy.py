@@ -18,6 +18,7 @@ from kinesis_cli.stopping import Stopping
 def copy(
     source: str,
     destination: str,
+    /,
     *,
     since: str = "TRIM_HORIZON",
     until: str | None = None,

@@ -1,5 +1,5 @@
 """
-Draws the pictures of `kinesis shards` and `kinesis top`: fixed values, drawn by the commands' own code.
+Draws the pictures of `kinesis shards`, `kinesis lag` and `kinesis top`: fixed values, drawn by the commands' own code.
 
     python -m docs.terminal_pictures
 """
@@ -18,6 +18,7 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.terminal_theme import SVG_EXPORT_THEME
 
+from kinesis_cli.lag import ReaderLag, ShardLag, State, StreamLag, draw_lag
 from kinesis_cli.lineage import Overview, choose, draw
 from kinesis_cli.live import Reader, ShardLine, StreamLine, StreamView
 from kinesis_cli.screens import Top
@@ -91,7 +92,7 @@ class Picture:
 
 def pictures() -> list[Picture]:
     """Return all pictures."""
-    return [_shards_picture(), _top_picture()]
+    return [_shards_picture(), _lag_picture(), _top_picture()]
 
 
 def texts(svg: str) -> list[str]:
@@ -143,6 +144,39 @@ def _shards_picture() -> Picture:
         "keys, and its rates. One shard is hot, with a load of 97 %.",
         draw(overview, choose(_SHARDS, _SAMPLES, None)),
         100,
+    )
+
+
+def _lag_picture() -> Picture:
+    opened = [one.shard_id for one in _SHARDS if one.is_open]
+    query = [
+        ShardLag(opened[2], State.BEHIND, 754_000, "AFTER 49660174428731905187512345871786475682"),
+        ShardLag(opened[1], State.BEHIND, 4200, "AFTER 49660174428731905187512345026140172434"),
+        ShardLag(opened[0], State.CURRENT, 0, "AFTER 49660174428731905187512345719794475237"),
+        ShardLag(opened[3], State.CURRENT, 0, "AFTER 49660174428731905187512345894941388210"),
+    ]
+    owners = ("worker-1", "worker-2", "worker-1", "worker-2")
+    worker = [
+        ShardLag(shard_id, State.CURRENT, 0, "AFTER 49660174428731905187512345000000000000", owner)
+        for shard_id, owner in zip(opened, owners, strict=True)
+    ]
+    lag = StreamLag(
+        stream="orders",
+        arn=_ORDERS.arn,
+        retention_ms=86_400_000,
+        measured_ms=_AT_MS,
+        readers=[
+            ReaderLag(reader="checkpoints/reports", kind="spark", shards=query, batch=1841, planned=1842),
+            ReaderLag(reader="billing", kind="application", shards=worker),
+        ],
+    )
+    return Picture(
+        "cli-lag",
+        "kinesis lag orders --checkpoint checkpoints/reports --application billing",
+        "A terminal: two readers of a stream with their lag. A query of Spark is twelve minutes behind in one of four shards, and "
+        "some seconds in another one. An application with two workers is current. Below them their positions in each shard.",
+        draw_lag(lag, show_all=False),
+        96,
     )
 
 

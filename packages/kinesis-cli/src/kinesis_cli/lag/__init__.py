@@ -8,7 +8,7 @@ from kinesis_cli.lag.measuring import measure_lag
 from kinesis_cli.lag.metrics import Address, serve_lag
 from kinesis_cli.lag.readings import Application, Checkpoint, Reader, name_readers
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.lag.showing import show_lag, watch_lag
+from kinesis_cli.lag.showing import draw_lag, show_lag, watch_lag
 
 __all__ = [
     "Address",
@@ -19,6 +19,7 @@ __all__ = [
     "ShardLag",
     "State",
     "StreamLag",
+    "draw_lag",
     "measure_lag",
     "name_readers",
     "serve_lag",

@@ -56,7 +56,7 @@ def watch_lag(measure: Measure, period_s: float, *, as_json: bool, show_all: boo
         def refresh(lag: StreamLag) -> None:
             heading = f"{lag.stream} at {show_time(lag.measured_ms)}, every {period_s:g} s. Ctrl-C ends it."
             problems = map(Text, _problems(lag))
-            live.update(Group(heading, *_block(lag, show_all=show_all), *problems), refresh=True)
+            live.update(Group(heading, *draw_lag(lag, show_all=show_all), *problems), refresh=True)
 
         repeat(measure, period_s, refresh)
 
@@ -73,12 +73,12 @@ def _write(lag: StreamLag, *, as_json: bool, show_all: bool) -> None:
     if as_json:
         show_json(to_document(lag))
     else:
-        show(*_block(lag, show_all=show_all))
+        show(*draw_lag(lag, show_all=show_all))
     for problem in _problems(lag):
         note(problem)
 
 
-def _block(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
+def draw_lag(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
     """Return the tables and remarks. Words of users are a Text, so that nothing in them is markup."""
     from rich.text import Text
 

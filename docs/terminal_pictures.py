@@ -157,8 +157,8 @@ def _lag_picture() -> Picture:
     ]
     owners = ("worker-1", "worker-2", "worker-1", "worker-2")
     worker = [
-        ShardLag(shard_id, State.CURRENT, 0, "AFTER 49660174428731905187512345000000000000", owner)
-        for shard_id, owner in zip(opened, owners, strict=True)
+        ShardLag(one.shard_id, State.CURRENT, 0, one.position, owner)
+        for one, owner in zip(query, owners, strict=True)
     ]
     lag = StreamLag(
         stream="orders",

@@ -109,10 +109,11 @@ CLI_MAY_IMPORT = {
     "destination": {"connecting"},
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
-    "main": {"app", "ending"},
+    "wording": set[str](),
+    "main": {"app", "ending", "wording"},
     "__main__": {"main"},
 }
-CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "__main__"}
+CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "wording", "__main__"}
 """The same for the rooms of the command line. Like the consumers, they may import the core's facades."""
 RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT, CLI: CLI_MAY_IMPORT}
 MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from kinesis_cli.app import make_app
 from kinesis_cli.ending import CommandError, Status, TerminatedError
+from kinesis_cli.wording import in_words_of_commands
 
 LOG_LEVEL = "KINESIS_LOG_LEVEL"
 """The environment variable that shows events of our packages. With DEBUG an unexpected error shows its traceback."""
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         return Status.READER_GONE
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
         status, message = _explain(error, name)
-        sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
+        sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
     return Status.DONE if status is None else int(status)
 
 

@@ -13,6 +13,7 @@ from kinesis_cli.output import confirm, note, show, show_duration, show_json
 
 def consumers(
     stream: str,
+    /,
     *,
     remove: Annotated[str | None, Parameter(negative="")] = None,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,

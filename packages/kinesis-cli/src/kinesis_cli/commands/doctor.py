@@ -13,6 +13,7 @@ from kinesis_cli.output import note
 
 def doctor(
     stream: str,
+    /,
     *,
     sink: Annotated[bool, Parameter(negative="")] = False,
     efo: Annotated[bool, Parameter(negative="")] = False,

@@ -14,6 +14,7 @@ from kinesis_cli.moments import parse_ago
 
 def leases(
     application: str,
+    /,
     *,
     reset: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     release: Annotated[str | None, Parameter(negative="")] = None,

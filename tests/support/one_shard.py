@@ -19,13 +19,14 @@ class OneShard:
     """A stream of one shard, its state, and the calls made since they were last checked."""
 
     mood: Mood = field(factory=Mood)
+    stream_type: type[ScriptedStream] = ScriptedStream
     stream: ScriptedStream = field(init=False)
     state: ShardState = field(init=False)
     _seen: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         clock = FakeClock()
-        self.stream = ScriptedStream(clock, mood=self.mood)
+        self.stream = self.stream_type(clock, mood=self.mood)
         self.stream.create(1)
         calls = ShardCalls(self.stream, self.shard_id, clock, ReadRateLimiter(0.2, 3), random.Random(0))
         self.state = ShardState(calls)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from attrs import define
 
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import After, At, ShardEnd, ShardOffset, TrimHorizon
+from kinesis_core.model import After, At, AtTimestamp, Page, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 from support.fake_stream import Mood
 from support.one_shard import OneShard, end_after
-from support.scripted_stream import throttle
+from support.scripted_stream import ScriptedStream, throttle
 
 START = ShardOffset(TrimHorizon())
 KIB = 1024
@@ -115,6 +116,49 @@ def test_an_end_in_time_after_everything_is_the_tip(one: OneShard) -> None:
     for until_ms in (now_ms - 5000, now_ms, now_ms + 60_000):
         end = plan_until(one.state, START, until_ms)
         assert end == end_after(one.records[-1], one.records[0])
+
+
+@define
+class LateClock(ScriptedStream):
+    """A stream whose clock is known to the second, as Date headers have it."""
+
+    def now_ms(self) -> int:
+        return super().now_ms() - 900
+
+
+def test_an_end_in_time_that_has_just_passed() -> None:
+    """A time is not taken for a future one because the service's clock is known to the second only."""
+    one = OneShard(stream_type=LateClock)
+    one.put(2, 0.1)
+    until_ms = one.records[1].arrived_ms or 0
+    assert until_ms > one.stream.now_ms()
+    end = plan_until(one.state, START, until_ms)
+    assert one.between(START.cut, end) == one.records[:1]
+
+
+@define
+class Busy(ScriptedStream):
+    """A stream into which a record comes after the first look from a time on."""
+
+    late: int = 1
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        is_from_a_time = isinstance(self.log[-1].cut, AtTimestamp)
+        page = super().get_records(iterator, limit, with_data, shard_id)
+        if is_from_a_time and self.late:
+            self.late -= 1
+            self.put_many(shard_id, 1)
+        return page
+
+
+def test_an_end_in_time_while_records_come() -> None:
+    """A record that comes while the tip is looked for is after the end, if it arrived after that time."""
+    one = OneShard(stream_type=Busy)
+    one.put(3, 0.1)
+    one.stream.clock.sleep(10)
+    end = plan_until(one.state, START, one.stream.now_ms())
+    assert len(one.records) == 4
+    assert one.between(START.cut, end) == one.records[:3]
 
 
 @pytest.mark.parametrize(("cut", "count"), [(At, 40), (After, 41)])

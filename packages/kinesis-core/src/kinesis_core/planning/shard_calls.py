@@ -14,6 +14,9 @@ from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledErr
 from kinesis_core.model import Cut, Page
 from kinesis_core.planning.throttled import Throttled
 
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known before its first responses have corrected it."""
+
 
 @define
 class ShardCalls:
@@ -54,6 +57,18 @@ class ShardCalls:
 
     def now_ms(self) -> int:
         return self.api.now_ms()
+
+    def reaches(self, epoch_ms: int) -> bool:
+        """
+        Wait until the service's clock has reached *epoch_ms*, if that is soon. Return whether it has.
+
+        The clock that is known is a lower bound. So a time that seems to be soon may have passed, and records may be after it.
+        """
+        ahead_ms = epoch_ms - self.now_ms()
+        if ahead_ms > CLOCK_MARGIN_MS:
+            return False
+        self.clock.sleep(max(0, ahead_ms) / 1000)
+        return True
 
     def new_iterator(self, cut: Cut) -> str:
         """

@@ -26,6 +26,7 @@ from kinesis_core.model import (
     show_time,
 )
 from kinesis_core.planning.migration import resume_from_checkpoint, verify_record
+from kinesis_core.planning.shard_calls import CLOCK_MARGIN_MS
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
@@ -33,8 +34,6 @@ from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 LATEST_MARGIN_MS = 5000
 """How far before now a shard without records starts at LATEST: the next arrival time may be off by as much."""
 _HOUR_MS = 3_600_000
-CLOCK_MARGIN_MS = 2000
-"""How exactly the service's clock is known before its first responses have corrected it."""
 
 
 def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:

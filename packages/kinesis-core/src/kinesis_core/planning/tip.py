@@ -35,12 +35,16 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
     found = find_first(state, start, 1, None)
     if not found.records:
         return start
-    if until_ms > state.calls.now_ms():
+    if not state.calls.reaches(until_ms):
         return plan_tip(state, start)  # Kinesis refuses times in the future
-    page = state.page_at(AtTimestamp(until_ms), 1, None)
+    since = AtTimestamp(until_ms)
+    page = state.page_at(since, 1, None)
     if not page.records:
-        return plan_tip(state, start)
-    state.ends_with(AtTimestamp(until_ms), page, 1)
+        tip = plan_tip(state, start)
+        page = state.page_at(since, 1, None)  # what has come meanwhile is after the end
+        if not page.records:
+            return tip
+    state.ends_with(since, page, 1)
     first, following = found.records[0].number, page.records[0]
     if following.number <= first:
         return start

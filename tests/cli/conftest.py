@@ -12,6 +12,7 @@ import pytest
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
 from support.command_line import CommandLine
+from support.witness import kinesis_local
 
 _numbers = itertools.count()
 
@@ -41,3 +42,10 @@ def kinesis(emulator: Emulator, tmp_path: Path) -> CommandLine:
     home.mkdir()
     kept = {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
     return CommandLine({**kept, **environment(emulator.endpoint_url, emulator.settings.region)})
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[str]:
+    """The endpoint of a server that is not ours, kinesis-local, without streams."""
+    with kinesis_local() as endpoint_url:
+        yield endpoint_url

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
 from support.streams import StreamUnderTest, make_client
-from support.witness import kinesis_local
 
 Create = Callable[[int], str]
 
@@ -97,12 +96,6 @@ def test_remove_what_is_not_there(kinesis: CommandLine, emulator: Emulator, crea
 def test_a_missing_stream(kinesis: CommandLine) -> None:
     """A stream that does not exist is an error of one line."""
     assert kinesis("consumers", "missing", status=1).err.count("\n") == 1
-
-
-@pytest.fixture(scope="module")
-def witness() -> Iterator[str]:
-    with kinesis_local() as endpoint_url:
-        yield endpoint_url
 
 
 @pytest.mark.witness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from attrs import evolve
@@ -14,7 +14,7 @@ from kinesis_emulator.client_settings import environment
 from support.command_line import CommandLine
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client
-from support.witness import kinesis_local, moto
+from support.witness import moto
 
 Create = Callable[[int], str]
 
@@ -173,12 +173,6 @@ def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
 def test_on_a_terminal(kinesis: CommandLine, create: Create) -> None:
     """On a terminal the outcomes have colours."""
     assert "\x1b[32mok" in kinesis.on_terminal("doctor", create(1)).text
-
-
-@pytest.fixture(scope="module")
-def witness() -> Iterator[str]:
-    with kinesis_local() as endpoint_url:
-        yield endpoint_url
 
 
 @pytest.mark.witness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,19 +14,9 @@ from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from kinesis_emulator.client_settings import environment
 from support.command_line import CommandLine
 from support.streams import StreamUnderTest, make_client
-from support.user_records import data_of, user_records
-from support.witness import kinesis_local
+from support.user_records import await_data, data_of, user_records
 
 Create = Callable[[int], str]
-PATIENCE_S = 30.0
-
-
-def await_data(emulator: Emulator, stream: str, wanted: list[bytes]) -> None:
-    """Wait until *stream* has the *wanted* records."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while data_of(emulator, stream) != wanted:
-        assert time.monotonic() < deadline_s, data_of(emulator, stream)
-        time.sleep(0.05)  # until another process has written
 
 
 def test_lines_of_the_standard_input(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
@@ -236,12 +226,6 @@ def test_records_that_kinesis_refuses(kinesis: CommandLine, succeeding: int, sta
     assert f"{succeeding} records were written, and 2 may be missing." in ran.err
     assert f"Reading stopped after line {succeeding + 2}." in ran.err
     assert "secret" not in ran.err
-
-
-@pytest.fixture(scope="module")
-def witness() -> Iterator[str]:
-    with kinesis_local() as endpoint_url:
-        yield endpoint_url
 
 
 @pytest.mark.witness

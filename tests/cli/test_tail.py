@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ from kinesis_emulator import Emulator
 from support.aggregates import aggregate
 from support.command_line import KINESIS, CommandLine
 from support.streams import StreamUnderTest, make_client
-from support.witness import kinesis_local
 
 Create = Callable[[int], str]
 NOW = ("--no-follow", "--since", "TRIM_HORIZON")
@@ -277,12 +276,6 @@ def test_nothing_to_show(kinesis: CommandLine, create: Create, output: str) -> N
     """An empty stream is no error."""
     out = kinesis("tail", create(1), *NOW, "-o", output).out
     assert out == b"" if output == "text" else pa.ipc.open_stream(io.BytesIO(out)).read_all().num_rows == 0
-
-
-@pytest.fixture(scope="module")
-def witness() -> Iterator[str]:
-    with kinesis_local() as endpoint_url:
-        yield endpoint_url
 
 
 @pytest.mark.witness

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 from kinesis_core import Stream, UserRecord
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.streams import KEY_ID, SECRET
+
+PATIENCE_S = 30.0
 
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
@@ -20,3 +24,11 @@ def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
 def data_of(emulator: Emulator, stream: str) -> list[bytes]:
     """Return the data of all user records of *stream*, sorted."""
     return sorted(record.data for record in user_records(emulator, stream))
+
+
+def await_data(emulator: Emulator, stream: str, wanted: list[bytes]) -> None:
+    """Wait until *stream* has the *wanted* records."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while data_of(emulator, stream) != wanted:
+        assert time.monotonic() < deadline_s, data_of(emulator, stream)
+        time.sleep(0.05)  # until another process has written

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import UsageError
 
 if TYPE_CHECKING:
     from kinesis_core import EndingPosition, StartingPosition
+    from kinesis_core.options import Parser
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)", re.IGNORECASE)
 _MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -22,17 +23,10 @@ def parse_start(text: str, option: str, now_ms: int) -> StartingPosition:
     Raises:
         UsageError: It names none. The message names *option*.
     """
-    from kinesis_core import AtTimestamp
-    from kinesis_core.options import BadValueError, starting_position
+    from kinesis_core.options import starting_position
 
-    if (ago_ms := parse_ago(text)) is not None:
-        return AtTimestamp(max(0, now_ms - ago_ms))
-    try:
-        return starting_position().parse("LATEST" if text.lower() == "now" else text)
-    except BadValueError as error:
-        raise UsageError(
-            f"{option} does not accept '{text}'. {_EXAMPLES}, TRIM_HORIZON, LATEST. {error.hint}".rstrip()
-        ) from error
+    position: StartingPosition = _parse(text, option, now_ms, starting_position(), "TRIM_HORIZON, LATEST")
+    return position
 
 
 def parse_end(text: str, option: str, now_ms: int) -> EndingPosition:
@@ -42,16 +36,23 @@ def parse_end(text: str, option: str, now_ms: int) -> EndingPosition:
     Raises:
         UsageError: It names none. The message names *option*.
     """
+    from kinesis_core.options import ending_position
+
+    position: EndingPosition = _parse(text, option, now_ms, ending_position(), "now")
+    return position
+
+
+def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str) -> Any:
     from kinesis_core import AtTimestamp
-    from kinesis_core.options import BadValueError, ending_position
+    from kinesis_core.options import BadValueError
 
     if (ago_ms := parse_ago(text)) is not None:
         return AtTimestamp(max(0, now_ms - ago_ms))
     try:
-        return ending_position().parse("LATEST" if text.lower() == "now" else text)
+        return parser.parse("LATEST" if text.lower() == "now" else text)
     except BadValueError as error:
         raise UsageError(
-            f"{option} does not accept '{text}'. {_EXAMPLES}, now. {error.hint}".rstrip()
+            f"{option} does not accept '{text}'. {_EXAMPLES}, {words}. {error.hint}".rstrip()
         ) from error
 
 

@@ -10,7 +10,17 @@ from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import ProgressLine, end_with_reader, note
-from kinesis_cli.records import Choice, Counts, Span, open_file, open_writer, parse_shards, record_lists
+from kinesis_cli.records import (
+    ALL,
+    Choice,
+    Counts,
+    Span,
+    Wanted,
+    open_file,
+    open_writer,
+    parse_shards,
+    record_lists,
+)
 
 
 def dump(
@@ -19,12 +29,9 @@ def dump(
     *,
     since: str = "TRIM_HORIZON",
     until: str = "now",
-    key: Annotated[list[str] | None, Parameter(negative="")] = None,
-    shard: Annotated[list[str] | None, Parameter(negative="")] = None,
-    where: str | None = None,
     file: Path | None = None,
     output: Annotated[Literal["json", "raw", "arrow", "parquet"] | None, Parameter(alias="-o")] = None,
-    efo: str | None = None,
+    wanted: Wanted = ALL,
     connect: Connect = DEFAULT,
 ) -> None:
     """
@@ -41,29 +48,23 @@ def dump(
         Begin there: `10m` (ten minutes ago), an ISO 8601 time, or `TRIM_HORIZON` (the oldest record).
     until
         End there: a time as above, or `now`.
-    key
-        Only records with this partition key. May be repeated.
-    shard
-        Only records of this shard: its id, or its number. May be repeated.
-    where
-        Only records for whose payload this program of jq is true, such as `'.total > 9'`.
     file
         The file to write. It appears when it is complete. Its name decides the form: `.jsonl`, `.arrow` or `.parquet`.
     output
         `json` (a line with all of a record; the default), `raw` (lines of payloads), `arrow` (an Arrow stream) or
         `parquet`.
-    efo
-        Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end.
     """
     now_ms = int(time.time() * 1000)
     span = Span.parse(0, since, until, True, now_ms)
-    choice = Choice.parse(key or (), where)
+    choice = Choice.parse(wanted.key, wanted.where)
     counts = Counts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:
         writer = open_writer(form, target, template="")
         end_with_reader()
-        with connect.open(stream, consumer=efo) as source:
-            shard_ids = parse_shards(shard, source.shards(), stream) if shard else frozenset[str]()
+        with connect.open(stream, consumer=wanted.efo) as source:
+            shard_ids = (
+                parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
+            )
             for records in record_lists(source, span, choice, shard_ids, now_ms):
                 writer.write(records)
                 counts.add(records)

@@ -10,7 +10,16 @@ from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import end_with_reader, has_colours, note
-from kinesis_cli.records import DEFAULT_TEMPLATE, Choice, Span, open_writer, parse_shards, record_lists
+from kinesis_cli.records import (
+    ALL,
+    DEFAULT_TEMPLATE,
+    Choice,
+    Span,
+    Wanted,
+    open_writer,
+    parse_shards,
+    record_lists,
+)
 
 
 def tail(
@@ -21,13 +30,10 @@ def tail(
     since: str | None = None,
     until: str | None = None,
     follow: bool = True,
-    key: Annotated[list[str] | None, Parameter(negative="")] = None,
-    shard: Annotated[list[str] | None, Parameter(negative="")] = None,
-    where: str | None = None,
     format: Annotated[str, Parameter(alias="-f")] = DEFAULT_TEMPLATE,
     output: Annotated[Literal["text", "json", "raw", "arrow"], Parameter(alias="-o")] = "text",
     delimiter: str = "\\n",
-    efo: str | None = None,
+    wanted: Wanted = ALL,
     connect: Connect = DEFAULT,
 ) -> None:
     """
@@ -48,12 +54,6 @@ def tail(
         End there: a time as above, or `now`.
     follow
         Wait for new records, until Ctrl-C. With `--no-follow` it ends at the newest record.
-    key
-        Only records with this partition key. May be repeated.
-    shard
-        Only records of this shard: its id, or its number. May be repeated.
-    where
-        Only records for whose payload this program of jq is true, such as `'.total > 9'`.
     format
         The form of a record as text: `%t` time, `%k` key, `%s` payload, `%S` its size, `%p` shard, `%q` sequence
         number, `%u` sub-sequence number, `%h` explicit hash key, `%T` time in milliseconds.
@@ -61,18 +61,16 @@ def tail(
         `text`, `json` (a line with all of a record), `raw` (the payloads) or `arrow` (an Arrow stream).
     delimiter
         What follows each record in the outputs `text` and `raw`, such as `\\0`.
-    efo
-        Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end.
     """
     now_ms = int(time.time() * 1000)
     span = Span.parse(last, since, until, follow, now_ms)
-    choice = Choice.parse(key or (), where)
+    choice = Choice.parse(wanted.key, wanted.where)
     writer = open_writer(
         output, sys.stdout.buffer, template=format, delimiter=delimiter, colour=has_colours()
     )
     end_with_reader()
-    with connect.open(stream, consumer=efo) as source:
-        shard_ids = parse_shards(shard, source.shards(), stream) if shard else frozenset[str]()
+    with connect.open(stream, consumer=wanted.efo) as source:
+        shard_ids = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
         for records in record_lists(source, span, choice, shard_ids, now_ms):
             writer.write(records)
     writer.close()

@@ -1,6 +1,6 @@
 """Records to read and to show: which ones, in what form, and the line of JSON that holds all of one."""
 
-from kinesis_cli.records.choosing import Choice, Counts, parse_shards
+from kinesis_cli.records.choosing import ALL, Choice, Counts, Wanted, parse_shards
 from kinesis_cli.records.files import FORMS, Form, form_of, open_file
 from kinesis_cli.records.following import Span, record_lists
 from kinesis_cli.records.lines import LineError, arrived_ms, decode_line, encode_line
@@ -8,6 +8,7 @@ from kinesis_cli.records.templates import DEFAULT_TEMPLATE
 from kinesis_cli.records.writers import Output, RecordWriter, open_writer
 
 __all__ = [
+    "ALL",
     "Choice",
     "Counts",
     "DEFAULT_TEMPLATE",
@@ -17,6 +18,7 @@ __all__ = [
     "Output",
     "RecordWriter",
     "Span",
+    "Wanted",
     "arrived_ms",
     "decode_line",
     "encode_line",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from attrs import define, field
+from attrs import define, field, frozen
+from cyclopts import Parameter
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.output import show_bytes
@@ -15,6 +16,24 @@ if TYPE_CHECKING:
 
 _DIGITS = 12
 """A shard id has at least so many."""
+
+
+@Parameter(name="*")
+@frozen(kw_only=True)
+class Wanted:
+    """The options of every command that shows or writes some of a stream's records."""
+
+    key: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "Only records with this partition key. May be repeated."
+    shard: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "Only records of this shard: its id, or its number. May be repeated."
+    where: str | None = None
+    "Only records for whose payload this program of jq is true, such as `'.total > 9'`."
+    efo: str | None = None
+    "Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end."
+
+
+ALL = Wanted()
 
 
 @define

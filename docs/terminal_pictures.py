@@ -215,15 +215,21 @@ def _top_picture() -> Picture:
     )
 
 
+_LAST = {"3.0x", "~1,908/s", "~5,724/s"}
+"""What is shown last, once the columns are wide enough for it."""
+
+
 def _screen(size: tuple[int, int]) -> list[Segment]:
     """Return what the program shows once it has its values."""
 
     async def main() -> list[Segment]:
         app = Top(_Scene(), "orders", every_s=0.1)
         async with app.run_test(size=size) as pilot:
-            while not any("3.0x" in strip.text for strip in app.screen._compositor.render_strips()):
+            while True:
+                strips = app.screen._compositor.render_strips()
+                if {word for strip in strips for word in strip.text.split()} >= _LAST:
+                    return list(_segments(strips))
                 await pilot.pause(0.01)
-            return list(_segments(app.screen._compositor.render_strips()))
 
     return asyncio.run(main())
 

@@ -25,13 +25,19 @@ _EVERY_S = 3600.0
 """Nothing changes while a picture is taken."""
 
 
-@pytest.mark.parametrize(("stream", "last"), [("orders", "fraud"), (None, "teas")], ids=["stream", "account"])
-def test_screens(snap_compare: Any, stream: str | None, last: str) -> None:
+_ORDERS = ("enhanced fan-out", "12 min 34 s", "hot 97%", "ACTIVE")
+_STREAMS = ("teas", "provisioned", "on-demand", "24 h")
+
+
+@pytest.mark.parametrize(
+    ("stream", "last"), [("orders", _ORDERS), (None, _STREAMS)], ids=["stream", "account"]
+)
+def test_screens(snap_compare: Any, stream: str | None, last: tuple[str, ...]) -> None:
     """The screens look as in their pictures."""
 
     async def ready(pilot: Pilot[Any]) -> None:
         strips = pilot.app.screen._compositor.render_strips
-        while not any(last in strip.text for strip in strips()):
-            await pilot.pause(0.01)
+        while not all(any(text in strip.text for strip in strips()) for text in last):
+            await pilot.pause(0.01)  # until the columns are wide enough for all of them
 
     assert snap_compare(Top(FixedSource(), stream, _EVERY_S), terminal_size=SIZE, run_before=ready)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.records import LineError, arrived_ms, decode_line
+from kinesis_cli.records import LineError, arrived_ms, decode_line, encode_line
+from kinesis_cli.records.templates import show_payload
+from kinesis_core import UserRecord
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,24 @@ def test_a_wrong_time() -> None:
     line, _ = decode_line(b'{"data": "x", "arrived": "noon"}')
     with pytest.raises(LineError, match="'arrived' is not an ISO 8601 time"):
         arrived_ms(line)
+
+
+@pytest.mark.parametrize("payload", [b"[1,]", b'{"a":NaN}', b'{"a":1}x}', b"{\n}x}"])
+def test_what_is_nearly_json(payload: bytes) -> None:
+    """A payload that only looks like JSON is a text."""
+    record = UserRecord(
+        stream="orders",
+        shard_id="shardId-000000000000",
+        sequence_number="17",
+        sub_sequence_number=0,
+        partition_key="c",
+        explicit_hash_key=None,
+        data=payload,
+        arrived_ms=0,
+        encryption_type=None,
+        millis_behind=0,
+    )
+    line, found = decode_line(encode_line(record))
+    assert bytes(line.data).startswith(b'"')
+    assert found == payload
+    assert show_payload(payload) == payload.decode().replace("\n", "\\n")

@@ -15,7 +15,7 @@ _STEP = re.compile(
     r'\.?\[(\d+)\]|\.([A-Za-z_][A-Za-z0-9_-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\."((?:[^"\\]|\\.)*)"'
 )
 _NOT_FOUND = object()
-_FAULTS = (ValueError, RecursionError)
+_FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
 """What msgspec raises for bytes that are no JSON."""
 
 

@@ -80,7 +80,7 @@ def is_json_line(data: bytes) -> bool:
     try:
         data.decode()  # the decoder below does not look into texts
         msgspec.json.decode(data, type=msgspec.Raw)
-    except ValueError:
+    except (msgspec.MsgspecError, ValueError):
         return False
     return True
 

@@ -38,7 +38,7 @@ def show_payload(data: bytes) -> str:
     if text.isprintable():
         return text
     if data[:1] in (b"{", b"["):
-        with suppress(ValueError):
+        with suppress(msgspec.MsgspecError, ValueError):
             text = msgspec.json.format(data, indent=-1).decode()
     return escape(text)
 

@@ -1,0 +1,42 @@
+"""`kinesis emulator` runs the local Kinesis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import evolve
+
+from kinesis_cli.ending import Status
+from support.command_line import CommandLine
+
+
+def test_it_is_the_emulator(kinesis: CommandLine) -> None:
+    """It takes the emulator's options, serves, and ends with Ctrl-C."""
+    with kinesis.started("emulator", "--port", "0", "--stream", "trial:2") as running:
+        first, second = running.lines(2)
+        url = first.rpartition(" ")[2]
+        assert second == "  stream trial with 2 shards"
+        here = evolve(kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": url})
+        here("put", "trial", stdin=b"tea\n")
+        assert here("tail", "trial", "-n", "1", "--no-follow", "-f", "%s").lines == ["tea"]
+        assert running.interrupt().status == Status.DONE
+
+
+def test_its_errors(kinesis: CommandLine) -> None:
+    """A wrong option is the emulator's error, and so is the status."""
+    ran = kinesis("emulator", "--port", "99999", status=2)
+    assert "'99999' is not a port" in ran.err
+
+
+def test_without_the_package(kinesis: CommandLine, tmp_path: Path) -> None:
+    """Without kinesis-emulator the error names the command that installs it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'kinesis_emulator' else found(name, package)\n"
+    )
+    there = evolve(kinesis, environment={**kinesis.environment, "PYTHONPATH": str(tmp_path)})
+    ran = there("emulator", status=1)
+    assert ran.err == (
+        'kinesis emulator: This command needs kinesis-emulator: pip install "kinesis-cli[emulator]"\n'
+    )

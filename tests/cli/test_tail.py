@@ -53,6 +53,11 @@ def test_the_last_records(kinesis: CommandLine, orders: str) -> None:
     assert kinesis("tail", orders, "-n", "1", "--no-follow", "--key", "c-1", "-f", "%k").lines == ["c-1"]
 
 
+def test_the_last_records_before_a_time(kinesis: CommandLine, orders: str) -> None:
+    """-n counts back from --until, and shows nothing that came later."""
+    assert kinesis("tail", orders, "-n", "2", "--until", "1h", "-f", "%k").lines == []
+
+
 def test_a_template(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """-f has fields for all of a record, and escapes."""
     first = emulator.records(orders)[0]
@@ -254,6 +259,7 @@ def test_fan_out_keeps_a_consumer_that_was_there(
         (["--shard", "7"], "has no shard shardId-000000000007. It has 1"),
         (["--external-id", "x"], "--external-id needs --role-arn."),
         (["-o", "yaml"], "Invalid value"),
+        (["-o", "raw", "--delimiter", r"\x"], r"--delimiter accepts text with escapes"),
     ],
 )
 def test_wrong_options(kinesis: CommandLine, orders: str, options: list[str], message: str) -> None:
@@ -293,3 +299,31 @@ def test_another_server(kinesis: CommandLine, witness: str) -> None:
             reshard()
         assert tail.interrupt().out == b""
     assert sorted(shown) == sorted(data.decode() for data in stream.payloads)
+
+
+def test_hash_keys_are_escaped(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """The explicit hash key of a user record is text from the producer."""
+    stream = create(1)
+    emulator.put(stream, aggregate([("c-1", "\33[31m", b"one")]), "a")
+    assert kinesis("tail", stream, *NOW, "-f", "%h").lines == [r"\x1b[31m"]
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "2>&-"])
+def test_closed_streams(kinesis: CommandLine, orders: str, closed: str) -> None:
+    """A caller may close the standard streams that are not needed."""
+    command = f"{KINESIS} tail {orders} --since 1h --no-follow -f %k {closed}"
+    ran = subprocess.run(
+        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=60, check=True
+    )
+    assert ran.stdout == b"c-1\nc-2\nc-3\n"
+
+
+def test_a_closed_output(kinesis: CommandLine, orders: str) -> None:
+    """Records that cannot be written are an error."""
+    command = f"{KINESIS} tail {orders} --since 1h --no-follow >&-"
+    ran = subprocess.run(
+        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=60, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(b"kinesis tail: ")
+    assert ran.stderr.count(b"\n") == 1

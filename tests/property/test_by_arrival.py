@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from functools import partial
 
+import pytest
 from attrs import frozen
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -108,6 +110,28 @@ def test_one_list_of_each_source_is_held() -> None:
     for records in merging:
         delivered += map(key, records)
     assert len(delivered) == 8
+
+
+def test_an_error_of_one_source() -> None:
+    """An error while the first lists are fetched is raised, and the other sources are closed."""
+    closed = threading.Event()
+
+    def broken() -> Iterator[list[UserRecord]]:
+        raise OSError("no")
+        yield []
+
+    def fine() -> Iterator[list[UserRecord]]:
+        try:
+            while True:
+                yield [record(0, 0, 1)]
+        finally:
+            closed.set()
+
+    merging = merge_by_arrival([Source(fine), Source(broken)])
+    with pytest.raises(OSError, match="no"):
+        next(merging)
+    del merging
+    assert closed.wait(60)
 
 
 def test_closing_closes_the_sources() -> None:

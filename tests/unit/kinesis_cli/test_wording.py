@@ -56,5 +56,5 @@ def run_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
     def fail(**_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(main, "make_app", fail)
+    monkeypatch.setattr("kinesis_cli.app.make_app", fail)
     return main.main(["tail"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -11,7 +10,6 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from kinesis_cli.app import make_app
 from kinesis_cli.ending import CommandError, Status, TerminatedError
 from kinesis_cli.wording import in_words_of_commands
 
@@ -22,18 +20,45 @@ LOG_LEVEL = "KINESIS_LOG_LEVEL"
 def run() -> NoReturn:
     """Run the command line of this process. It ends here: threads that still wait for Kinesis end with it."""
     signal.signal(signal.SIGTERM, _terminate)
-    status = main(sys.argv[1:])
+    sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
+    _replace_closed_streams()
+    status = _run()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(status)
 
 
+def _run() -> int:
+    """Return the exit status. A signal may also come while `main` ends."""
+    try:
+        status = main(sys.argv[1:])
+        _ignore_signals()
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    except TerminatedError:
+        status = Status.TERMINATED
+    except BrokenPipeError:
+        status = Status.READER_GONE
+    _ignore_signals()
+    return status
+
+
+def _ignore_signals() -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGPIPE"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command that *arguments* name. Return the exit status, a `Status`."""
     name = _command_name(arguments)
-    logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
     try:
+        import logging
+
+        from kinesis_cli.app import make_app
+
+        logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
         status = make_app(is_listed=name == "kinesis")(list(arguments))
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -46,6 +71,13 @@ def main(arguments: Sequence[str]) -> int:
         status, message = _explain(error, name)
         sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
     return Status.DONE if status is None else int(status)
+
+
+def _replace_closed_streams() -> None:
+    """Replace the standard streams that the caller has closed. What is written to the standard output then is an error."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 # until the end of the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:

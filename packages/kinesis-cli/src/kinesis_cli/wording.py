@@ -9,6 +9,14 @@ _REPLACED = (
     (re.compile(r"\bendpointUrl\b"), "--endpoint-url"),
     (re.compile(r"\bdynamodbEndpointUrl\b"), "--dynamodb-endpoint-url"),
     (re.compile(r"the option 'region'"), "--region"),
+    (
+        re.compile(r"Give keys \(awsAccessKeyId and awsSecretKey\)"),
+        "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    ),
+    (re.compile(r"\bawsProfile\b"), "--profile"),
+    (re.compile(r" on driver and executors"), ""),
+    (re.compile(r"'start'"), "--since"),
+    (re.compile(r"'end'"), "--until"),
     (re.compile(r" failOnDataLoss=false [^.]*\."), ""),  # no command goes on after a loss
 )
 

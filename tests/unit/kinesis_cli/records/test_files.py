@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,3 +42,38 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
         raise MemoryError
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """The file that a link leads to is written, with the mode that it had."""
+    path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with open_file(link, None) as (target, _):
+        target.write(b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_written_to(tmp_path: Path) -> None:
+    """A pipe with a name, or a device, stays what it is."""
+    pipe, found = tmp_path / "pipe.jsonl", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    with open_file(pipe, None) as (target, _):
+        target.write(b"new")
+    reader.join(60)
+    assert found == [b"new"]
+    assert pipe.is_fifo()
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """A file whose name ends in .partial is not touched."""
+    other = tmp_path / "a.jsonl.partial"
+    other.write_bytes(b"mine")
+    with open_file(tmp_path / "a.jsonl", None) as (target, _):
+        target.write(b"new")
+    assert other.read_bytes() == b"mine"

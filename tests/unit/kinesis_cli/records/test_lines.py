@@ -13,6 +13,7 @@ from kinesis_core import UserRecord
     ("line", "reason"),
     [
         (b"", "not a JSON object"),
+        (b'{"data": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "not a JSON object"),
         (b"[]", "not a JSON object"),
         (b'{"data": "x"', "not a JSON object"),
         (b'{"data": "\xff"}', "not a JSON object"),
@@ -42,9 +43,11 @@ def test_a_wrong_time() -> None:
         arrived_ms(line)
 
 
-@pytest.mark.parametrize("payload", [b"[1,]", b'{"a":NaN}', b'{"a":1}x}', b"{\n}x}"])
+@pytest.mark.parametrize(
+    "payload", [b"[1,]", b'{"a":NaN}', b'{"a":1}x}', b"{\n}x}", b"[" * 20_000 + b"]" * 20_000]
+)
 def test_what_is_nearly_json(payload: bytes) -> None:
-    """A payload that only looks like JSON is a text."""
+    """A payload that only looks like JSON is a text. So is JSON that is nested too deeply to be read."""
     record = UserRecord(
         stream="orders",
         shard_id="shardId-000000000000",

@@ -68,8 +68,8 @@ def put(
     from kinesis_core import ProducerSettings
 
     form = make_form(null=null, whole=whole, keep_empty=keep_empty)
-    if rate is not None and rate <= 0:
-        raise UsageError(f"--rate must be above 0; got {rate:g}.")
+    if rate is not None and not 0.001 <= rate <= 1e9:
+        raise UsageError(f"--rate accepts 0.001 to 1000000000 records/s; got {rate:g}.")
     pace = None if rate is None else Pace(rate)
     key_rule = None if key is None else parse_key(key, "--key")
     hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")

@@ -83,8 +83,8 @@ def _summary(writer: RecordWriter, totals: Totals, stream: str) -> str:
     parts = [f"{_records(totals.user_records)} copied to {stream}"]
     if writer.not_written:
         parts.append(f"{show_count(writer.not_written)} not written")
-    if totals.resent:
-        parts.append(f"{show_count(totals.resent)} sent again, which may be in the stream twice")
+    if again := totals.resent + totals.misplaced:
+        parts.append(f"{show_count(again)} sent again, which may be in the stream twice")
     return ", ".join(parts)
 
 

@@ -106,4 +106,7 @@ def parse_key(text: str, option: str) -> KeyRule:
 
 
 def _unquoted(text: str | None) -> str:
-    return str(msgspec.json.decode(f'"{text or ""}"'.encode()))
+    try:
+        return str(msgspec.json.decode(f'"{text or ""}"'.encode()))
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UsageError(f'A name in a path is quoted as in JSON; got "{text}".') from error

@@ -43,7 +43,7 @@ def put_rows(
     except PutError as error:
         raise _not_written(error, writer.counts, producer.close().user_records) from error
     producer.close()
-    summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent)
+    summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
     note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
     if failure is not None:
         raise IncompleteError(f"{failure}. What was read before is written.") from failure

@@ -82,11 +82,11 @@ class Choice:
 
     def _is_true(self, data: bytes) -> bool:
         try:
-            results = self.where.input_text(data.decode()).all()
+            results = iter(self.where.input_text(data.decode()))
+            return any(result is not None and result is not False for result in results)
         except ValueError:  # not JSON, or of a type that the program cannot take
             self.skipped += 1
             return False
-        return any(result is not None and result is not False for result in results)
 
 
 @define

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,16 +48,33 @@ def open_file(path: Path | None, chosen: Form | None) -> Iterator[tuple[IO[bytes
     """
     Yield what to write to, and in which form: the file *path*, or the standard output if that is None.
 
-    The file has its name once all is written. If something fails before that, the file *path* stays as it was.
+    The file has its name once all is written. If something fails before that, the file *path* stays as it was. A device or a
+    pipe is written to directly.
     """
     form = form_of(path, chosen)
     if path is None:
         yield sys.stdout.buffer, form
         return
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("wb") as target:
-            yield target, form
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    target = path.resolve()  # a link stays a link
+    if target.exists() and not target.is_file():
+        with target.open("wb") as device:
+            yield device, form
+        return
+    with _replacing(target) as file:
+        yield file, form
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file that takes the place and the mode of *path* at the end."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    with partial.open("xb") as file:
+        try:
+            yield file
+            file.flush()
+            if mode is not None:
+                partial.chmod(mode)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)

@@ -120,10 +120,12 @@ def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, End
     """Yield spans of time, each before the one before it."""
     from kinesis_core import AtTimestamp, Latest, TrimHorizon
 
-    end: EndingPosition = Latest()
+    is_over = isinstance(span.until, AtTimestamp) and span.until.epoch_ms <= now_ms
+    end: EndingPosition = span.until if is_over and span.until is not None else Latest()
     if span.since is None:
+        last_ms = end.epoch_ms if isinstance(end, AtTimestamp) else now_ms
         for back_ms in _LOOK_BACK_MS:
-            start = AtTimestamp(now_ms - back_ms)
+            start = AtTimestamp(max(0, last_ms - back_ms))
             yield start, end
             end = start
     yield span.since or TrimHorizon(), end

@@ -80,7 +80,7 @@ def is_json_line(data: bytes) -> bool:
     try:
         data.decode()  # the decoder below does not look into texts
         msgspec.json.decode(data, type=msgspec.Raw)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
     return True
 
@@ -94,7 +94,7 @@ def decode_line(text: bytes) -> tuple[ReadLine, bytes]:
     """
     try:
         line = _decoder.decode(text.decode())  # what stays raw is not looked into by the decoder
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise LineError("it is not a JSON object with the fields of a record") from None
     return line, _payload(line)
 

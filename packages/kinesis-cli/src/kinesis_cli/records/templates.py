@@ -38,7 +38,7 @@ def show_payload(data: bytes) -> str:
     if text.isprintable():
         return text
     if data[:1] in (b"{", b"["):
-        with suppress(msgspec.MsgspecError, ValueError):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             text = msgspec.json.format(data, indent=-1).decode()
     return escape(text)
 
@@ -68,14 +68,23 @@ def paint_json(text: str) -> str:
             return f"{_NUMBER}{number}{_PLAIN}"
         return f"{_TEXT if colon is None else _NAME}{quoted}{_PLAIN}{colon or ''}"
 
-    return _TOKENS.sub(paint, text) if text[:1] in ("{", "[") else text
+    # The pattern takes long for what is no JSON.
+    return _TOKENS.sub(paint, text) if text[:1] in ("{", "[") and _is_json(text) else text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return True
 
 
 _FIELDS: dict[str, tuple[str, Field]] = {
     "t": ("arrival time", lambda record: show_time(record.arrived_ms)),
     "T": ("arrival time in milliseconds since 1970", lambda record: str(record.arrived_ms or _NOTHING)),
     "k": ("partition key", lambda record: _show_key(record.partition_key)),
-    "h": ("explicit hash key", lambda record: record.explicit_hash_key or _NOTHING),
+    "h": ("explicit hash key", lambda record: _show_key(record.explicit_hash_key)),
     "s": ("payload", lambda record: show_payload(record.data)),
     "S": ("size of the payload in bytes", lambda record: str(len(record.data))),
     "p": ("shard", lambda record: record.shard_id),

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from attrs import frozen
 
-from kinesis_cli.ending import CommandError
+from kinesis_cli.ending import CommandError, UsageError
 from kinesis_cli.records.lines import encode_line
 from kinesis_cli.records.templates import compile_template
 
@@ -43,6 +43,29 @@ class LineWriter:
         self.target.flush()
 
 
+def _printable_line(record: UserRecord) -> bytes:
+    """Return the line with escapes for the characters that control a terminal. They are in texts only."""
+    return encode_line(record).decode().translate(_CONTROLS).encode()
+
+
+_CONTROLS = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
+
+
+def parse_delimiter(text: str) -> bytes:
+    """
+    Return the bytes that *text* names, with escapes such as `\\n` and `\\0`.
+
+    Raises:
+        UsageError: It has an escape that is none.
+    """
+    try:
+        return text.encode("latin-1", "backslashreplace").decode("unicode_escape").encode()
+    except UnicodeError as error:
+        raise UsageError(
+            f"--delimiter accepts text with escapes such as \\n and \\0; got '{text}'."
+        ) from error
+
+
 def open_writer(
     output: Output, target: IO[bytes], *, template: str, delimiter: str = "\n", colour: bool = False
 ) -> RecordWriter:
@@ -53,13 +76,13 @@ def open_writer(
         CommandError: The output is binary and *target* is a terminal, or pyarrow is not installed.
         UsageError: *template* has an unknown field.
     """
-    ending = delimiter.encode().decode("unicode_escape").encode("latin-1")
+    ending = parse_delimiter(delimiter)
     match output:
         case "text":
             show = compile_template(template, colour)
-            return LineWriter(target, lambda record: show(record).encode(), ending)
+            return LineWriter(target, lambda record: show(record).encode(errors="surrogateescape"), ending)
         case "json":
-            return LineWriter(target, encode_line, b"\n")
+            return LineWriter(target, _printable_line if target.isatty() else encode_line, b"\n")
         case "raw":
             return LineWriter(target, lambda record: record.data, ending)
     if target.isatty():

@@ -13,6 +13,8 @@ from kinesis_cli.stopping import Stopping
 
 _SOON_S = 0.005
 """Records that are due within this time are written together."""
+_LONGEST_SLEEP_S = 3600.0
+"""More than some years cannot be slept at once."""
 
 
 def keep_pace(
@@ -42,5 +44,6 @@ def keep_pace(
                 yield part.rows.part(begin, index)
                 begin = index
                 with stopping.waiting():
-                    sleep(max(0.0, due_s - now_s()))
+                    while (wait_s := due_s - now_s()) > 0:
+                        sleep(min(wait_s, _LONGEST_SLEEP_S))
         yield part.rows.part(begin, len(part.times_ms))

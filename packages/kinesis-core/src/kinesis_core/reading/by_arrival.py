@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import accumulate, islice
 
 from attrs import define, field
 
 from kinesis_core.model import Listing, ShardRange, ancestors
 from kinesis_core.reading.columns import UserRecord
-
-_STARTED_AT_ONCE = 32
-"""Ranges whose first pages are fetched at the same time."""
 
 Lists = Iterator[list[UserRecord]]
 
@@ -107,15 +106,37 @@ class _Merge:
         ready = [index for index, source in self.waiting.items() if not source.after & unfinished]
         started = {index: _Head(self.waiting.pop(index).open()) for index in ready}
         self.reading |= started
-        if len(started) > 1:
-            with ThreadPoolExecutor(min(len(started), _STARTED_AT_ONCE)) as pool:
-                list(pool.map(_Head.fetch, started.values()))
+        _fetch_all(list(started.values()))
         return bool(started)
 
     def close(self) -> None:
         for head in self.reading.values():
             if isinstance(head.lists, Generator):
-                head.lists.close()
+                with suppress(ValueError):  # its first list is still fetched, and it ends after that
+                    head.lists.close()
+
+
+def _fetch_all(heads: Sequence[_Head]) -> None:
+    """
+    Wait for the first lists of *heads*, which are fetched at the same time.
+
+    The threads are daemons: who is interrupted does not wait for a slow server.
+    """
+    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+    def fetch(head: _Head) -> None:
+        try:
+            head.fetch()
+        except BaseException as error:  # noqa: BLE001 # it is raised in the caller's thread
+            ended.put(error)
+        else:
+            ended.put(None)
+
+    for head in heads:
+        threading.Thread(target=fetch, args=(head,), name="kinesis-merge", daemon=True).start()
+    for _ in heads:
+        if (error := ended.get()) is not None:
+            raise error
 
 
 def _earliest(heads: Iterable[_Head]) -> list[UserRecord]:

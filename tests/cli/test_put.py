@@ -180,7 +180,7 @@ def test_rate(kinesis: CommandLine, create: Create) -> None:
     ("arguments", "message"),
     [
         (["--key", ".a b"], "--key does not accept '.a b'."),
-        (["--rate", "0"], "--rate must be above 0; got 0."),
+        (["--rate", "0"], "--rate accepts 0.001 to 1000000000 records/s; got 0."),
         (["--null", "--whole"], "--null and --whole exclude each other."),
     ],
 )

@@ -39,8 +39,12 @@ class StateFile:
         Return what the file says; None if it does not exist.
 
         Raises:
-            CommandError: It is damaged, or belongs to another copy.
+            CommandError: It is damaged, belongs to another copy, or cannot be written later.
         """
+        if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
+            raise CommandError(
+                f"{self.path} cannot be written: name a file in a folder that you may write to."
+            )
         try:
             state = msgspec.json.decode(self.path.read_bytes(), type=CopyState)
         except FileNotFoundError:

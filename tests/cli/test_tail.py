@@ -123,6 +123,29 @@ def test_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
     assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
 
 
+def test_a_shard_that_waits_for_its_ancestors(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """A grandchild is shown although the first batch has its ancestors only. The command ends when that shard ends."""
+    stream = create(1)
+    emulator.put(stream, b"oldest", "c")
+    (child, _) = emulator.split(stream, emulator.shard_ids(stream)[0])
+    emulator.put(stream, b"older", "c", 0)
+    grandchild, _ = emulator.split(stream, child)
+    emulator.put(stream, b"1", "c", 0)
+    with kinesis.started(
+        "tail", stream, "--since", "TRIM_HORIZON", "--shard", grandchild, "-f", "%s"
+    ) as tail:
+        assert tail.lines(1) == ["1"]
+        emulator.put(stream, b"2", "c", 0)
+        assert tail.lines(1) == ["2"]
+        emulator.split(stream, grandchild)
+        emulator.put(stream, b"of a child", "c", 0)
+        ran = tail.rest()
+    assert (ran.status, ran.out) == (0, b"")
+    assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
+
+
 def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """New records are shown as they come. Ctrl-C ends the command without a word, with status 130."""
     with kinesis.started("tail", orders, "-n", "9", "-f", "%k") as tail:

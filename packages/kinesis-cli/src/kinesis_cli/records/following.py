@@ -72,12 +72,16 @@ def record_lists(
     if span.last:
         records, start = _last_records(stream, span, choice, shard_ids, now_ms)
         yield records
+    running: set[str] = set()
     for batch in _batches(stream, start, span, now_ms):
         part = batch.of_shards(shard_ids) if shard_ids else batch
         for records in part.record_lists(by_arrival=True):
             if wanted := choice.of(records):
                 yield wanted
-        if have_ended or (shard_ids and _ends_them(shard_ids, batch)):
+        unfinished = _unfinished(batch)
+        running |= unfinished & shard_ids
+        # A shard that was not in an offset yet waits for its ancestors.
+        if have_ended or (shard_ids and running == shard_ids and not unfinished & shard_ids):
             note("The shards have ended. Their children, and all other shards, were not read.")
             return
 
@@ -131,7 +135,7 @@ def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, End
     yield span.since or TrimHorizon(), end
 
 
-def _ends_them(shard_ids: frozenset[str], batch: Batch) -> bool:
-    """Return whether *batch* ends after the last record of all these shards."""
+def _unfinished(batch: Batch) -> set[str]:
+    """Return the shards that the offset of *batch* names, and that it does not end."""
     (stream,) = batch.offset["streams"].values()
-    return all(stream["shards"].get(shard_id, "SHARD_END") == "SHARD_END" for shard_id in shard_ids)
+    return {shard_id for shard_id, shard in stream["shards"].items() if "SHARD_END" not in shard}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from kinesis_cli.records import decode_line
 from kinesis_emulator import Emulator
-from support.command_line import CommandLine
+from support.command_line import KINESIS, CommandLine
 
 Create = Callable[[int], str]
 PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", "ü".encode()]
@@ -79,3 +80,11 @@ def test_a_folder_that_does_not_exist(kinesis: CommandLine, orders: str, tmp_pat
     ran = kinesis("dump", orders, "--file", str(tmp_path / "no" / "orders.jsonl"), status=1)
     assert ran.err.startswith("kinesis dump: ")
     assert ran.err.count("\n") == 1
+
+
+def test_a_file_needs_no_reader(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
+    """Whoever reads the standard output may end: the file is written all the same."""
+    path = tmp_path / "orders.jsonl"
+    command = f"set -o pipefail; {KINESIS} dump {orders} --file {path} | true"
+    subprocess.run(["bash", "-c", command], env=kinesis.environment, check=True, timeout=60)
+    assert len(path.read_bytes().splitlines()) == 5

@@ -42,6 +42,7 @@ class Source:
     [
         ([{A: AFTER, B: AFTER}], False),
         ([{A: AFTER}, {A: ENDED}], False),  # B is not in an offset yet
+        ([{A: AFTER}, {A: "SHARD_END"}], False),
         ([{A: AFTER, B: AFTER}, {A: AFTER, B: ENDED}], False),
         ([{A: AFTER, B: AFTER}, {A: "SHARD_END", B: ENDED}], True),
         ([{A: AFTER, B: AFTER}, {}], True),  # offsets drop what is finished

@@ -60,7 +60,8 @@ def dump(
     counts = Counts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:
         writer = open_writer(form, target, template="")
-        end_with_reader()
+        if file is None:
+            end_with_reader()
         with connect.open(stream, consumer=wanted.efo) as source:
             shard_ids = (
                 parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()

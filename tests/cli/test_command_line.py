@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,21 @@ def test_starting_a_command_imports_only_what_it_needs(name: str) -> None:
     assert {each for each in new if each.startswith("kinesis_cli.commands.")} == {
         f"kinesis_cli.commands.{name}"
     }
+
+
+def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
+    """An endpoint that is no URL is an error of usage, wherever it comes from."""
+    wrong = CommandLine({**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": "foo"})
+    for ran in (
+        wrong("tail", "orders", status=2),
+        kinesis("tail", "orders", "--endpoint-url", "foo", status=2),
+    ):
+        assert ran.err.startswith("kinesis tail: ")
+        assert "--endpoint-url" in ran.err
+        assert ran.err.count("\n") == 1
+
+
+def test_a_locale_of_ascii(kinesis: CommandLine, create: Callable[[int], str]) -> None:
+    """Characters that the locale does not have are replaced."""
+    ascii_only = CommandLine({**kinesis.environment, "PYTHONIOENCODING": "ascii"})
+    assert "shardId-000000000001" in ascii_only("shards", create(2), "--no-sample").text

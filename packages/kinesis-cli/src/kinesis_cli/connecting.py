@@ -112,10 +112,10 @@ class Connect:
 
         connection = self.to(stream)
         try:
-            consumer_client(connection, connection.streams[0]).describe_consumer(name_or_arn)
+            found = consumer_client(connection, connection.streams[0]).describe_consumer(name_or_arn)
         except StreamNotFoundError:
             return False
-        return True
+        return found.status != "DELETING"  # by a command before this one: it will be registered again
 
     def open_producer(self, stream: str, settings: ProducerSettings) -> Producer:
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -21,7 +22,7 @@ def run() -> NoReturn:
     """Run the command line of this process. It ends here: threads that still wait for Kinesis end with it."""
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
-    _replace_closed_streams()
+    _prepare_streams()
     status = _run()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -73,11 +74,18 @@ def main(arguments: Sequence[str]) -> int:
     return Status.DONE if status is None else int(status)
 
 
-def _replace_closed_streams() -> None:
-    """Replace the standard streams that the caller has closed. What is written to the standard output then is an error."""
+def _prepare_streams() -> None:
+    """
+    Replace the standard streams that the caller has closed, and let others replace characters that they do not have.
+
+    What is written to a standard output that was closed is an error.
+    """
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 # until the end of the process
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal of ASCII has no characters for bars and trees
+            stream.reconfigure(errors="replace")
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -108,6 +116,10 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             return Status.FAILED, str(error)
         case ModuleNotFoundError() | OSError():
             return Status.FAILED, str(error)
+        case ValueError() if str(error).startswith(
+            "Invalid endpoint"
+        ):  # botocore's, also for the environment's
+            return Status.USAGE, f"{error}. --endpoint-url accepts a URL such as https://127.0.0.1:4567."
     if os.environ.get(LOG_LEVEL, "").strip().upper() == "DEBUG":
         raise error
     kind = type(error).__name__

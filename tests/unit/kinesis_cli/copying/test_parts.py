@@ -67,3 +67,9 @@ def test_one_part() -> None:
     plan = plan_copy("1h", "10m", follow=False, now_ms=NOW_MS)
     assert len(list(plan.parts(cast(Any, source), None, None))) == 1
     assert source.reads == [(plan.start, plan.end)]
+
+
+def test_an_end_in_the_future() -> None:
+    """A copy ends at a time in the past. Later records are copied by --follow."""
+    with pytest.raises(UsageError, match="--until accepts a time in the past; got '2099-01-01T00:00:00Z'"):
+        plan_copy("TRIM_HORIZON", "2099-01-01T00:00:00Z", follow=False, now_ms=NOW_MS)

@@ -89,6 +89,10 @@ def plan_copy(since: str, until: str | None, *, follow: bool, now_ms: int) -> Co
     if follow and until is not None:
         raise UsageError("--follow and --until exclude each other.")
     end = Latest() if until is None else parse_end(until, "--until", now_ms)
+    if isinstance(end, AtTimestamp) and end.epoch_ms > now_ms:
+        raise UsageError(
+            f"--until accepts a time in the past; got '{until}'. --follow copies what comes later."
+        )
     return CopyPlan(parse_start(since, "--since", now_ms), end, follow)
 
 

@@ -76,9 +76,9 @@ def put(
     check_files(files)
     producer = connect.open_producer(stream, ProducerSettings(aggregation_enabled=aggregate))
     is_typed = not files and sys.stdin.isatty()
-    if is_typed:
-        note("Each line that you type is a record. Ctrl-D ends.")
     writer = RowWriter(producer, note, key_rule, hash_rule)
     with Stopping() as stopping, ProgressLine(size_of(files), is_wanted=not is_typed) as progress:
+        if is_typed:
+            note("Each line that you type is a record. Ctrl-D ends.")
         rows = read_rows(files, form, stopping)
         return put_rows(rows, writer, producer, progress, stopping, pace)

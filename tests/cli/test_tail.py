@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 from itertools import count
 
+import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
 import pytest
 
 from kinesis_emulator import Emulator
 from support.aggregates import aggregate
-from support.command_line import KINESIS, CommandLine
+from support.command_line import KINESIS, PATIENCE_S, CommandLine
 from support.streams import StreamUnderTest, make_client
 
 Create = Callable[[int], str]
@@ -96,11 +97,56 @@ def test_arrow_is_not_for_a_terminal(kinesis: CommandLine, orders: str) -> None:
     assert "> FILE" in ran.text
 
 
-def test_an_expression(kinesis: CommandLine, orders: str) -> None:
+def test_a_program_of_jq(kinesis: CommandLine, orders: str) -> None:
     """--where is a program of jq. Records that it cannot be applied to are counted, without their payload."""
     ran = kinesis("tail", orders, *NOW, "--where", ".total > 9", "-f", "%k")
     assert ran.lines == ["c-3"]
-    assert ran.err == "--where was not applied to 1 record: its payload is not JSON that the program takes.\n"
+    assert ran.err == "Left out, because not JSON: 1 record.\n"
+    ran = kinesis("tail", orders, *NOW, "--where", '.total | error("payload \\(.)")', "-f", "%k")
+    assert ran.lines == []
+    assert ran.err == (
+        "Left out, because not JSON: 1 record.\n"
+        "Left out, because --where failed: 2 records. To see why, run jq on what '-o raw' writes.\n"
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("program", ["until(false; .)", "repeat(empty)"])
+def test_stop_a_program_without_end(
+    kinesis: CommandLine, orders: str, program: str, number: signal.Signals
+) -> None:
+    """jq lets no signal through. Ctrl-C ends the command all the same, and the process of jq with it."""
+    with kinesis.started("tail", orders, *NOW, "--where", program) as running:
+        jq = process_of_jq(running.process.pid)
+        started_s = jq.cpu_times().user
+        wait_until(lambda: jq.cpu_times().user > started_s + 0.2)
+        ran = running.end(number)
+    assert (ran.status, ran.out, ran.err) == (128 + number, b"", "")
+    wait_until(lambda: not jq.is_running() or jq.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_jq_crashes(kinesis: CommandLine, emulator: Emulator, orders: str) -> None:
+    """A program whose recursion has no end makes jq crash when the memory is used up. It is an error of the command."""
+    with kinesis.started("tail", orders, "-n", "3", "--where", ".total > 9", "-f", "%k") as running:
+        assert running.lines(1) == ["c-3"]
+        process_of_jq(running.process.pid).kill()
+        emulator.put(orders, b"{}", "c-4")
+        ran = running.rest()
+    assert (ran.status, ran.out) == (1, b"")
+    assert ran.err.startswith("kinesis tail: jq crashed (status -9) while it ran '.total > 9'.")
+
+
+def process_of_jq(command: int) -> psutil.Process:
+    """Wait until the process *command* has a child, and return it."""
+    wait_until(lambda: bool(psutil.Process(command).children()))
+    return psutil.Process(command).children()[0]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)  # until another process has gone on
 
 
 def test_aggregates_are_unpacked(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

@@ -56,13 +56,13 @@ def dump(
     """
     now_ms = int(time.time() * 1000)
     span = Span.parse(0, since, until, True, now_ms)
-    choice = Choice.parse(wanted.key, wanted.where)
+    choice = Choice.parse(wanted)
     counts = Counts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:
         writer = open_writer(form, target, template="")
         if file is None:
             end_with_reader()
-        with connect.open(stream, consumer=wanted.efo) as source:
+        with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
             shard_ids = (
                 parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
             )
@@ -72,5 +72,5 @@ def dump(
                 progress.show(counts.records, counts.size_bytes)
         writer.close()
     note(f"{counts} written")
-    if choice.skipped:
-        note(choice.skipped_note)
+    for text in choice.notes:
+        note(text)

@@ -64,15 +64,15 @@ def tail(
     """
     now_ms = int(time.time() * 1000)
     span = Span.parse(last, since, until, follow, now_ms)
-    choice = Choice.parse(wanted.key, wanted.where)
+    choice = Choice.parse(wanted)
     writer = open_writer(
         output, sys.stdout.buffer, template=format, delimiter=delimiter, colour=has_colours()
     )
     end_with_reader()
-    with connect.open(stream, consumer=wanted.efo) as source:
+    with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
         shard_ids = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
         for records in record_lists(source, span, choice, shard_ids, now_ms):
             writer.write(records)
     writer.close()
-    if choice.skipped:
-        note(choice.skipped_note)
+    for text in choice.notes:
+        note(text)

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from types import FrameType
-from typing import NoReturn
 
 
 def end_with_reader() -> None:
@@ -20,16 +19,21 @@ def end_with_reader() -> None:
     if sys.stdout.isatty() or not hasattr(select, "poll"):
         return
     signal.signal(signal.SIGPIPE, _raise)
-    threading.Thread(target=_watch, args=(sys.stdout.fileno(),), name="kinesis-reader", daemon=True).start()
+    threading.Thread(target=_watch, name="kinesis-reader", daemon=True).start()
 
 
-def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise BrokenPipeError
+def _raise(_number: int, _frame: FrameType | None) -> None:
+    if _has_ended(timeout_ms=0):  # other pipes have their own errors
+        raise BrokenPipeError
 
 
-def _watch(output: int) -> None:
-    """Wait for an end of the pipe. A file or a terminal has none."""
+def _has_ended(timeout_ms: int | None) -> bool:
+    """Wait for the end of the pipe, at most so long. A file has none."""
     poll = select.poll()
-    poll.register(output, 0)  # errors are reported without being asked for
-    poll.poll()
+    poll.register(sys.stdout.fileno(), 0)  # errors are reported without being asked for
+    return bool(poll.poll(timeout_ms))
+
+
+def _watch() -> None:
+    _has_ended(timeout_ms=None)
     os.kill(os.getpid(), signal.SIGPIPE)

@@ -1,15 +1,18 @@
-"""Chooses records by key, by an expression of jq over their payload, and by shard."""
+"""Chooses records by key, by a program of jq over their payload, and by shard."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import compress
+from typing import TYPE_CHECKING, Annotated
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 from cyclopts import Parameter
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.output import show_bytes
+from kinesis_cli.records.programs import Program
 
 if TYPE_CHECKING:
     from kinesis_core import ListedShard, UserRecord
@@ -38,55 +41,51 @@ ALL = Wanted()
 
 @define
 class Choice:
-    """
-    Which records are wanted.
+    """Which records are wanted."""
 
-    Attributes:
-        skipped: The records that *where* could not be applied to, because their payload is not JSON.
-    """
-
-    keys: frozenset[str]
-    where: Any = None
-    """A compiled program of jq."""
-    skipped: int = field(default=0, init=False)
+    keys: frozenset[str] = frozenset()
+    """No record has another key. If it is empty, all keys are wanted."""
+    where: Program | None = None
 
     @classmethod
-    def parse(cls, keys: Iterable[str], where: str | None) -> Choice:
+    def parse(cls, wanted: Wanted) -> Choice:
         """
-        Return the choice of records with one of *keys*, if there are any, for which *where* is true, if given.
+        Return the choice of the records that the options want. Shards are not looked at.
 
         Raises:
-            UsageError: *where* is not a program of jq.
+            UsageError: `--where` is not a program of jq.
         """
-        return cls(frozenset(keys), None if where is None else compile_jq(where, "--where"))
+        where = None if wanted.where is None else Program.parse(wanted.where, "--where")
+        return cls(frozenset(wanted.key), where)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run *where* in this block, in which records can be chosen."""
+        with self.where or nullcontext():
+            yield
 
     @property
-    def is_all(self) -> bool:
-        """Whether every record is wanted."""
-        return not self.keys and self.where is None
-
-    @property
-    def skipped_note(self) -> str:
-        """What to tell of the records that *where* could not be applied to."""
-        if self.skipped == 1:
-            return "--where was not applied to 1 record: its payload is not JSON that the program takes."
-        return f"--where was not applied to {self.skipped:,} records: their payloads are not JSON that the program takes."
+    def notes(self) -> list[str]:
+        """What to tell of the records to which *where* could not be applied. Nothing of their payloads is in it."""
+        if self.where is None:
+            return []
+        not_json, failed = self.where.not_json, self.where.failed
+        notes = []
+        if not_json:
+            notes.append(f"Left out, because not JSON: {_records(not_json)}.")
+        if failed:
+            notes.append(
+                f"Left out, because --where failed: {_records(failed)}. To see why, run jq on what '-o raw' writes."
+            )
+        return notes
 
     def of(self, records: list[UserRecord]) -> list[UserRecord]:
         """Return those of *records* that are wanted."""
         if self.keys:
             records = [record for record in records if record.partition_key in self.keys]
-        if self.where is not None:
-            records = [record for record in records if self._is_true(record.data)]
+        if self.where is not None and records:
+            records = list(compress(records, self.where.are_true([record.data for record in records])))
         return records
-
-    def _is_true(self, data: bytes) -> bool:
-        try:
-            results = iter(self.where.input_text(data.decode()))
-            return any(result is not None and result is not False for result in results)
-        except ValueError:  # not JSON, or of a type that the program cannot take
-            self.skipped += 1
-            return False
 
 
 @define
@@ -101,26 +100,11 @@ class Counts:
         self.size_bytes += sum(len(record.data) for record in records)
 
     def __str__(self) -> str:
-        what = f"{self.records:,} record{'s' * (self.records != 1)}"
-        return f"{what} ({show_bytes(self.size_bytes)})"
+        return f"{_records(self.records)} ({show_bytes(self.size_bytes)})"
 
 
-def compile_jq(program: str, option: str) -> Any:
-    """
-    Return the compiled program of jq.
-
-    Raises:
-        UsageError: It is not one. The message names *option*.
-    """
-    import jq
-
-    try:
-        return jq.compile(program)
-    except ValueError as error:
-        reason = str(error).partition("\n")[0].removeprefix("jq: ")
-        raise UsageError(
-            f"{option} accepts a program of jq, such as '.total > 9'; got '{program}': {reason}"
-        ) from error
+def _records(count: int) -> str:
+    return f"{count:,} record{'s' * (count != 1)}"
 
 
 def parse_shards(texts: Sequence[str], shards: Collection[ListedShard], stream: str) -> frozenset[str]:

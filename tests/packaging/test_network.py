@@ -30,6 +30,8 @@ MAY_CONNECT = {
     "kinesis_consumer/worker/threads.py": {"asyncio"},
     "kinesis_consumer/handling/running.py": {"asyncio"},
     "kinesis_consumer/waiting.py": {"asyncio"},
+    # Runs jq in our own file, over pipes.
+    "kinesis_cli/records/programs.py": {"subprocess"},
     # Takes signals in textual's event loop, and opens nothing.
     "kinesis_cli/screens/app.py": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import marshal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import IO, cast
@@ -57,7 +57,7 @@ class Program:
         self._process = subprocess.Popen(  # noqa: S603 # our own file
             command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
         )
-        self._send(self.text)
+        self._send([self.text.encode()])
         return self
 
     def __exit__(
@@ -65,7 +65,7 @@ class Program:
     ) -> None:
         self._process.kill()
 
-    def are_true(self, payloads: list[bytes]) -> list[bool]:
+    def are_true(self, payloads: Sequence[bytes]) -> list[bool]:
         """
         Return for each of *payloads* whether a result of the program is neither null nor false.
 
@@ -83,8 +83,6 @@ class Program:
         self.failed += verdicts.count(jq_process.FAILED)
         return [verdict == jq_process.YES for verdict in verdicts]
 
-    def _send(self, message: str | list[bytes]) -> None:
-        requests = cast("IO[bytes]", self._process.stdin)
+    def _send(self, payloads: Sequence[bytes]) -> None:
         with suppress(BrokenPipeError):  # it has crashed: its answer is missing, too
-            marshal.dump(message, requests)
-            requests.flush()
+            jq_process.write_list(payloads, cast("IO[bytes]", self._process.stdin))

@@ -21,6 +21,7 @@ from kinesis_core.aws import (
     subscription_client,
     translate,
 )
+from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.errors import OptionError, UnavailableError
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
@@ -76,7 +77,12 @@ def test_the_client_leaves_retries_to_us() -> None:
     """botocore makes one attempt, so each retry is counted and logged here, with the user's waits."""
     config = stream_client(connection(), ORDERS).client.meta.config
     assert config.retries["total_max_attempts"] == 1
-    assert config.max_pool_connections >= 32
+
+
+def test_connections_are_kept() -> None:
+    """Each thread of a merge has its connection, and so has each of the planner. What is above the limit is opened again for each call."""
+    config = stream_client(connection(), ORDERS).client.meta.config
+    assert config.max_pool_connections >= MERGED_RANGES + 8
 
 
 def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:

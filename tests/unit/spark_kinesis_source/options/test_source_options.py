@@ -14,11 +14,13 @@ import pytest
 from attrs import asdict
 
 from kinesis_core.aws import Transport, WireFormat
+from kinesis_core.aws.clients import CONNECTIONS
 from kinesis_core.errors import OptionError
 from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
 from kinesis_core.options import Origin
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
+from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
@@ -618,6 +620,13 @@ def test_values_that_stay_refused(name: str, value: str) -> None:
     """Our names keep their domains, and values that awslabs refuses are refused."""
     with pytest.raises(OptionError, match="accepts"):
         parse(**{name: value})
+
+
+def test_connections_of_all_threads() -> None:
+    """A task reads while the driver plans: a client keeps the connections of both."""
+    too_many = CONNECTIONS - ReadSettings().threads + 1
+    with pytest.raises(OptionError, match="planningThreads"):
+        parse(planningThreads=str(too_many))
 
 
 def test_region_of_awslabs() -> None:

@@ -27,8 +27,8 @@ from kinesis_credentials import cached_session, ensure_credentials, get_credenti
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
 """Kinesis responds in milliseconds, but a page of 10 MiB over a slow line takes seconds."""
-CONNECTIONS = 32
-"""More than planner and reader threads together, so that no thread opens and drops connections all the time."""
+CONNECTIONS = 320
+"""As many as planner and reader threads together may use, so that none opens and drops connections all the time."""
 
 _lock = threading.Lock()
 

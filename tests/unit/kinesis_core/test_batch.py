@@ -10,8 +10,10 @@ import pytest
 from attrs import define, field
 
 from kinesis_core import Batch, OptionError, PlanSettings, ReadSettings, Stream
-from kinesis_core.reading import DEFAULT_COLUMNS
+from kinesis_core.model import Page
+from kinesis_core.reading import DEFAULT_COLUMNS, PAGES_HELD
 from support.aggregates import aggregate
+from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream
 
 A, B = "shardId-000000000000", "shardId-000000000001"
@@ -24,6 +26,27 @@ class Api(ScriptedStream):
     """A stream whose repr would be long and secret."""
 
     secret: str = field(default=SECRET)
+
+
+@define
+class Asked(ScriptedStream):
+    """A stream that knows for how many records it was asked."""
+
+    limits: list[int] = field(factory=list)
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        self.limits.append(limit)
+        return super().get_records(iterator, limit, with_data, shard_id)
+
+
+def asked(shards: int) -> Asked:
+    """Return a stream with 200 records of 100 bytes in each shard."""
+    fake = Asked(FakeClock())
+    fake.create(shards)
+    for shard_id in fake.shards:
+        fake.put_many(shard_id, 200, data=b"x" * 100)
+    fake.clock.now += 120
+    return fake
 
 
 def orders(records: int = 3, shards: int = 2) -> ScriptedStream:
@@ -151,6 +174,26 @@ def test_records_by_arrival() -> None:
     assert sorted(r.data for r in batch.records()) == [b"0", b"1", b"2", b"3", b"4", b"5"]
     lists = batch.record_lists(by_arrival=True)
     assert [r.data for records in lists for r in records] == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+@pytest.mark.parametrize("shards", [2, 8])
+def test_memory_of_a_merge(monkeypatch: pytest.MonkeyPatch, shards: int) -> None:
+    """However many shards are merged, their pages together have about as much data."""
+    monkeypatch.setattr("kinesis_core.batch.MERGED_BYTES", 64_000)
+    fake = asked(shards)
+    batch = batch_of(fake)
+    fake.limits.clear()  # those of the plan
+    assert len(list(batch.records(by_arrival=True))) == shards * 200
+    assert max(fake.limits) == 64_000 // 100 // (shards * PAGES_HELD)
+
+
+def test_memory_of_other_reading() -> None:
+    """Without a merge, a call asks for as many records as Kinesis returns."""
+    fake = asked(2)
+    batch = batch_of(fake)
+    fake.limits.clear()  # those of the plan
+    assert len(list(batch.records())) == 400
+    assert set(fake.limits) == {10_000}
 
 
 def test_children_by_arrival() -> None:

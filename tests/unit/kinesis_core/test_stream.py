@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from threading import Barrier, RLock
 from typing import Any
 
 import pytest
+from attrs import define, field
 
 from kinesis_core import (
     AtTimestamp,
@@ -19,7 +21,9 @@ from kinesis_core import (
     Stream,
     TrimHorizon,
 )
+from kinesis_core.model import Cut, Page
 from support.aggregates import aggregate
+from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream
 
 A = "shardId-000000000000"
@@ -29,6 +33,35 @@ NINE, TEN = "2026-01-31T09:00:00Z", "2026-01-31T10:00:00Z"
 def stream_of(fake: ScriptedStream) -> Stream:
     settings = ReadSettings(threads=1)
     return Stream("orders", "eu-west-1", "orders", fake, PlanSettings(), settings, fake.clock)
+
+
+@define
+class Together(ScriptedStream):
+    """A stream that answers the first call about a shard only when all shards have been asked about."""
+
+    asked: set[str] = field(factory=set)
+    everybody: Barrier = field(factory=lambda: Barrier(64))
+    lock: RLock = field(factory=RLock)
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        if shard_id not in self.asked:
+            self.asked.add(shard_id)
+            self.everybody.wait(timeout=60)
+        with self.lock:
+            return super().get_iterator(shard_id, cut)
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        with self.lock:
+            return super().get_records(iterator, limit, with_data, shard_id)
+
+
+def test_shards_are_planned_together() -> None:
+    """The calls about one shard have to wait for its quota. Other shards do not wait for it."""
+    fake = Together(FakeClock())
+    fake.create(64)
+    fake.put_many(A, 3)
+    fake.clock.now += 3600
+    assert len(list(stream_of(fake).read().records())) == 3
 
 
 @pytest.mark.parametrize(

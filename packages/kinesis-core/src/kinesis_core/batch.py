@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -13,6 +14,7 @@ from attrs import evolve, frozen
 from kinesis_core.model import Listing, Page, RangeGroup, ShardRange, show_time
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
+    PAGES_HELD,
     Source,
     UserRecord,
     merge_by_arrival,
@@ -31,6 +33,8 @@ Pages = Iterator[tuple[ShardRange, Page]]
 
 MERGED_RANGES = 128
 """The most shards of a batch that are merged by arrival time: each of them has a thread and a few pages in memory."""
+MERGED_BYTES = 128 * 1024 * 1024
+"""About how much data those pages have together."""
 
 
 @frozen
@@ -46,7 +50,8 @@ class Batch:
     offset: dict[str, Any]
     _name: str
     _groups: Sequence[RangeGroup]
-    _read: Callable[[Sequence[RangeGroup], bool], Pages]
+    _read: Callable[[Sequence[RangeGroup], bool, float], Pages]
+    """Reads groups: with the records' data or without, and with about so many bytes a page."""
     _list: Callable[[], Listing]
     _ends_ms: int | None = None
     """The latest time among the ends of the shards; None when no time is known."""
@@ -97,17 +102,18 @@ class Batch:
         after = [frozenset[int]()] * len(ranges)
         if len(self._groups) < len(ranges):  # there are related shards
             after = ranges_after(ranges, self._list())
+        page_bytes = MERGED_BYTES / (len(ranges) * PAGES_HELD)
         sources = [
-            Source(partial(self._lists, [(part,)], deaggregate), first)
+            Source(partial(self._lists, [(part,)], deaggregate, page_bytes), first)
             for part, first in zip(ranges, after, strict=True)
         ]
         with closing(merge_by_arrival(sources)) as merged:
             yield from merged
 
     def _lists(
-        self, groups: Sequence[RangeGroup], deaggregate: bool
+        self, groups: Sequence[RangeGroup], deaggregate: bool, max_page_bytes: float = math.inf
     ) -> Generator[list[UserRecord], None, None]:
-        for shard_range, page in self._read(groups, True):
+        for shard_range, page in self._read(groups, True, max_page_bytes):
             skip = shard_range.skip(page)
             yield user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
@@ -149,7 +155,7 @@ class Batch:
         return self.to_arrow(columns, deaggregate=deaggregate).to_pandas()
 
     def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
-        for shard_range, page in self._read(self._groups, builder.needs_data):
+        for shard_range, page in self._read(self._groups, builder.needs_data, math.inf):
             skip = shard_range.skip(page)
             yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
 

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kinesis_core.aws import Connection, StreamApi, WireFormat, stream_client
 from kinesis_core.batch import Batch, Pages
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _NAMES = ("'start'", "'end'")
 """The arguments of `Stream.read`, as errors name them."""
+_PLANNING_THREADS = 64
+"""Shards that are planned at once. A shard that has been idle takes several calls, and Kinesis allows 5 a second."""
 
 
 @define
@@ -188,7 +190,13 @@ class Stream:
         yield self.read(started.to_json(), until)
 
     def _planner(self) -> Planner:
-        return Planner({self._given_name: self._api}, self._plan_settings, names=_NAMES, clock=self._clock)
+        return Planner(
+            {self._given_name: self._api},
+            self._plan_settings,
+            names=_NAMES,
+            clock=self._clock,
+            threads=_PLANNING_THREADS,
+        )
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
@@ -209,11 +217,14 @@ class Stream:
     def _listing(self) -> Listing:
         return by_id(self._api.list_shards())
 
-    def _pages(self, groups: Sequence[RangeGroup], with_data: bool) -> Pages:
+    def _pages(self, groups: Sequence[RangeGroup], with_data: bool, max_page_bytes: float) -> Pages:
         rng = random.Random()  # noqa: S311 # jitter, not a secret
-        polling = PollingRangeReader(lambda _: self._api, self._read_settings, rng, with_data)
+        settings = evolve(
+            self._read_settings, max_page_bytes=min(max_page_bytes, self._read_settings.max_page_bytes)
+        )
+        polling = PollingRangeReader(lambda _: self._api, settings, rng, with_data)
         if self._consumer is None:
-            return read_concurrently(groups, polling, self._read_settings.threads, self._clock)
+            return read_concurrently(groups, polling, settings.threads, self._clock)
         return self._consumer.read(groups, polling, self._clock)
 
 

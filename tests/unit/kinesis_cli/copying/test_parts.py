@@ -45,7 +45,9 @@ class Source:
 
     def read(self, start: Any, end: Any) -> Batch:
         self.reads.append((start, end))
-        return Batch({"read": len(self.reads)}, "orders", [], lambda _groups, _data: iter(()), dict)
+        return Batch(
+            {"read": len(self.reads)}, "orders", [], lambda _groups, _data, _page_bytes: iter(()), dict
+        )
 
 
 def test_parts_follow_each_other() -> None:

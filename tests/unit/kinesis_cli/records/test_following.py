@@ -32,7 +32,7 @@ class Source:
                 {"streams": {"orders": {"shards": shards}}},
                 "orders",
                 [],
-                lambda _groups, _data: iter(()),
+                lambda _groups, _data, _page_bytes: iter(()),
                 dict,
             )
 

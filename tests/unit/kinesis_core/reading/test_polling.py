@@ -6,6 +6,8 @@ import random
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinesis_core.errors import DataLossError, IteratorExpiredError, UnavailableError
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, TrimHorizon
@@ -82,6 +84,29 @@ def test_a_range_reads_the_same_twice(one: OneShard) -> None:
     before = read(one, start, end)
     one.put(50)
     assert read(one, start, end) == before
+
+
+def test_pages_of_a_size() -> None:
+    """The records of a page show how many to ask for, so that the next one has about the size that is wanted."""
+    one = OneShard()
+    one.put(40, 0.01, data=b"x" * 1000)
+    one.put(40, 0.01, data=b"x" * 100)
+    everything = At(number(one, 0)), After(number(one, 79))
+    pages = [
+        len(page.records) for page in reader_of(one, *everything, ReadSettings(max_page_bytes=10_000)).pages()
+    ]
+    assert pages == [1, 10, 10, 10, 10, 10, 29]
+    assert read(one, *everything, ReadSettings(max_page_bytes=1)) == one.records
+
+
+@given(st.integers(1, 10_000), st.floats(1, allow_nan=False), st.floats(0, 1e9))
+def test_records_to_ask_for(most: int, page_bytes: float, record_bytes: float) -> None:
+    """It is at least 1, at most what Kinesis or the user allows, and no more than fit."""
+    settings = ReadSettings(max_records_per_fetch=most, max_page_bytes=page_bytes)
+    count = settings.records_per_fetch(record_bytes)
+    assert 1 <= count <= most
+    assert count == 1 or count * record_bytes <= page_bytes
+    assert ReadSettings(max_records_per_fetch=most).records_per_fetch(record_bytes) == most
 
 
 # Interruptions

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         find_columns,
         user_records,
     )
-    from kinesis_core.reading.concurrent import read_concurrently
+    from kinesis_core.reading.concurrent import PAGES_HELD, read_concurrently
     from kinesis_core.reading.polling import PollingRangeReader
     from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
 else:
@@ -30,7 +30,7 @@ else:
             "kinesis_core.reading.columns": (
                 "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
             ),
-            "kinesis_core.reading.concurrent": "read_concurrently",
+            "kinesis_core.reading.concurrent": "PAGES_HELD read_concurrently",
             "kinesis_core.reading.polling": "PollingRangeReader",
             "kinesis_core.reading.settings": "SHARD_RATE_BYTES FanOutSettings ReadSettings",
         },
@@ -42,6 +42,7 @@ __all__ = [
     "DEFAULT_COLUMNS",
     "FanOutSettings",
     "Kind",
+    "PAGES_HELD",
     "PollingRangeReader",
     "ReadSettings",
     "SHARD_RATE_BYTES",

@@ -15,6 +15,8 @@ from kinesis_core.model import Page, RangeGroup, ShardRange
 
 PAGES_AHEAD = 2
 """Pages in the queue to the caller; each thread holds one more. A page has at most 10 MiB of data."""
+PAGES_HELD = PAGES_AHEAD + 2
+"""Pages of one group that are in memory, if it is read alone, with the one that the caller has."""
 
 
 class RangeReader(Protocol):

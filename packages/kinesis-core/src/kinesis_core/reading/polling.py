@@ -30,6 +30,7 @@ class PollingReader:
     _limiter: ReadRateLimiter = field(init=False)
     progress: RangeProgress = field()
     _check: RecordCheck = field(init=False)
+    _limit: int = field(init=False)
     _iterator: str | None = field(default=None, init=False)
     _has_expired: bool = field(default=False, init=False)
 
@@ -38,6 +39,7 @@ class PollingReader:
         return RangeProgress(self.range, self.settings.fail_on_data_loss)
 
     def __attrs_post_init__(self) -> None:
+        self._limit = self.settings.records_per_fetch()
         self._limiter = ReadRateLimiter(self.settings.min_fetch_period_s, burst=2)
         self._check = RecordCheck(
             self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._limiter
@@ -93,9 +95,10 @@ class PollingReader:
                 return None
             else:
                 self._limiter.succeeded()
-                self._limiter.rest(
-                    self.clock.now_s() + self._size_bytes(page) / self.settings.max_fetch_rate_bytes
-                )
+                size_bytes = self._size_bytes(page)
+                self._limiter.rest(self.clock.now_s() + size_bytes / self.settings.max_fetch_rate_bytes)
+                if page.records:
+                    self._limit = self.settings.records_per_fetch(size_bytes / len(page.records))
                 self._iterator = page.next_iterator
                 return page
 
@@ -108,9 +111,8 @@ class PollingReader:
             if self._has_expired:
                 log_renewal(self.range.stream, shard_id, cut)
                 self._has_expired = False
-        limit = self.settings.max_records_per_fetch
         self.progress.calls += 1
-        return self.api.get_records(self._iterator, limit, self.with_data, shard_id)
+        return self.api.get_records(self._iterator, self._limit, self.with_data, shard_id)
 
     def _log_retry(self, call: str, error: ServiceError, attempt: int) -> None:
         wait_s = self._limiter.wait_s(self.clock.now_s())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
 from kinesis_core.aws import FanOutTransport
@@ -12,6 +14,8 @@ Bytes a second that GetRecords returns of one shard at most, to all its polling 
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
 """
+UNKNOWN_RECORD_BYTES = 50 * 1024
+"""What a record is taken to have before the first one is known: as many as an aggregate of the Kinesis Producer Library."""
 
 
 @frozen
@@ -22,9 +26,16 @@ class ReadSettings:
     min_fetch_period_s: float = 0.2
     max_fetch_rate_bytes: float = float(SHARD_RATE_BYTES)
     """Bytes a second."""
+    max_page_bytes: float = math.inf
+    """About how much data a call shall return. The records of the call before show how many to ask for."""
     threads: int = 16
     """Range groups that one task reads at once. 16 use one core fully if a call takes 20 ms."""
     fail_on_data_loss: bool = True
+
+    def records_per_fetch(self, record_bytes: float = UNKNOWN_RECORD_BYTES) -> int:
+        """Return how many records to ask for, if one has so many bytes."""
+        fitting = self.max_page_bytes / max(1, record_bytes)
+        return int(max(1, min(self.max_records_per_fetch, fitting)))
 
 
 @frozen

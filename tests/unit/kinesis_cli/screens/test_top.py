@@ -10,6 +10,8 @@ import attrs
 import pytest
 
 from kinesis_cli.ending import TerminatedError
+from kinesis_cli.live import StreamLine
+from kinesis_cli.screens.cells import stream_cells
 from kinesis_core import ThrottledError
 from support.lineages import name
 from support.live_source import AT_MS, FixedSource
@@ -145,6 +147,12 @@ def test_the_list_of_streams() -> None:
 
     run(source, None, script)
     assert {"", "orders"} == set(source.calls)
+
+
+def test_a_stream_that_may_not_be_described() -> None:
+    """The line of such a stream has the code of the error in place of its status."""
+    cells = stream_cells(StreamLine("secret", problem="AccessDeniedException"))
+    assert [cell.plain for cell in cells] == ["secret", "AccessDeniedException", "-", "-", "-", "-"]
 
 
 @pytest.mark.parametrize(("key", "ended"), [("q", type(None)), ("ctrl+c", KeyboardInterrupt)])

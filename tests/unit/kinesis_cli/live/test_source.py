@@ -95,6 +95,14 @@ def test_a_listing_that_lags_behind(kinesis: WatchedKinesis) -> None:
     assert shards(kinesis.see()) == [2, 3, 1]
 
 
+def test_a_shard_that_is_not_known_everywhere_yet(kinesis: WatchedKinesis) -> None:
+    """A shard that is listed, and that Kinesis does not find at first, is read once it is found."""
+    with kinesis.failing("ResourceNotFoundException", lambda request: request.shard_id == name(0)):
+        for _ in range(3):
+            assert shards(kinesis.see()) == [0, 1]
+    assert kinesis.see_records("orders", LOW, name(0))
+
+
 def test_a_merge(kinesis: WatchedKinesis) -> None:
     """The child of two shards takes their place."""
     kinesis.see()

@@ -100,13 +100,60 @@ def test_without_fsspec(location: str, packages: str, monkeypatch: pytest.Monkey
         open_folder(location)
 
 
-def test_without_the_implementation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fsspec and without what it needs for a scheme, the error names that package."""
-    monkeypatch.setitem(sys.modules, "s3fs", None)
+@pytest.mark.parametrize(
+    ("location", "package"),
+    [
+        ("s3n://bucket/cp", "s3fs"),
+        ("gs://bucket/cp", "gcsfs"),
+        ("abfs://container/cp", "adlfs"),
+        ("abfss://container@account.dfs.core.windows.net/cp", "adlfs"),
+        ("wasbs://container@account/cp", "adlfs"),
+        ("hdfs://name/cp", "pyarrow"),
+    ],
+)
+def test_without_the_implementation(location: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fsspec and without what it needs for a scheme, the error names that package, also where fsspec knows no such scheme."""
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        CommandError, match=r"^Reading s3n://bucket/cp needs another package .*: pip install fsspec s3fs$"
+        CommandError, match=f"^Reading {location} needs another package .*: pip install fsspec {package}$"
     ):
-        open_folder("s3n://bucket/cp")
+        open_folder(location)
+
+
+def test_without_another_implementation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For other schemes the error has what fsspec says, and names no package that would not help."""
+    monkeypatch.setitem(sys.modules, "ossfs", None)
+    with pytest.raises(CommandError, match=r"^Reading oss://bucket/cp needs another package \(.*ossfs.*\)$"):
+        open_folder("oss://bucket/cp")
+
+
+def test_without_hadoop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pyarrow and without Hadoop the error is one line that says what is missing, and not the 60 lines of pyarrow."""
+
+    def load(*_: object, **__: object) -> None:
+        raise OSError(
+            "Unable to load libjvm\ndlopen(/usr/lib/libjvm.so) failed\ndlopen(/lib/libjvm.so) failed."
+        )
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", load)
+    with pytest.raises(CommandError) as caught:
+        open_folder("hdfs://name/cp")
+    assert str(caught.value) == (
+        "hdfs://name/cp cannot be read: Unable to load libjvm. "
+        "This needs Java and Hadoop: set JAVA_HOME, HADOOP_HOME and CLASSPATH."
+    )
+
+
+def test_the_folder_itself(memory: str, tmp_path: Path) -> None:
+    """The empty path is the folder itself, which need not be there."""
+    (tmp_path / "offsets").mkdir()
+    assert (
+        set(open_folder(memory).names("") or [])
+        == set(open_folder(str(tmp_path)).names("") or [])
+        == {"offsets"}
+    )
+    assert open_folder("memory://other-bucket/cp").names("") is None
+    assert open_folder(str(tmp_path / "nowhere")).names("") is None
 
 
 def test_an_unknown_scheme() -> None:

@@ -31,11 +31,8 @@ class Folder:
     location: str = "cp"
 
     def names(self, folder: str) -> list[str] | None:
-        found = {
-            name.removeprefix(f"{folder}/").partition("/")[0]
-            for name in self.files
-            if name.startswith(f"{folder}/")
-        }
+        path = f"{folder}/" if folder else ""
+        found = {name.removeprefix(path).partition("/")[0] for name in self.files if name.startswith(path)}
         return sorted(found) or None
 
     def read(self, file: str) -> str:
@@ -125,6 +122,7 @@ def test_another_stream() -> None:
     ("files", "what"),
     [
         ({"other/0": ""}, "no folder 'offsets'"),
+        ({}, "^There is no folder cp. Check the path, and the bucket of a URL.$"),
         ({"offsets/.0.crc": ""}, "no batch yet"),
         ({"offsets/0": HEAD + '{"clicks":{"0":12}}'}, "no offset of a Kinesis source"),
         ({"offsets/0": HEAD + "-"}, "no offset of a Kinesis source"),

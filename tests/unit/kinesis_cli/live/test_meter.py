@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
 
 from kinesis_cli.live import ShardMeter
+from kinesis_core.model import Page
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name
 
@@ -123,3 +125,30 @@ def test_the_end_of_a_shard() -> None:
     stream.shards.pop(name(0))
     gone.poll()
     assert gone.has_ended
+
+
+def test_two_threads() -> None:
+    """While a call is under way in one thread, another thread reads the shard not at all: no record is counted twice."""
+    is_reading, is_over = threading.Event(), threading.Event()
+
+    class Slow(FakeStream):
+        def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+            page = super().get_records(iterator, limit, with_data, shard_id)
+            if not is_reading.is_set():
+                is_reading.set()
+                is_over.wait(60)
+            return page
+
+    stream = Slow(FakeClock(), random.Random(0)).create(1)
+    meter = meter_of(stream)
+    write(stream, 10)
+    thread = threading.Thread(target=meter.poll)
+    thread.start()
+    assert is_reading.wait(60)
+    stream.clock.now += 1
+    meter.poll()
+    is_over.set()
+    thread.join(60)
+    sample = meter.sample()
+    assert sample is not None
+    assert sample.records == 10

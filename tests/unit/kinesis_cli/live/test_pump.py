@@ -62,9 +62,10 @@ def test_a_stop_does_not_wait() -> None:
         left.wait(60)
 
     pump: Pump[None] = Pump(fetch, found.put, every_s=0.0)
+    before = set(threading.enumerate())  # those of other tests may still end
     pump.start()
     assert entered.wait(60)
-    (thread,) = [one for one in threading.enumerate() if one.name == "kinesis-top"]
+    (thread,) = [one for one in set(threading.enumerate()) - before if one.name == "kinesis-top"]
     pump.stop()
     assert thread.daemon
     left.set()

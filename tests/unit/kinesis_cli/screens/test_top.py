@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import attrs
 import pytest
 
+from kinesis_cli.ending import TerminatedError
+from kinesis_cli.live import StreamLine
+from kinesis_cli.screens.cells import stream_cells
 from kinesis_core import ThrottledError
 from support.lineages import name
 from support.live_source import AT_MS, FixedSource
@@ -142,6 +149,12 @@ def test_the_list_of_streams() -> None:
     assert {"", "orders"} == set(source.calls)
 
 
+def test_a_stream_that_may_not_be_described() -> None:
+    """The line of such a stream has the code of the error in place of its status."""
+    cells = stream_cells(StreamLine("secret", problem="AccessDeniedException"))
+    assert [cell.plain for cell in cells] == ["secret", "AccessDeniedException", "-", "-", "-", "-"]
+
+
 @pytest.mark.parametrize(("key", "ended"), [("q", type(None)), ("ctrl+c", KeyboardInterrupt)])
 def test_how_it_ends(key: str, ended: type) -> None:
     """`q` ends it without an error, Ctrl-C as an interrupt."""
@@ -151,6 +164,43 @@ def test_how_it_ends(key: str, ended: type) -> None:
         await seen.pilot.press(key)
 
     assert isinstance(run(FixedSource(), "orders", script).return_value, ended)
+
+
+@contextmanager
+def raising(number: signal.Signals, error: type[BaseException]) -> Iterator[None]:
+    """Let a signal raise an error wherever the program is, as the command line does."""
+
+    def break_in(*_: object) -> None:
+        raise error
+
+    before = signal.signal(number, break_in)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "ended"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, TerminatedError)]
+)
+def test_a_signal_in_a_task(number: signal.Signals, ended: type[BaseException]) -> None:
+    """A signal that comes while a task runs ends the program in order, and not only that task."""
+    broken_tasks: list[BaseException] = []
+
+    async def script(seen: Seen) -> None:
+        await seen.wait_for(name(0))
+        try:
+            signal.raise_signal(number)
+        except ended as error:
+            broken_tasks.append(error)
+            return
+        while seen.app.return_value is None:
+            await seen.pilot.pause(0.01)
+
+    with raising(number, ended):
+        app = run(FixedSource(), "orders", script)
+    assert not broken_tasks
+    assert isinstance(app.return_value, ended)
 
 
 def test_a_stream_with_too_many_shards() -> None:

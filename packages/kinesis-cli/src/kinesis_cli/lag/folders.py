@@ -14,12 +14,13 @@ _LOCAL = ("file://", "file:", "local://")
 _SPARKS_NAMES = {"s3a": "s3", "s3n": "s3", "wasb": "abfs", "wasbs": "abfs"}
 """Schemes that Hadoop has and fsspec has not."""
 _PACKAGES = {
-    **dict.fromkeys(("s3",), "s3fs"),
+    "s3": "s3fs",
     **dict.fromkeys(("gs", "gcs"), "gcsfs"),
-    **dict.fromkeys(("abfs", "abfss", "az", "adl"), "adlfs"),
-    **dict.fromkeys(("hdfs", "viewfs"), "pyarrow"),
+    **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
+    "hdfs": "pyarrow",
 }
 """The package that implements a scheme for fsspec."""
+_HADOOP = "This needs Java and Hadoop: set JAVA_HOME, HADOOP_HOME and CLASSPATH."
 
 
 class Folder(Protocol):
@@ -29,7 +30,7 @@ class Folder(Protocol):
     def location(self) -> str: ...
 
     def names(self, folder: str) -> list[str] | None:
-        """Return the names in *folder*, a relative path; None if there is no such folder."""
+        """Return the names in *folder*, a relative path or ""; None if there is no such folder."""
         ...
 
     def read(self, file: str) -> str:
@@ -84,7 +85,7 @@ class RemoteFolder:
     path: str
 
     def names(self, folder: str) -> list[str] | None:
-        path = f"{self.path}/{folder}"
+        path = f"{self.path}/{folder}".rstrip("/")
         try:
             self.files.invalidate_cache()  # a listing of the last time does not show new batches
             return [str(name).rstrip("/").rpartition("/")[2] for name in self.files.ls(path, detail=False)]
@@ -108,12 +109,23 @@ def _remote(location: str, scheme: str, rest: str) -> RemoteFolder:
     except ImportError as error:
         raise CommandError(f"Reading {location} needs fsspec: {install}") from error
     try:
+        if package is not None:
+            _find_implementation(fsspec, scheme)
         files, path = fsspec.core.url_to_fs(f"{scheme}://{rest}")
     except ImportError as error:
-        raise CommandError(f"Reading {location} needs another package ({error}): {install}") from error
+        advice = f": {install}" if package else ""
+        raise CommandError(f"Reading {location} needs another package ({error}){advice}") from error
     except Exception as error:  # noqa: BLE001 # each implementation has errors of its own
         _fail(location, "", error)
     return RemoteFolder(location, files, str(path).rstrip("/"))
+
+
+def _find_implementation(fsspec: Any, scheme: str) -> None:
+    """Raise ImportError if no package implements *scheme*. Some packages tell fsspec of their schemes themselves."""
+    try:
+        fsspec.get_filesystem_class(scheme)
+    except ValueError as error:
+        raise ImportError(str(error)) from error
 
 
 def _fail(location: str, part: str, error: Exception) -> NoReturn:
@@ -123,6 +135,6 @@ def _fail(location: str, part: str, error: Exception) -> NoReturn:
         if isinstance(error, OSError) and error.strerror
         else str(error) or type(error).__name__
     )
-    raise CommandError(
-        f"{where} cannot be read: {what}. Check the path, and that you may read it."
-    ) from error
+    line = what.strip().partition("\n")[0].rstrip(".")
+    advice = _HADOOP if "libhdfs" in line or "libjvm" in line else "Check the path, and that you may read it."
+    raise CommandError(f"{where} cannot be read: {line}. {advice}") from error

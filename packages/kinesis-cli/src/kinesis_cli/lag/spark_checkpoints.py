@@ -36,9 +36,7 @@ def read_checkpoint(folder: Folder, stream: str, arn: str) -> list[Reading]:
     """
     offsets = folder.names("offsets")
     if offsets is None:
-        raise CommandError(
-            f"{folder.location} has no folder 'offsets', so it is no checkpoint directory. Give the option checkpointLocation of the query."
-        )
+        raise CommandError(_no_checkpoint(folder))
     batches = find_batches(offsets, folder.names("commits") or [])
     if batches.newest is None:
         raise CommandError(
@@ -55,6 +53,15 @@ def read_checkpoint(folder: Folder, stream: str, arn: str) -> list[Reading]:
     if not found:
         raise CommandError(_no_position(folder.location, stream, others))
     return _named_apart(found)
+
+
+def _no_checkpoint(folder: Folder) -> str:
+    if folder.names("") is None:
+        return f"There is no folder {folder.location}. Check the path, and the bucket of a URL."
+    return (
+        f"{folder.location} has no folder 'offsets', so it is no checkpoint directory. "
+        "Give the option checkpointLocation of the query."
+    )
 
 
 def _named_apart(found: Sequence[Reading]) -> list[Reading]:

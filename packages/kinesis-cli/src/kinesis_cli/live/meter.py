@@ -8,6 +8,7 @@ read. So it leaves most of the shard's quota to its readers, also while the shar
 from __future__ import annotations
 
 import random
+import threading
 from collections import deque
 
 from attrs import define, field, frozen
@@ -56,6 +57,7 @@ class ShardMeter:
     """Up to where the records were counted."""
     _record_bytes: float = field(default=PAGE_BYTES / _FIRST_RECORDS, init=False)
     _seen: deque[_Seen] = field(factory=deque, init=False)
+    _is_polled: threading.Lock = field(factory=threading.Lock, init=False, repr=False)
 
     @_limiter.default
     def _make_limiter(self) -> ReadRateLimiter:
@@ -63,11 +65,19 @@ class ShardMeter:
 
     def poll(self) -> None:
         """
-        Read what has come since the last call, if the shard may be read again.
+        Read what has come since the last call, if the shard may be read again and no other thread is about to.
 
         Raises:
             ServiceError: A call failed for good.
         """
+        if not self._is_polled.acquire(blocking=False):
+            return  # after an error of another shard, calls go on that nobody waits for
+        try:
+            self._poll()
+        finally:
+            self._is_polled.release()
+
+    def _poll(self) -> None:
         now_s = self.clock.now_s()
         if self.has_ended or self._limiter.wait_s(now_s):
             return
@@ -87,13 +97,12 @@ class ShardMeter:
     def sample(self) -> Sample | None:
         """Return the latest records; None if nothing was read lately."""
         oldest_ms = self.api.now_ms() - REMEMBERED_MS
-        while self._seen and self._seen[0].at_ms < oldest_ms:
-            self._seen.popleft()
-        if not self._seen:
+        latest = [seen for seen in tuple(self._seen) if seen.at_ms >= oldest_ms]
+        if not latest:
             return None
-        records = sum(seen.records for seen in self._seen)
-        covered_ms = max(_SHORTEST_MS, sum(seen.covered_ms for seen in self._seen))
-        return Sample(records, records, sum(seen.size_bytes for seen in self._seen), covered_ms)
+        records = sum(seen.records for seen in latest)
+        covered_ms = max(_SHORTEST_MS, sum(seen.covered_ms for seen in latest))
+        return Sample(records, records, sum(seen.size_bytes for seen in latest), covered_ms)
 
     def _page(self) -> Page:
         if self._iterator is None:
@@ -113,6 +122,8 @@ class ShardMeter:
         newest_ms = max((one.arrived_ms or 0 for one in page.records), default=self._until_ms)
         is_tip = page.is_shard_end or page.millis_behind == 0
         until_ms = max(self._until_ms, newest_ms, now_ms if is_tip else 0)
+        while self._seen and self._seen[0].at_ms < now_ms - REMEMBERED_MS:
+            self._seen.popleft()
         self._seen.append(_Seen(now_ms, until_ms - self._until_ms, len(page.records), size_bytes))
         self._until_ms = until_ms
         self.has_ended = page.is_shard_end

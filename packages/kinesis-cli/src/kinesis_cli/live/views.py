@@ -33,7 +33,9 @@ class StreamLine:
 
     name: str
     summary: StreamSummary | None = None
-    """None: it has not been described yet."""
+    """None: it has not been described yet, or cannot be."""
+    problem: str = ""
+    """AWS's error code, if it cannot be described."""
 
 
 @frozen

@@ -54,6 +54,8 @@ def reader_cells(reader: Reader, speed: float | None, records_per_s: float) -> l
 
 def stream_cells(line: StreamLine) -> list[Text]:
     """Return the row of a stream."""
+    if line.problem:
+        return [Text(line.name), Text(line.problem, style="red"), *(Text("-") for _ in range(4))]
     if line.summary is None:
         return [Text(line.name), *(Text("...") for _ in range(5))]
     summary = line.summary

@@ -14,8 +14,6 @@ from kinesis_cli.screens.cells import stream_cells
 from kinesis_cli.screens.live_screen import LiveScreen
 from kinesis_cli.screens.stream import StreamScreen
 
-_EVERY_S = 2.0
-
 
 class AccountScreen(LiveScreen):
     """All streams of the account and region. Enter opens one."""

@@ -89,3 +89,19 @@ def test_a_locale_of_ascii(kinesis: CommandLine, create: Callable[[int], str]) -
     """Characters that the locale does not have are replaced."""
     ascii_only = CommandLine({**kinesis.environment, "PYTHONIOENCODING": "ascii"})
     assert "shardId-000000000001" in ascii_only("shards", create(2), "--no-sample").text
+
+
+def test_errors_have_the_words_of_the_command(
+    kinesis: CommandLine, create: Callable[[int], str], tmp_path: Path
+) -> None:
+    """Whoever never started Spark understands the error: it names options that the command has."""
+    stream = create(1)
+    ran = kinesis("lag", stream, "--checkpoint", str(tmp_path), status=1)
+    assert ran.err.endswith("so it is no checkpoint directory of a query of Spark. Correct --checkpoint.\n")
+    arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}/consumer/gone:1"
+    ran = kinesis("tail", stream, "--efo", arn, status=1)
+    assert (
+        "Register it first, or give --efo a name: the command registers a consumer of that name." in ran.err
+    )
+    ran = kinesis("doctor", f"not-{stream}", status=3)
+    assert "Check the stream, region and account (or --endpoint-url)." in ran.text

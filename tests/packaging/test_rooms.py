@@ -85,7 +85,7 @@ CONSUMER_MAY_IMPORT = {
     },
 }
 """The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
-CLI_BASE = {"ending", "output", "moments"}
+CLI_BASE = {"ending", "output", "moments", "wording"}
 CLI_MAY_IMPORT = {
     "version": set[str](),
     "ending": set[str](),
@@ -103,7 +103,7 @@ CLI_MAY_IMPORT = {
     "lineage": {"output", "traffic"},
     "advice": {"output", "traffic"},
     "live": {"traffic", "lag"},
-    "screens": {"ending", "lineage", "live", "output", "traffic"},
+    "screens": {"ending", "lineage", "live", "output", "traffic", "wording"},
     "lease_table": CLI_BASE,
     "checkup": {*CLI_BASE, "calling", "fan_out"},
     "destination": {"connecting"},

@@ -55,11 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command that *arguments* name. Return the exit status, a `Status`."""
     name = _command_name(arguments)
     try:
-        import logging
-
         from kinesis_cli.app import make_app
 
-        logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
+        _show_warnings(name)
         status = make_app(is_listed=name == "kinesis")(list(arguments))
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -72,6 +70,19 @@ def main(arguments: Sequence[str]) -> int:
         status, message = _explain(error, name)
         sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
     return Status.DONE if status is None else int(status)
+
+
+def _show_warnings(name: str) -> None:
+    """Let warnings of the core look like errors of the command *name*."""
+    import logging
+
+    def put_into_words(record: logging.LogRecord) -> bool:
+        record.msg, record.args = in_words_of_commands(record.getMessage()), ()
+        return True
+
+    shown = logging.StreamHandler()
+    shown.addFilter(put_into_words)
+    logging.basicConfig(format=f"{name}: %(message)s", handlers=[shown], level=logging.WARNING)
 
 
 def _prepare_streams() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kinesis_cli.app import COMMANDS
-from support.command_line import CommandLine
+from kinesis_cli.ending import Status
+from support.command_line import CommandLine, Ran
 from support.imported import imported_by
 
 HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
@@ -27,6 +28,12 @@ def test_version(kinesis: CommandLine) -> None:
     from kinesis_cli.version import __version__
 
     assert kinesis("--version").lines == [__version__]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["tail", "--help"]])
+def test_help_that_nobody_reads(kinesis: CommandLine, arguments: list[str]) -> None:
+    """Help ends as every other output does whose reader is gone: quietly, with a status of its own."""
+    assert kinesis.without_reader(*arguments) == Ran(Status.READER_GONE, b"", "")
 
 
 def test_an_unknown_command(kinesis: CommandLine) -> None:

@@ -52,6 +52,23 @@ class CommandLine:
         assert status is None or ran.status == status, ran
         return ran
 
+    def without_reader(self, *arguments: str) -> Ran:
+        """Run `kinesis` with *arguments*, with a pipe as its standard output that nobody reads any more."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            done = subprocess.run(
+                [KINESIS, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                env=self.environment,
+                timeout=PATIENCE_S,
+            )
+        finally:
+            os.close(writing)
+        return Ran(done.returncode, b"", done.stderr.decode())
+
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Following]:
         """Start `kinesis` with *arguments*. At the end of the block it is killed if it still runs."""

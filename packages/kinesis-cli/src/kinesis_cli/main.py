@@ -66,6 +66,10 @@ def main(arguments: Sequence[str]) -> int:
         return Status.TERMINATED
     except BrokenPipeError:
         return Status.READER_GONE
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
         status, message = _explain(error, name)
         sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")

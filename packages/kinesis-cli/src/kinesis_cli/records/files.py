@@ -24,9 +24,9 @@ FORMS: dict[str, Form] = {
 """The form of a file by the end of its name."""
 
 
-def form_of(path: Path | None, chosen: Form | None) -> Form:
+def form_of(path: Path | None, chosen: Form | None, option: str = "-o") -> Form:
     """
-    Return the form of the file *path*, or of a pipe if that is None.
+    Return the form of the file *path*, or of a pipe if that is None. *option* is the one that chooses it.
 
     Raises:
         UsageError: Its name says nothing of it, and nothing is chosen.
@@ -39,7 +39,7 @@ def form_of(path: Path | None, chosen: Form | None) -> Form:
         return FORMS[path.suffix.lower()]
     except KeyError:
         raise UsageError(
-            f"The name {path} does not say the form of the file. Choose it with -o, or use one of {', '.join(FORMS)}."
+            f"The name {path} does not say the form of the file. Choose it with {option}, or use one of {', '.join(FORMS)}."
         ) from None
 
 

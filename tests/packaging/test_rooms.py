@@ -85,10 +85,11 @@ CONSUMER_MAY_IMPORT = {
     },
 }
 """The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
-CLI_BASE = {"ending", "output", "moments", "wording"}
+CLI_BASE = {"ending", "file_errors", "output", "moments", "wording"}
 CLI_MAY_IMPORT = {
     "version": set[str](),
     "ending": set[str](),
+    "file_errors": {"ending"},
     "output": {"ending"},
     "moments": {"ending"},
     "connecting": {"ending"},
@@ -110,7 +111,7 @@ CLI_MAY_IMPORT = {
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "wording": set[str](),
-    "main": {"app", "ending", "wording"},
+    "main": {"app", "ending", "file_errors", "wording"},
     "__main__": {"main"},
 }
 CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "wording", "__main__"}

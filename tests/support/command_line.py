@@ -57,16 +57,24 @@ class CommandLine:
         reading, writing = os.pipe()
         os.close(reading)
         try:
-            done = subprocess.run(
-                [KINESIS, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=subprocess.PIPE,
-                env=self.environment,
-                timeout=PATIENCE_S,
-            )
+            return self._writing_to(writing, arguments)
         finally:
             os.close(writing)
+
+    def into(self, path: str, *arguments: str) -> Ran:
+        """Run `kinesis` with *arguments*, with the file *path* as its standard output."""
+        with open(path, "wb") as file:
+            return self._writing_to(file.fileno(), arguments)
+
+    def _writing_to(self, descriptor: int, arguments: tuple[str, ...]) -> Ran:
+        done = subprocess.run(
+            [KINESIS, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=subprocess.PIPE,
+            env=self.environment,
+            timeout=PATIENCE_S,
+        )
         return Ran(done.returncode, b"", done.stderr.decode())
 
     @contextmanager

@@ -117,6 +117,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     """Return the exit status for *error*, and its message."""
     from cyclopts import CycloptsError
 
+    from kinesis_cli.file_errors import explain
     from kinesis_core import KinesisError, OptionError
     from kinesis_credentials import CredentialsError
 
@@ -129,7 +130,9 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             return Status.USAGE, str(error)
         case KinesisError() | CredentialsError():
             return Status.FAILED, str(error)
-        case ModuleNotFoundError() | OSError():
+        case OSError():
+            return Status.FAILED, explain(error)
+        case ModuleNotFoundError():
             return Status.FAILED, str(error)
         case ValueError() if str(error).startswith(
             "Invalid endpoint"

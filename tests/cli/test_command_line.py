@@ -16,6 +16,18 @@ from support.imported import imported_by
 HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
 """What a command imports when it has checked its options."""
 
+SIGNAL_AT_IMPORT = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["MODULE"] and "kinesis_cli.main" in sys.modules:
+            os.kill(os.getpid(), getattr(signal, os.environ["SIGNAL"]))
+
+sys.meta_path.insert(0, Finder())
+"""
+"""A module that Python imports at its start. It sends a signal to its process when another module is imported."""
+
 
 def test_help_lists_the_commands(kinesis: CommandLine) -> None:
     """Without a command, or with --help, the commands are listed."""
@@ -78,6 +90,33 @@ def test_starting_a_command_imports_only_what_it_needs(name: str) -> None:
     assert {each for each in new if each.startswith("kinesis_cli.commands.")} == {
         f"kinesis_cli.commands.{name}"
     }
+
+
+def test_few_modules_come_before_signals_are_handled() -> None:
+    """Until then Ctrl-C shows a traceback of Python. So the time until then is short."""
+    new = imported_by("import kinesis_cli.main", after="import signal")
+    assert new <= {
+        "__future__",
+        "kinesis_cli",
+        "kinesis_cli.ending",
+        "kinesis_cli.main",
+        "kinesis_cli.version",
+    }
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["logging", "kinesis_cli.app", "kinesis_cli.commands.shards", "kinesis_core", "botocore.session"],
+)
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", Status.INTERRUPTED), ("SIGTERM", Status.TERMINATED)])
+def test_signals_while_modules_are_imported(
+    kinesis: CommandLine, tmp_path: Path, module: str, name: str, status: Status
+) -> None:
+    """A command that is ended before it has begun says nothing."""
+    (tmp_path / "sitecustomize.py").write_text(SIGNAL_AT_IMPORT)
+    on_path = {"PYTHONPATH": str(tmp_path), "SIGNAL": name, "MODULE": module}
+    there = CommandLine({**kinesis.environment, **on_path})
+    assert there("shards", "orders", status=None) == Ran(status, b"", "")
 
 
 def test_a_wrong_endpoint(kinesis: CommandLine) -> None:

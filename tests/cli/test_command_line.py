@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from kinesis_cli.app import COMMANDS
 from kinesis_cli.ending import Status
+from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Ran
 from support.imported import imported_by
 
@@ -129,6 +131,31 @@ def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
         assert ran.err.startswith("kinesis tail: ")
         assert "--endpoint-url" in ran.err
         assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "codes"),
+    [
+        ({}, {"1m", "2m", "32m", "36m"}),
+        ({"NO_COLOR": "1"}, {"1m", "2m"}),
+        ({"TERM": "dumb"}, set()),
+        ({"TERM": "unknown"}, set()),
+    ],
+)
+def test_colours(
+    kinesis: CommandLine,
+    emulator: Emulator,
+    create: Callable[[int], str],
+    variables: dict[str, str],
+    codes: set[str],
+) -> None:
+    """NO_COLOR takes the colours away, and a terminal that can do nothing gets plain text."""
+    stream = create(2)
+    emulator.put(stream, b"x")
+    there = CommandLine({**kinesis.environment, **variables})
+    shown = there.on_terminal("shards", stream).text
+    shown += there.on_terminal("tail", stream, "-n", "1", "--no-follow").text
+    assert set(re.findall(r"\x1b\[([^m]*m)", shown)) - {"0m"} == codes
 
 
 def test_a_locale_of_ascii(kinesis: CommandLine, create: Callable[[int], str]) -> None:

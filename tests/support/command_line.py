@@ -102,10 +102,15 @@ class CommandLine:
     def terminal(self, *arguments: str, size: tuple[int, int] = (100, 30)) -> Iterator[Terminal]:
         """Start `kinesis` on a terminal of its own."""
         columns, lines = size
-        more = {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": str(lines)}
+        environment = {
+            "TERM": "xterm-256color",
+            **self.environment,
+            "COLUMNS": str(columns),
+            "LINES": str(lines),
+        }
         pid, descriptor = pty.fork()
         if pid == 0:
-            os.execve(KINESIS, [KINESIS, *arguments], {**self.environment, **more})  # noqa: S606
+            os.execve(KINESIS, [KINESIS, *arguments], environment)  # noqa: S606
         terminal = Terminal(pid, descriptor)
         try:
             yield terminal

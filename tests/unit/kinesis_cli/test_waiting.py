@@ -118,7 +118,12 @@ def test_nothing_has_happened(watched: Watched) -> None:
     first = watched.make()
     first.called(params={"url": "https://kinesis/"})
     waited_s: list[float] = []
-    first.watch(lambda seconds: bool(waited_s.append(seconds)))
+
+    def wait(seconds: float) -> bool:
+        waited_s.append(seconds)
+        return False
+
+    first.watch(wait)
     assert waited_s == [SILENT_S]
     assert watched.said == ["https://kinesis/ has not responded yet. Ctrl-C ends."]
 
@@ -138,14 +143,13 @@ def test_every_connection_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     with Emulator() as emulator:
         emulator.create_stream("orders", 1)
         connect = ConnectWithTables(region="us-east-1", endpoint_url=emulator.endpoint_url)
-        for count, make in enumerate(
-            (
-                lambda: connect.to("orders"),
-                connect.to_account,
-                connect.to_tables,
-                lambda: connect.open("orders").close(),
-                lambda: connect.open_producer("orders", ProducerSettings()).close(),
-            )
-        ):
+        ways: tuple[Callable[[], object], ...] = (
+            lambda: connect.to("orders"),
+            connect.to_account,
+            connect.to_tables,
+            lambda: connect.open("orders").close(),
+            lambda: connect.open_producer("orders", ProducerSettings()).close(),
+        )
+        for count, make in enumerate(ways):
             make()
             assert len(seen) == count + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,25 @@ from pathlib import Path
 import pytest
 
 from kinesis_cli.app import COMMANDS
-from support.command_line import CommandLine
+from kinesis_cli.ending import Status
+from kinesis_emulator import Emulator
+from support.command_line import CommandLine, Ran
 from support.imported import imported_by
 
 HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
 """What a command imports when it has checked its options."""
+
+SIGNAL_AT_IMPORT = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["MODULE"] and "kinesis_cli.main" in sys.modules:
+            os.kill(os.getpid(), getattr(signal, os.environ["SIGNAL"]))
+
+sys.meta_path.insert(0, Finder())
+"""
+"""A module that Python imports at its start. It sends a signal to its process when another module is imported."""
 
 
 def test_help_lists_the_commands(kinesis: CommandLine) -> None:
@@ -27,6 +42,12 @@ def test_version(kinesis: CommandLine) -> None:
     from kinesis_cli.version import __version__
 
     assert kinesis("--version").lines == [__version__]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["tail", "--help"]])
+def test_help_that_nobody_reads(kinesis: CommandLine, arguments: list[str]) -> None:
+    """Help ends as every other output does whose reader is gone: quietly, with a status of its own."""
+    assert kinesis.without_reader(*arguments) == Ran(Status.READER_GONE, b"", "")
 
 
 def test_an_unknown_command(kinesis: CommandLine) -> None:
@@ -73,6 +94,33 @@ def test_starting_a_command_imports_only_what_it_needs(name: str) -> None:
     }
 
 
+def test_few_modules_come_before_signals_are_handled() -> None:
+    """Until then Ctrl-C shows a traceback of Python. So the time until then is short."""
+    new = imported_by("import kinesis_cli.main", after="import signal")
+    assert new <= {
+        "__future__",
+        "kinesis_cli",
+        "kinesis_cli.ending",
+        "kinesis_cli.main",
+        "kinesis_cli.version",
+    }
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["logging", "kinesis_cli.app", "kinesis_cli.commands.shards", "kinesis_core", "botocore.session"],
+)
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", Status.INTERRUPTED), ("SIGTERM", Status.TERMINATED)])
+def test_signals_while_modules_are_imported(
+    kinesis: CommandLine, tmp_path: Path, module: str, name: str, status: Status
+) -> None:
+    """A command that is ended before it has begun says nothing."""
+    (tmp_path / "sitecustomize.py").write_text(SIGNAL_AT_IMPORT)
+    on_path = {"PYTHONPATH": str(tmp_path), "SIGNAL": name, "MODULE": module}
+    there = CommandLine({**kinesis.environment, **on_path})
+    assert there("shards", "orders", status=None) == Ran(status, b"", "")
+
+
 def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
     """An endpoint that is no URL is an error of usage, wherever it comes from."""
     wrong = CommandLine({**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": "foo"})
@@ -85,7 +133,48 @@ def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
         assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("variables", "codes"),
+    [
+        ({}, {"1m", "2m", "32m", "36m"}),
+        ({"NO_COLOR": "1"}, {"1m", "2m"}),
+        ({"TERM": "dumb"}, set()),
+        ({"TERM": "unknown"}, set()),
+    ],
+)
+def test_colours(
+    kinesis: CommandLine,
+    emulator: Emulator,
+    create: Callable[[int], str],
+    variables: dict[str, str],
+    codes: set[str],
+) -> None:
+    """NO_COLOR takes the colours away, and a terminal that can do nothing gets plain text."""
+    stream = create(2)
+    emulator.put(stream, b"x")
+    there = CommandLine({**kinesis.environment, **variables})
+    shown = there.on_terminal("shards", stream).text
+    shown += there.on_terminal("tail", stream, "-n", "1", "--no-follow").text
+    assert set(re.findall(r"\x1b\[([^m]*m)", shown)) - {"0m"} == codes
+
+
 def test_a_locale_of_ascii(kinesis: CommandLine, create: Callable[[int], str]) -> None:
     """Characters that the locale does not have are replaced."""
     ascii_only = CommandLine({**kinesis.environment, "PYTHONIOENCODING": "ascii"})
     assert "shardId-000000000001" in ascii_only("shards", create(2), "--no-sample").text
+
+
+def test_errors_have_the_words_of_the_command(
+    kinesis: CommandLine, create: Callable[[int], str], tmp_path: Path
+) -> None:
+    """Whoever never started Spark understands the error: it names options that the command has."""
+    stream = create(1)
+    ran = kinesis("lag", stream, "--checkpoint", str(tmp_path), status=1)
+    assert ran.err.endswith("so it is no checkpoint directory of a query of Spark. Correct --checkpoint.\n")
+    arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}/consumer/gone:1"
+    ran = kinesis("tail", stream, "--efo", arn, status=1)
+    assert (
+        "Register it first, or give --efo a name: the command registers a consumer of that name." in ran.err
+    )
+    ran = kinesis("doctor", f"not-{stream}", status=3)
+    assert "Check the stream, region and account (or --endpoint-url)." in ran.text

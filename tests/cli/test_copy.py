@@ -226,15 +226,3 @@ def test_to_a_server_that_is_not_ours(
     kinesis("copy", source, "copied", "--to-endpoint-url", witness)
     kinesis("copy", "copied", back, "--endpoint-url", witness, "--to-endpoint-url", emulator.endpoint_url)
     assert data_of(emulator, back) == wanted
-
-
-@pytest.mark.parametrize("state", ["", "missing/state"])
-def test_a_state_that_cannot_be_written(
-    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, state: str
-) -> None:
-    """It is refused before anything is copied: what is copied could not be remembered."""
-    source, destination = create(1), create(1)
-    emulator.put(source, b"x")
-    ran = kinesis("copy", source, destination, "--state", str(tmp_path / state), status=1)
-    assert "cannot be written" in ran.err
-    assert emulator.records(destination) == []

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kinesis_cli.ending import Status
 from kinesis_cli.records import decode_line
 from kinesis_emulator import Emulator
-from support.command_line import KINESIS, CommandLine
+from support.command_line import KINESIS, CommandLine, Ran
 
 Create = Callable[[int], str]
 PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", "ü".encode()]
@@ -75,11 +76,43 @@ def test_a_file_of_unknown_form(kinesis: CommandLine, orders: str, tmp_path: Pat
     assert list(tmp_path.glob("orders*")) == []
 
 
-def test_a_folder_that_does_not_exist(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
-    """A file that cannot be written is an error of one line."""
-    ran = kinesis("dump", orders, "--file", str(tmp_path / "no" / "orders.jsonl"), status=1)
-    assert ran.err.startswith("kinesis dump: ")
-    assert ran.err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("no/orders.jsonl", "No such file or directory. Correct the name, or create the folder."),
+        ("file/orders.jsonl", "Not a directory. Correct the name: a part of it is no folder."),
+        ("", "Is a directory. Name a file."),
+        ("o" * 300, "File name too long. Use a shorter name."),
+        ("loop", "Too many levels of symbolic links. Check it, or use another one."),
+        ("/dev/full", "No space left on device. Make room on its disk, or use another one."),
+    ],
+)
+@pytest.mark.parametrize("output", ["json", "parquet"])
+def test_a_file_that_cannot_be_written(
+    kinesis: CommandLine, orders: str, tmp_path: Path, name: str, advice: str, output: str
+) -> None:
+    """The error is one line with the name of the file as it was given, the reason, and what to do."""
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    path = str(tmp_path / name)
+    ran = kinesis("dump", orders, "--file", path, "-o", output, status=1)
+    assert ran.err == f"kinesis dump: {path} cannot be written: {advice}\n"
+    assert list(tmp_path.rglob("*.partial")) == []
+
+
+@pytest.mark.parametrize("output", ["json", "parquet"])
+def test_a_full_disk(kinesis: CommandLine, orders: str, output: str) -> None:
+    """A standard output that cannot be written is named too."""
+    ran = kinesis.into("/dev/full", "dump", orders, "-o", output)
+    line = "The standard output cannot be written: No space left on device. Make room on its disk, or use another one."
+    assert ran == Ran(Status.FAILED, b"", f"kinesis dump: {line}\n")
+
+
+def test_a_pipe_as_the_file(kinesis: CommandLine, orders: str) -> None:
+    """A device that is a pipe is written like one: what it is a link to has no name."""
+    assert kinesis("dump", orders, "--file", "/dev/stdout", "-o", "json").out == kinesis("dump", orders).out
+    ran = kinesis.without_reader("dump", orders, "--file", "/dev/stdout", "-o", "json")
+    assert ran == Ran(Status.READER_GONE, b"", "")
 
 
 def test_a_file_needs_no_reader(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from attrs import evolve
 
 from kinesis_cli.ending import Status
-from support.command_line import CommandLine
+from support.command_line import CommandLine, Ran
 
 
 def test_it_is_the_emulator(kinesis: CommandLine) -> None:
@@ -23,9 +23,16 @@ def test_it_is_the_emulator(kinesis: CommandLine) -> None:
 
 
 def test_its_errors(kinesis: CommandLine) -> None:
-    """A wrong option is the emulator's error, and so is the status."""
+    """A wrong option is the emulator's error, in one line, and so is the status."""
     ran = kinesis("emulator", "--port", "99999", status=2)
-    assert "'99999' is not a port" in ran.err
+    assert ran.err == (
+        "kinesis emulator: argument --port: '99999' is not a port; use 0 to 65535. See 'kinesis emulator --help'.\n"
+    )
+
+
+def test_nobody_reads_its_first_lines(kinesis: CommandLine) -> None:
+    """It ends quietly, as other commands do."""
+    assert kinesis.without_reader("emulator", "--port", "0") == Ran(Status.READER_GONE, b"", "")
 
 
 def test_without_the_package(kinesis: CommandLine, tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def test_lines_that_are_no_records(kinesis: CommandLine, emulator: Emulator, cre
     ("arguments", "status", "message"),
     [
         (["-", "orders", "--speed", "0"], 2, "--speed accepts a number above 0, or max; got 0"),
-        (["orders.txt", "orders"], 2, "does not say the form of the file"),
+        (["/dev/null", "orders"], 2, "does not say the form of the file. Choose it with --form"),
+        (["missing", "orders"], 1, "missing does not exist"),
         (["missing.jsonl", "orders"], 1, "missing.jsonl does not exist"),
         (["-", "{stream}", "--form", "arrow"], 1, "is not of the form 'arrow'"),
         (["-", "{stream}", "--form", "parquet"], 1, "name a file instead of the standard input"),

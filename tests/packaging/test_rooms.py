@@ -85,13 +85,15 @@ CONSUMER_MAY_IMPORT = {
     },
 }
 """The same for the rooms of the package of consumer groups. All of them may import the core's facades."""
-CLI_BASE = {"ending", "output", "moments"}
+CLI_BASE = {"ending", "file_errors", "output", "moments", "wording"}
 CLI_MAY_IMPORT = {
     "version": set[str](),
     "ending": set[str](),
+    "file_errors": {"ending"},
     "output": {"ending"},
     "moments": {"ending"},
-    "connecting": {"ending"},
+    "waiting": {"output"},
+    "connecting": {"ending", "waiting"},
     "records": CLI_BASE,
     "stopping": {"ending"},
     "putting": {*CLI_BASE, "stopping"},
@@ -103,14 +105,14 @@ CLI_MAY_IMPORT = {
     "lineage": {"output", "traffic"},
     "advice": {"output", "traffic"},
     "live": {"traffic", "lag"},
-    "screens": {"ending", "lineage", "live", "output", "traffic"},
+    "screens": {"ending", "lineage", "live", "output", "traffic", "wording"},
     "lease_table": CLI_BASE,
     "checkup": {*CLI_BASE, "calling", "fan_out"},
     "destination": {"connecting"},
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "wording": set[str](),
-    "main": {"app", "ending", "wording"},
+    "main": {"app", "ending", "file_errors", "wording"},
     "__main__": {"main"},
 }
 CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "wording", "__main__"}

@@ -52,6 +52,31 @@ class CommandLine:
         assert status is None or ran.status == status, ran
         return ran
 
+    def without_reader(self, *arguments: str) -> Ran:
+        """Run `kinesis` with *arguments*, with a pipe as its standard output that nobody reads any more."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            return self._writing_to(writing, arguments)
+        finally:
+            os.close(writing)
+
+    def into(self, path: str, *arguments: str) -> Ran:
+        """Run `kinesis` with *arguments*, with the file *path* as its standard output."""
+        with open(path, "wb") as file:
+            return self._writing_to(file.fileno(), arguments)
+
+    def _writing_to(self, descriptor: int, arguments: tuple[str, ...]) -> Ran:
+        done = subprocess.run(
+            [KINESIS, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=subprocess.PIPE,
+            env=self.environment,
+            timeout=PATIENCE_S,
+        )
+        return Ran(done.returncode, b"", done.stderr.decode())
+
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Following]:
         """Start `kinesis` with *arguments*. At the end of the block it is killed if it still runs."""
@@ -77,10 +102,15 @@ class CommandLine:
     def terminal(self, *arguments: str, size: tuple[int, int] = (100, 30)) -> Iterator[Terminal]:
         """Start `kinesis` on a terminal of its own."""
         columns, lines = size
-        more = {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": str(lines)}
+        environment = {
+            "TERM": "xterm-256color",
+            **self.environment,
+            "COLUMNS": str(columns),
+            "LINES": str(lines),
+        }
         pid, descriptor = pty.fork()
         if pid == 0:
-            os.execve(KINESIS, [KINESIS, *arguments], {**self.environment, **more})  # noqa: S606
+            os.execve(KINESIS, [KINESIS, *arguments], environment)  # noqa: S606
         terminal = Terminal(pid, descriptor)
         try:
             yield terminal

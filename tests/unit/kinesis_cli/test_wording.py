@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
 
 from kinesis_cli import main
 from kinesis_cli.ending import Status
+from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, PlanSettings, ReadSettings, Stream
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
+from support.messages import Message, messages_of
 from support.scripted_stream import scripted_stream
+
+OF_SPARK = {"checkpointLocation"}
+"""What Spark's own options are called. Ours are in the tables."""
+NEVER_USED = {"fanOutTransport", "wireFormat"}
+"""Commands use HTTP/1.1 and JSON. So no command shows an error of HTTP/2 or CBOR."""
+NOT_SHOWN = {
+    "kinesis_core/aws/dry_runs.py": "the check before a query starts; doctor makes its dry runs itself",
+    "kinesis_core/aws/permissions.py": "declares calls for the documentation",
+    "kinesis_core/events/planning.py": "declares events for the documentation",
+    "kinesis_core/events/reading.py": "declares events for the documentation",
+    "kinesis_core/options/catalog.py": "declares options of Spark",
+    "kinesis_core/options/connection.py": "reads options of Spark",
+    "kinesis_core/options/credentials.py": "declares options of Spark",
+    "kinesis_core/options/kafka.py": "hints for options of Spark",
+    "kinesis_core/options/parsers.py": "a command's stream is one argument, not a list of names",
+    "kinesis_core/options/proxy.py": "declares options of Spark",
+    "kinesis_core/options/spark_tables.py": "hints for tables of Spark",
+    "kinesis_core/options/table.py": "reads options of Spark",
+    "kinesis_core/reading/columns.py": "declares columns for the documentation",
+    "kinesis_credentials/sources.py": "no command has keys, instance profiles or classes as options",
+    "kinesis_cli/wording.py": "it has the words to replace",
+}
+"""Modules whose texts name options of Spark, and why no command shows them."""
 
 
 @pytest.mark.parametrize(
@@ -48,6 +78,44 @@ def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().err
     assert "failOnDataLoss" not in shown
     assert "retention" in shown
+
+
+def options_in(text: str) -> set[str]:
+    """Return the options of Spark in *text*. A name in small letters alone, such as `region`, is a word."""
+    options = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
+    names = {name for option in options for name in (option.name, *(alias.name for alias in option.aliases))}
+    names = ({name.rpartition(".")[2] for name in names} | OF_SPARK) - NEVER_USED
+    return {word for word in re.findall(r"\w+", text) if word in names and word != word.lower()}
+
+
+def with_options() -> list[Message]:
+    """Return all texts of the packages behind the command line that name options of Spark, in the words of commands."""
+    packages = ("kinesis_credentials", "kinesis_core", "kinesis_cli")
+    every = (message for package in packages for message in messages_of(package))
+    return [message for message in every if options_in(in_words_of_commands(message.text))]
+
+
+def test_no_message_names_an_option_of_spark() -> None:
+    """A text that names one is put into other words, or no command shows it. A new text is found here."""
+    named = [message for message in with_options() if message.module not in NOT_SHOWN]
+    assert not named
+
+
+def test_modules_that_no_command_shows() -> None:
+    """Each module of the list is on it for a reason that still holds."""
+    assert not NOT_SHOWN.keys() - {message.module for message in with_options()}
+
+
+def test_warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Warnings of the core are lines with the words of commands as well."""
+
+    def warn(**_: object) -> Callable[[object], None]:
+        return lambda _: logging.getLogger("kinesis_core").warning("Set\naggregationEnabled=%s.", "false")
+
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a new process
+    monkeypatch.setattr("kinesis_cli.app.make_app", warn)
+    assert main.main(["put"]) == Status.DONE
+    assert capsys.readouterr().err == "kinesis put: Set --no-aggregate.\n"
 
 
 def run_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:

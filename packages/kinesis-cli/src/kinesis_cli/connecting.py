@@ -9,6 +9,7 @@ from attrs import frozen
 from cyclopts import Group, Parameter
 
 from kinesis_cli.ending import UsageError
+from kinesis_cli.waiting import note_silence
 
 if TYPE_CHECKING:
     from kinesis_core import Producer, ProducerSettings, Stream
@@ -58,9 +59,11 @@ class Connect:
         """
         from kinesis_core.aws import Connection
 
-        return Connection.to_stream(
+        connection = Connection.to_stream(
             stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
+        note_silence(connection)
+        return connection
 
     def region_source(self, stream: str) -> str:
         """Return where the region of *stream* comes from, for people."""
@@ -82,9 +85,11 @@ class Connect:
         """
         from kinesis_core.aws import Connection
 
-        return Connection.to_account(
+        connection = Connection.to_account(
             region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
         )
+        note_silence(connection)
+        return connection
 
     def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
@@ -97,6 +102,7 @@ class Connect:
         """
         from kinesis_core import Stream
 
+        self.to(stream)  # with the same session as that of the stream
         return Stream.open(
             stream,
             region=self.region,
@@ -126,6 +132,7 @@ class Connect:
         """
         from kinesis_core import Producer
 
+        self.to(stream)  # with the same session as that of the producer
         return Producer.open(
             stream,
             region=self.region,
@@ -155,7 +162,9 @@ class ConnectWithTables(Connect):
 
         credentials = self.credentials or DefaultChain()
         region = resolve_region(credentials, region=self.region, endpoint_url=self.endpoint_url)
-        return Connection((), region, self.endpoint_url, credentials)
+        connection = Connection((), region, self.endpoint_url, credentials)
+        note_silence(connection)
+        return connection
 
 
 DEFAULT = Connect()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+# Until `run` is called, Ctrl-C shows a traceback. So only what is imported anyway is imported here, and `signal`.
 import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from types import FrameType
-from typing import NoReturn
 
 from kinesis_cli.ending import CommandError, Status, TerminatedError
-from kinesis_cli.wording import in_words_of_commands
+
+TYPE_CHECKING = False  # to import it from typing would take a third of the time until then
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import NoReturn
 
 LOG_LEVEL = "KINESIS_LOG_LEVEL"
 """The environment variable that shows events of our packages. With DEBUG an unexpected error shows its traceback."""
@@ -20,19 +23,21 @@ LOG_LEVEL = "KINESIS_LOG_LEVEL"
 
 def run() -> NoReturn:
     """Run the command line of this process. It ends here: threads that still wait for Kinesis end with it."""
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
-    _prepare_streams()
     status = _run()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        try:  # noqa: SIM105 # contextlib would be imported for it
             stream.flush()
+        except (OSError, ValueError):
+            pass
     os._exit(status)
 
 
 def _run() -> int:
-    """Return the exit status. A signal may also come while `main` ends."""
+    """Return the exit status. A signal may also come before `main` begins and while it ends."""
     try:
+        signal.signal(signal.SIGTERM, _terminate)
+        sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
+        _prepare_streams()
         status = main(sys.argv[1:])
         _ignore_signals()
     except KeyboardInterrupt:
@@ -55,11 +60,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command that *arguments* name. Return the exit status, a `Status`."""
     name = _command_name(arguments)
     try:
-        import logging
-
         from kinesis_cli.app import make_app
 
-        logging.basicConfig(format=f"{name}: %(message)s", level=logging.WARNING)
+        _show_warnings(name)
         status = make_app(is_listed=name == "kinesis")(list(arguments))
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -68,10 +71,35 @@ def main(arguments: Sequence[str]) -> int:
         return Status.TERMINATED
     except BrokenPipeError:
         return Status.READER_GONE
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
         status, message = _explain(error, name)
-        sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
+        _show_error(name, message)
     return Status.DONE if status is None else int(status)
+
+
+def _show_error(name: str, message: str) -> None:
+    from kinesis_cli.wording import in_words_of_commands
+
+    sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
+
+
+def _show_warnings(name: str) -> None:
+    """Let warnings of the core look like errors of the command *name*."""
+    import logging
+
+    from kinesis_cli.wording import in_words_of_commands
+
+    def put_into_words(record: logging.LogRecord) -> bool:
+        record.msg, record.args = in_words_of_commands(record.getMessage()), ()
+        return True
+
+    shown = logging.StreamHandler()
+    shown.addFilter(put_into_words)
+    logging.basicConfig(format=f"{name}: %(message)s", handlers=[shown], level=logging.WARNING)
 
 
 def _prepare_streams() -> None:
@@ -102,6 +130,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     """Return the exit status for *error*, and its message."""
     from cyclopts import CycloptsError
 
+    from kinesis_cli.file_errors import explain
     from kinesis_core import KinesisError, OptionError
     from kinesis_credentials import CredentialsError
 
@@ -114,7 +143,9 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             return Status.USAGE, str(error)
         case KinesisError() | CredentialsError():
             return Status.FAILED, str(error)
-        case ModuleNotFoundError() | OSError():
+        case OSError():
+            return Status.FAILED, explain(error)
+        case ModuleNotFoundError():
             return Status.FAILED, str(error)
         case ValueError() if str(error).startswith(
             "Invalid endpoint"

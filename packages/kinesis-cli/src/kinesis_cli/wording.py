@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import re
 
-_REPLACED = (
-    (re.compile(r"streamName or streamARN"), "the stream"),
-    (re.compile(r"\bendpointUrl\b"), "--endpoint-url"),
-    (re.compile(r"\bdynamodbEndpointUrl\b"), "--dynamodb-endpoint-url"),
-    (re.compile(r"the option 'region'"), "--region"),
-    (
-        re.compile(r"Give keys \(awsAccessKeyId and awsSecretKey\)"),
-        "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-    ),
-    (re.compile(r"\bawsProfile\b"), "--profile"),
-    (re.compile(r" on driver and executors"), ""),
-    (re.compile(r"'start'"), "--since"),
-    (re.compile(r"'end'"), "--until"),
-    (re.compile(r" failOnDataLoss=false [^.]*\."), ""),  # no command goes on after a loss
+_REPLACED = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"streamName or streamARN", "the stream"),
+        (r"\bendpointUrl\b", "--endpoint-url"),
+        (r"\bdynamodbEndpointUrl\b", "--dynamodb-endpoint-url"),
+        (r"\bstsEndpointUrl\b", "AWS_ENDPOINT_URL_STS"),
+        (r"the option 'region'", "--region"),
+        (r"Give keys \(awsAccessKeyId and awsSecretKey\)", "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+        (r"Keys in options are never refreshed: pass", "Keys in the environment are never refreshed: set"),
+        (r"\bawsProfile\b", "--profile"),
+        (r"\bstsRoleArn\b", "--role-arn"),
+        (r" on driver and executors", ""),
+        (r"(Option )?'(start|startingPosition)'", "--since"),
+        (r"(Option )?'(end|endingPosition)'", "--until"),
+        (r" \(dynamodbTableName\)", ""),
+        (r"Option 'dynamodbTableName'", "The application"),
+        # No command goes on after a loss.
+        (r" failOnDataLoss=false then .* Or start with a new checkpoint\.", " Or begin later, with --since."),
+        (
+            r"The batch cannot be replayed\. Raise the retention before .* that are left\.",
+            "Raise the stream's retention, or begin later, with --since.",
+        ),
+        (r", run fewer producers at once, or raise recordTtlMs \(record_ttl_s\)", ", or run fewer producers"),
+        (r"\baggregationEnabled=false\b", "--no-aggregate"),
+        (r"Start the query again", "Run the command again"),
+        (r" raise subscribeTimeout,", ""),
+        (r"Raise subscribeTimeout, or leave fanOutFallback=true so .* polled", "Poll: leave out --efo"),
+        (r"use consumerName: the query registers", "give --efo a name: the command registers"),
+    )
 )
 
 
-def in_words_of_commands(message: str) -> str:
-    """Return *message* as one line that names the options of the command line."""
+def in_words_of_commands(error: object) -> str:
+    """Return *error*, or its message, as one line that names the options of the command line."""
+    message = str(error)
     for pattern, words in _REPLACED:
         message = pattern.sub(words, message)
     return " ".join(message.split())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from kinesis_emulator.child import READY, wait_until_stopped
 from kinesis_emulator.client_settings import environment, spark_options
@@ -18,10 +20,21 @@ from kinesis_emulator.limits import Limits
 from kinesis_emulator.server import HOST
 from kinesis_emulator.service import Settings
 
+NAME = "kinesis-emulator"
+READER_GONE = 141
+"""The exit status when nobody reads the output, such as `head` that has ended: that of a shell for SIGPIPE."""
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal stops the command. Return the exit status."""
-    options = _parser().parse_args(arguments)
+
+class _Parser(argparse.ArgumentParser):
+    """Its errors are one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}. See '{self.prog} --help'.\n")
+
+
+def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
+    """Serve until a signal stops the command, whose errors begin with *name*. Return the exit status."""
+    options = _parser(name).parse_args(arguments)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
@@ -39,21 +52,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         emulator = Emulator(options.port, settings=settings, clock=_clock(options), data=options.data)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"kinesis-emulator: {_why_not(error, options.port)}\n")
+        sys.stderr.write(f"{name}: {_why_not(error, options.port)}\n")
         return 2
     with emulator:
         try:
-            for name, shards in options.stream:
-                if options.data is not None and emulator.has_stream(name):
+            for stream, shards in options.stream:
+                if options.data is not None and emulator.has_stream(stream):
                     continue  # the folder has it
-                emulator.create_stream(name, shards)
+                emulator.create_stream(stream, shards)
         except AwsError as error:
-            sys.stderr.write(f"kinesis-emulator: {error}\n")
+            sys.stderr.write(f"{name}: {error}\n")
             return 2
-        sys.stdout.write(_welcome(emulator, options.stream))
-        sys.stdout.flush()
+        if not _show(_welcome(emulator, options.stream)):
+            return READER_GONE
         wait_until_stopped(stopped, options.parent_pid)
     return 0
+
+
+def _show(text: str) -> bool:
+    """Write *text* to the standard output. Return whether somebody reads it."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python writes what is left at its end
+        return False
+    return True
 
 
 def _why_not(error: OSError | ValueError, port: int) -> str:
@@ -72,9 +98,9 @@ def _clock(options: argparse.Namespace) -> Callable[[], float]:
     return lambda: time.time() + float(options.clock_skew_s)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="kinesis-emulator",
+def _parser(name: str = NAME) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=name,
         description="A local Amazon Kinesis Data Streams for tests and demos. Listens on 127.0.0.1 only and keeps "
         "all data in memory, unless --data is given.",
     )

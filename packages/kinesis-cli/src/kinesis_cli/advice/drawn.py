@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.segment import Segment
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from kinesis_cli.advice.aws_cli import AwsCli
 from kinesis_cli.advice.report import Report, busiest_keys, key_shares
 from kinesis_cli.advice.words import explain
-from kinesis_cli.output import show_count
+from kinesis_cli.output import WholeLine, WholeTable, show_count
 from kinesis_cli.traffic import Sample, add_up, rate_cells, show_key, total_line
 from kinesis_core.model import Shard
 
@@ -23,28 +21,17 @@ _LEAST_SHARE = 0.01
 
 def draw(report: Report, calls: AwsCli, keys: int) -> list[RenderableType]:
     """Return the parts of the text, one below the other, with *keys* keys of each hot shard."""
-    parts: list[RenderableType] = [_head(report), Text(), _shard_table(report), Text()]
+    parts: list[RenderableType] = [_head(report), Text(), WholeTable(_shard_table(report)), Text()]
     if (table := _key_table(report, keys)).row_count:
-        parts += [table, Text()]
+        parts += [WholeTable(table), Text()]
     explained = [explain(advice, calls) for advice in report.advice]
     for words, call in explained:
         parts.append(Text(f"* {words}"))
         if call:
-            parts.append(CallLine(call))
+            parts.append(WholeLine(f"  {call}", "bold"))
     if sum(call is not None for _, call in explained) > 1:
         parts.append(Text("Make these calls one after the other, each when the stream is ACTIVE again."))
     return parts
-
-
-@frozen
-class CallLine:
-    """A call on one line, however long it is, so that it can be copied."""
-
-    call: str
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Segment(f"  {self.call}", console.get_style("bold"))
-        yield Segment.line()
 
 
 def _head(report: Report) -> Text:

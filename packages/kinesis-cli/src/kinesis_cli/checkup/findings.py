@@ -9,6 +9,7 @@ from enum import Enum
 from attrs import frozen
 
 from kinesis_cli.ending import Status
+from kinesis_cli.wording import in_words_of_commands
 
 
 class Outcome(Enum):
@@ -41,11 +42,11 @@ def warning(check: str, text: str) -> Finding:
 
 
 def failed(check: str, text: object) -> Finding:
-    return Finding(check, Outcome.FAILED, str(text))
+    return Finding(check, Outcome.FAILED, in_words_of_commands(text))
 
 
 def unchecked(check: str, text: str) -> Finding:
-    return Finding(check, Outcome.UNCHECKED, text)
+    return Finding(check, Outcome.UNCHECKED, in_words_of_commands(text))
 
 
 def status_of(findings: Iterable[Finding]) -> Status:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
-from kinesis_cli.output import confirm, note, show, show_duration, show_json
+from kinesis_cli.output import WholeTable, confirm, note, show, show_duration, show_json
 
 
 def consumers(
@@ -54,6 +54,6 @@ def consumers(
         for consumer in known:
             show_json(consumer_json(consumer))
     elif known:
-        show(consumer_table(known, now_ms))
+        show(WholeTable(consumer_table(known, now_ms)))
     else:
         note(f"Stream {stream} has no registered consumers.")

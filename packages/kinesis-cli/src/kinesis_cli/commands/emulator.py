@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from kinesis_cli.ending import CommandError
 
 PACKAGE = "kinesis_emulator"
+_CODE = f"import sys; from {PACKAGE}.cli import main; sys.exit(main(name='kinesis emulator'))"
 
 
 def emulator(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> None:
@@ -28,4 +29,4 @@ def emulator(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -
     if find_spec(PACKAGE) is None:
         raise CommandError('This command needs kinesis-emulator: pip install "kinesis-cli[emulator]"')
     # The same process: signals and the exit status are the emulator's.
-    os.execv(sys.executable, [sys.executable, "-m", PACKAGE, *arguments])  # noqa: S606 # no shell is wanted
+    os.execv(sys.executable, [sys.executable, "-c", _CODE, *arguments])  # noqa: S606 # no shell is wanted

@@ -57,9 +57,9 @@ def replay(
     if not factor > 0:
         raise UsageError(f"--speed accepts a number above 0, or max; got {speed}.")
     path = None if file == "-" else Path(file)
-    found: Form = form_of(path, form)
     if path is not None:
         check_files([file])
+    found: Form = form_of(path, form, "--form")
     settings = ProducerSettings(aggregation_enabled=aggregate, record_max_buffered_time_s=BUFFERED_S)
     producer = connect.open_producer(stream, settings)
     writer = RowWriter(producer, note)

@@ -11,6 +11,7 @@ from kinesis_cli.copying.parts import Part
 from kinesis_cli.copying.state import StateFile
 from kinesis_cli.copying.writing import RecordWriter, chunks
 from kinesis_cli.ending import CommandError, IncompleteError, Status
+from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_core import KinesisError, Producer, PutError, Totals
@@ -23,7 +24,7 @@ class _Outcome:
     """What has happened so far."""
 
     totals: Totals = field(factory=Totals)
-    failure: KinesisError | None = None
+    failure: KinesisError | FileError | None = None
 
 
 def copy_parts(
@@ -54,7 +55,7 @@ def copy_parts(
             pass
         except PutError:
             raise
-        except KinesisError as error:
+        except (KinesisError, FileError) as error:
             outcome.failure = error
         outcome.totals += producer.flush()
     except PutError as error:

@@ -10,6 +10,7 @@ import msgspec
 from attrs import frozen
 
 from kinesis_cli.ending import CommandError
+from kinesis_cli.file_errors import reading, writing
 
 _VERSION = 1
 
@@ -46,9 +47,11 @@ class StateFile:
                 f"{self.path} cannot be written: name a file in a folder that you may write to."
             )
         try:
-            state = msgspec.json.decode(self.path.read_bytes(), type=CopyState)
-        except FileNotFoundError:
-            return None
+            with reading(self.path):
+                content = self.path.read_bytes() if self.path.exists() else None
+            if content is None:
+                return None
+            state = msgspec.json.decode(content, type=CopyState)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CommandError(f"{self.path} is no state of a copy. Name another file. ({error})") from error
         if state.version != _VERSION:
@@ -60,13 +63,19 @@ class StateFile:
         return state
 
     def save(self, offset: dict[str, Any], reached_ms: int) -> None:
-        """Replace the file as a whole: a crash leaves the old one or the new one."""
+        """
+        Replace the file as a whole: a crash leaves the old one or the new one.
+
+        Raises:
+            FileError: It cannot be written.
+        """
         state = CopyState(
             source=self.source, destination=self.destination, offset=offset, reached_ms=reached_ms
         )
         new = self.path.with_name(f"{self.path.name}.new")
-        with new.open("wb") as file:
-            file.write(msgspec.json.encode(state))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self.path)
+        with writing(self.path):
+            with new.open("wb") as file:
+                file.write(msgspec.json.encode(state))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path)

@@ -34,8 +34,7 @@ def read_table(
         items = open_table(connection, table, endpoint_url).scan()
     except TableNotFoundError as error:
         raise CommandError(
-            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. "
-            f"Check the name, the region and the account. {error}"
+            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. {error}"
         ) from error
     return reading_of(table, leases_of(table, items), summary)
 

@@ -18,6 +18,7 @@ from kinesis_cli.lag.probing import Look, ShardProbe
 from kinesis_cli.lag.readings import Application, Checkpoint, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
+from kinesis_cli.wording import in_words_of_commands as words
 
 if TYPE_CHECKING:
     from kinesis_core import Cut
@@ -92,7 +93,7 @@ def _try_to_read(reader: Reader, summary: StreamSummary, read: ReadPositions) ->
         for reading in found:
             _check_created(reading, summary)
     except (CommandError, KinesisError, CredentialsError) as error:
-        return [ReaderLag(reader=reader.name, kind="", problem=str(error))]
+        return [ReaderLag(reader=reader.name, kind="", problem=words(error))]
     return list(found)
 
 
@@ -153,9 +154,9 @@ class _Probing:
             times = Times(self.retention_ms, self.api.now_ms())
             oldest = probe.oldest() if needs_oldest(measurement, look, times) else None
         except StreamNotFoundError as error:
-            return ShardLag(probe.shard_id, State.GONE, None, position.shown, position.owner, str(error))
+            return ShardLag(probe.shard_id, State.GONE, None, position.shown, position.owner, words(error))
         except (InvalidRequestError, ThrottledError) as error:
-            return ShardLag(probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, str(error))
+            return ShardLag(probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error))
         return judge(measurement, look, None if oldest is None else oldest.number, times)
 
 

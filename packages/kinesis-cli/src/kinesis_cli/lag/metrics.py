@@ -16,6 +16,7 @@ from kinesis_cli.lag.readings import Reader
 from kinesis_cli.lag.results import ReaderLag, StreamLag
 from kinesis_cli.lag.showing import Measure, repeat
 from kinesis_cli.output import note
+from kinesis_cli.wording import in_words_of_commands
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -95,7 +96,7 @@ def serve_lag(
         try:
             return measure()
         except (KinesisError, CredentialsError) as error:
-            _note_once(said, [str(error)])
+            _note_once(said, [in_words_of_commands(error)])
             return None
 
     def use(lag: StreamLag | None) -> None:

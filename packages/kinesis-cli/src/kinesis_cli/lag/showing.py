@@ -10,7 +10,7 @@ from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.lag.documents import to_document
 from kinesis_cli.lag.results import StreamLag
 from kinesis_cli.lag.tables import reader_table, remarks, shard_table
-from kinesis_cli.output import end_with_reader, is_terminal, note, show, show_json, show_time
+from kinesis_cli.output import WholeTable, end_with_reader, is_terminal, note, show, show_json, show_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,9 +83,9 @@ def draw_lag(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
     from rich.text import Text
 
     shards, left_out = shard_table(lag, show_all=show_all)
-    block: list[RenderableType] = [reader_table(lag)]
+    block: list[RenderableType] = [WholeTable(reader_table(lag))]
     if shards.row_count:
-        block += ["", shards]
+        block += ["", WholeTable(shards)]
     if left_out:
         block.append(f"... and {left_out} more shards; --all shows them.")
     lines = remarks(lag)

@@ -58,10 +58,7 @@ def read_checkpoint(folder: Folder, stream: str, arn: str) -> list[Reading]:
 def _no_checkpoint(folder: Folder) -> str:
     if folder.names("") is None:
         return f"There is no folder {folder.location}. Check the path, and the bucket of a URL."
-    return (
-        f"{folder.location} has no folder 'offsets', so it is no checkpoint directory. "
-        "Give the option checkpointLocation of the query."
-    )
+    return f"{folder.location} has no folder 'offsets', so it is no checkpoint directory of a query of Spark. Correct --checkpoint."
 
 
 def _named_apart(found: Sequence[Reading]) -> list[Reading]:
@@ -78,7 +75,7 @@ def _named_apart(found: Sequence[Reading]) -> list[Reading]:
 def _no_position(location: str, stream: str, others: Iterable[str]) -> str:
     names = ", ".join(sorted(others))
     if not names:
-        return f"{location} has no offset of a Kinesis source. Give the checkpointLocation of a query that reads {stream}."
+        return f"{location} has no offset of a Kinesis source. Give --checkpoint the directory of a query that reads {stream}."
     return f"{location} has no position in {stream}. It has positions in: {names}."
 
 
@@ -188,7 +185,7 @@ def _without_ends(
                 return following, line, f"Its position is where batch {batches.planned} begins."
     note = (
         f"Where batch {batches.committed} ends is not in the checkpoint directory: the connector has written it to a table of DynamoDB "
-        "or to its metadataPath. The lag is that of the start of that batch."
+        "or to another directory. The lag is that of the start of that batch."
     )
     return offsets, text, note
 

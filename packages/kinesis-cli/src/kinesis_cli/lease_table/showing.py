@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kinesis_cli.lease_table.activity import Life, Worker
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched
-from kinesis_cli.output import note, show, show_duration, show_json
+from kinesis_cli.output import WholeTable, note, show, show_duration, show_json
 from kinesis_core.leases import ALL_USER_RECORDS, Lease, LeaseCheckpoint
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def show_table(application: str, watched: Watched, output: str) -> None:
         *([_worker_table(watched)] if watched.workers else []),
     ]
     for number, table in enumerate(tables):
-        show(*([""] if number else []), table)
+        show(*([""] if number else []), WholeTable(table))
     for key in snapshot.malformed:
         note(f"The item {key} is no valid lease.")
 
@@ -51,7 +51,9 @@ def _lease_table(snapshot: Snapshot) -> Table:
 
     has_streams = any(lease.stream_id for lease in snapshot.leases)
     names = [*(["STREAM"] if has_streams else []), "SHARD", "OWNER", "CHECKPOINT", "COUNTER", "PARENTS"]
-    table = Table(*names, box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name, no_wrap=name != "PARENTS")
     for lease in snapshot.leases:
         cells = [
             *([lease.stream_id or "-"] if has_streams else []),

@@ -14,7 +14,7 @@ from kinesis_cli.lineage.bars import bar
 from kinesis_cli.lineage.choice import Shown
 from kinesis_cli.lineage.overview import Overview
 from kinesis_cli.lineage.tree import Row, grow
-from kinesis_cli.output import show_count
+from kinesis_cli.output import WholeLine, WholeTable, show_count
 from kinesis_cli.traffic import add_up, load_style, rate_cells, total_line
 
 _WIDEST_BAR, _NARROWEST_BAR = 32, 8
@@ -22,7 +22,8 @@ _WIDEST_BAR, _NARROWEST_BAR = 32, 8
 
 def draw(overview: Overview, shown: Shown) -> list[RenderableType]:
     """Return the parts of the text, one below the other."""
-    parts: list[RenderableType] = [_facts(overview), Text(_counts(overview)), Text()]
+    arn = WholeLine(overview.summary.arn, "dim")
+    parts: list[RenderableType] = [_facts(overview), arn, Text(_counts(overview)), Text()]
     parts.append(ShardTable(overview, tuple(grow(shown.shards))))
     if left := shown.open_left + shown.closed_left:
         kinds = ", ".join(
@@ -45,7 +46,7 @@ def _facts(overview: Overview) -> Text:
         "encrypted" if summary.is_encrypted else "not encrypted",
         *(["records distributed by Kinesis"] if summary.is_auto_distributed else []),
     )
-    return Text.assemble((summary.name, "bold"), "  ", ", ".join(facts), "\n", (summary.arn, "dim"))
+    return Text.assemble((summary.name, "bold"), "  ", ", ".join(facts))
 
 
 def _retention(hours: int) -> str:
@@ -62,7 +63,7 @@ def _counts(overview: Overview) -> str:
 
 @frozen
 class ShardTable:
-    """The tree of shards. The bars take the width that the other columns leave."""
+    """The tree of shards. The bars take the width that the other columns leave. There are none if that is too little."""
 
     overview: Overview
     rows: Sequence[Row]
@@ -72,12 +73,14 @@ class ShardTable:
             console, options.update(max_width=10_000), self._table(_NARROWEST_BAR)
         ).maximum
         free = options.max_width - narrowest + _NARROWEST_BAR
-        yield self._table(max(_NARROWEST_BAR, min(_WIDEST_BAR, free)))
+        yield WholeTable(self._table(0 if free < _NARROWEST_BAR else min(_WIDEST_BAR, free)))
 
     def _table(self, width: int) -> Table:
+        """Return the table with bars of this width; without bars if that is 0."""
         table = Table(box=None, header_style="bold", pad_edge=False)
         table.add_column("SHARD", no_wrap=True)
-        table.add_column("HASH KEYS", no_wrap=True)
+        if width:
+            table.add_column("HASH KEYS", no_wrap=True)
         table.add_column("STATE")
         if self.overview.sample_ms is not None:
             for name in ("RECORDS/S", "BYTES/S", "LOAD"):
@@ -94,7 +97,7 @@ class ShardTable:
             name.append(f" + {_number(other)}", "dim")
         cells = [
             name,
-            Text(bar(shard.hash_start, shard.hash_end, width), style=load_style(sample)),
+            *([Text(bar(shard.hash_start, shard.hash_end, width), load_style(sample))] if width else []),
             Text("open" if shard.is_open else "closed"),
         ]
         if self.overview.sample_ms is not None:

@@ -5,9 +5,12 @@ from kinesis_cli.output.figures import show_bytes, show_count, show_duration, sh
 from kinesis_cli.output.progress import ProgressLine
 from kinesis_cli.output.questions import confirm
 from kinesis_cli.output.readers import end_with_reader
+from kinesis_cli.output.whole import WholeLine, WholeTable
 
 __all__ = [
     "ProgressLine",
+    "WholeLine",
+    "WholeTable",
     "confirm",
     "end_with_reader",
     "has_colours",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _WIDTH_IN_PIPES = 1000
 """Nothing is wrapped or cut there: another program reads it."""
+_PLAIN = ("dumb", "unknown")
+"""Terminals without colours, as rich has them for tables. NO_COLOR takes only colours away, and tables stay bold and dim."""
 
 
 def is_terminal() -> bool:
@@ -24,7 +26,7 @@ def has_colours() -> bool:
     """Return whether the standard output is shown in colours. The environment's NO_COLOR and FORCE_COLOR decide first."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") not in _PLAIN)
 
 
 def note(text: str) -> None:

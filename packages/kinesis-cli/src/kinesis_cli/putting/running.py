@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from kinesis_cli.ending import CommandError, IncompleteError, Status
+from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.putting.counts import Counts, name_places
 from kinesis_cli.putting.lines import Rows
@@ -29,7 +30,7 @@ def put_rows(
     Raises:
         CommandError: Records could not be written, or a file could not be read. What was put before is flushed.
     """
-    failure: OSError | None = None
+    failure: FileError | None = None
     try:
         try:
             for part in _paced(rows, pace, stopping):
@@ -37,7 +38,7 @@ def put_rows(
                 progress.show(writer.counts.put, writer.counts.put_bytes)
         except StoppedError:
             pass
-        except OSError as error:
+        except FileError as error:
             failure = error
         totals = producer.flush()
     except PutError as error:
@@ -46,7 +47,7 @@ def put_rows(
     summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
     note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
     if failure is not None:
-        raise IncompleteError(f"{failure}. What was read before is written.") from failure
+        raise IncompleteError(f"{failure} What was read before is written.") from failure
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from attrs import frozen
 
 from kinesis_cli.ending import CommandError, UsageError
+from kinesis_cli.file_errors import reading
 from kinesis_cli.putting.lines import MAX_LINE_BYTES, TOO_LONG, LineSplitter, Rows
 from kinesis_cli.stopping import Stopping
 
 _BLOCK_BYTES = 1024 * 1024
+STDIN = "the standard input"
 
 
 @frozen
@@ -46,12 +48,12 @@ def read_rows(files: Sequence[str], form: Form, stopping: Stopping) -> Iterator[
         StoppedError: A signal has come.
     """
     if not files:
-        yield from _rows("", _blocks(sys.stdin.fileno(), stopping), form)
+        yield from _rows("", _blocks(STDIN, sys.stdin.fileno(), stopping), form)
     for name in files:
-        with stopping.waiting():  # to open a named pipe waits for its writer
+        with stopping.waiting(), reading(name):  # to open a named pipe waits for its writer
             descriptor = os.open(name, os.O_RDONLY)
         try:
-            yield from _rows(name, _blocks(descriptor, stopping), form)
+            yield from _rows(name, _blocks(name, descriptor, stopping), form)
         finally:
             os.close(descriptor)
 
@@ -75,7 +77,9 @@ def size_of(files: Sequence[str]) -> int | None:
 
 
 def _check(name: str) -> None:
-    if not Path(name).exists():
+    with reading(name):
+        exists = Path(name).exists()
+    if not exists:
         raise CommandError(f"{name} does not exist. Nothing was written.")
     if Path(name).is_dir() or not os.access(name, os.R_OK):
         raise CommandError(f"{name} cannot be read. Name a file. Nothing was written.")
@@ -104,23 +108,24 @@ def _whole(source: str, blocks: Iterator[bytes], form: Form) -> Rows:
     return Rows(source, (0,), (b"".join(pieces),))
 
 
-def _blocks(descriptor: int, stopping: Stopping) -> Iterator[bytes]:
+def _blocks(name: str, descriptor: int, stopping: Stopping) -> Iterator[bytes]:
     """Yield what is there, at most a block, and wait where nothing is."""
-    while block := _read(descriptor, stopping):
+    while block := _read(name, descriptor, stopping):
         pieces, size_bytes = [block], len(block)
         # A pipe gives 64 KiB at a time. Together they are cheaper to put.
-        while (
-            size_bytes < _BLOCK_BYTES
-            and _is_ready(descriptor)
-            and (block := os.read(descriptor, _BLOCK_BYTES))
-        ):
+        while size_bytes < _BLOCK_BYTES and _is_ready(descriptor) and (block := _read_now(name, descriptor)):
             pieces.append(block)
             size_bytes += len(block)
         yield b"".join(pieces)
 
 
-def _read(descriptor: int, stopping: Stopping) -> bytes:
+def _read(name: str, descriptor: int, stopping: Stopping) -> bytes:
     with stopping.waiting():
+        return _read_now(name, descriptor)
+
+
+def _read_now(name: str, descriptor: int) -> bytes:
+    with reading(name):
         return os.read(descriptor, _BLOCK_BYTES)
 
 

@@ -7,10 +7,12 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
 from typing import IO, Literal
 
 from kinesis_cli.ending import UsageError
+from kinesis_cli.file_errors import WrittenFile, writing
 
 Form = Literal["json", "raw", "arrow", "parquet"]
 FORMS: dict[str, Form] = {
@@ -24,9 +26,9 @@ FORMS: dict[str, Form] = {
 """The form of a file by the end of its name."""
 
 
-def form_of(path: Path | None, chosen: Form | None) -> Form:
+def form_of(path: Path | None, chosen: Form | None, option: str = "-o") -> Form:
     """
-    Return the form of the file *path*, or of a pipe if that is None.
+    Return the form of the file *path*, or of a pipe if that is None. *option* is the one that chooses it.
 
     Raises:
         UsageError: Its name says nothing of it, and nothing is chosen.
@@ -39,7 +41,7 @@ def form_of(path: Path | None, chosen: Form | None) -> Form:
         return FORMS[path.suffix.lower()]
     except KeyError:
         raise UsageError(
-            f"The name {path} does not say the form of the file. Choose it with -o, or use one of {', '.join(FORMS)}."
+            f"The name {path} does not say the form of the file. Choose it with {option}, or use one of {', '.join(FORMS)}."
         ) from None
 
 
@@ -55,26 +57,35 @@ def open_file(path: Path | None, chosen: Form | None) -> Iterator[tuple[IO[bytes
     if path is None:
         yield sys.stdout.buffer, form
         return
-    target = path.resolve()  # a link stays a link
-    if target.exists() and not target.is_file():
-        with target.open("wb") as device:
+    if _is_special(path):
+        with BufferedWriter(WrittenFile(path, "wb", path)) as device:
             yield device, form
         return
-    with _replacing(target) as file:
+    with _replacing(Path(os.path.realpath(path)), path) as file:  # a link stays a link
         yield file, form
 
 
+def _is_special(path: Path) -> bool:
+    """Return whether *path* exists and is no plain file, which can be replaced."""
+    with writing(path):
+        try:
+            return not stat.S_ISREG(path.stat().st_mode)
+        except FileNotFoundError:
+            return False
+
+
 @contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a new file that takes the place and the mode of *path* at the end."""
+def _replacing(path: Path, shown: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file that takes the place and the mode of *path* at the end. Errors name *shown*."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    with partial.open("xb") as file:
+    with BufferedWriter(WrittenFile(partial, "xb", shown)) as file:
         try:
             yield file
             file.flush()
-            if mode is not None:
-                partial.chmod(mode)
-            partial.replace(path)
+            with writing(shown):
+                if mode is not None:
+                    partial.chmod(mode)
+                partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kinesis_cli.ending import CommandError
+from kinesis_cli.file_errors import FileError
 from kinesis_cli.putting import Rows, make_form, read_rows
 from kinesis_cli.records import Form
 from kinesis_cli.replaying.recorded import Recorded, decode_rows
@@ -51,8 +52,10 @@ def _tables(path: Path | None, form: Form) -> Iterator[Recorded]:
                 number += part.num_rows
     except pa.ArrowInvalid as error:
         raise CommandError(
-            f"{name} is not of the form '{form}': {error}. Choose another one with --form."
+            f"{name} is not of the form '{form}': {str(error).rstrip('.')}. Choose another one with --form."
         ) from error
+    except OSError as error:
+        raise FileError.of(error, name, "read") from error
 
 
 def _open(path: Path | None, form: Form) -> Iterable[Any]:

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
 from kinesis_cli.live import Pump, Source
+from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError
 from kinesis_credentials import CredentialsError
 
@@ -97,7 +98,7 @@ class LiveScreen(Screen[None]):
             return  # the program is ending
         problem = self.query_one("#problem", Static)
         if isinstance(message.result, _EXPECTED):
-            problem.update(Text(" ".join(str(message.result).split())))
+            problem.update(Text(in_words_of_commands(message.result)))
             problem.add_class("shown")
         elif isinstance(message.result, Exception):
             self.app.exit(message.result)

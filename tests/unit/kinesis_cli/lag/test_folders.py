@@ -113,7 +113,8 @@ def test_without_fsspec(location: str, packages: str, monkeypatch: pytest.Monkey
 )
 def test_without_the_implementation(location: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With fsspec and without what it needs for a scheme, the error names that package, also where fsspec knows no such scheme."""
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in {package, *(loaded for loaded in sys.modules if loaded.startswith(f"{package}."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(
         CommandError, match=f"^Reading {location} needs another package .*: pip install fsspec {package}$"
     ):

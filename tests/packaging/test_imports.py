@@ -159,3 +159,21 @@ HEAVY = {
 def test_importing_imports_nothing_heavy(package: str) -> None:
     """Importing a package imports nothing heavy that Spark has not imported already."""
     assert not HEAVY & {name.partition(".")[0] for name in imported_by(f"import {package}")}
+
+
+def test_reading_imports_no_leases() -> None:
+    """Only a start where a KCL application stopped needs the code of lease tables."""
+    code = """
+from kinesis_core import Stream
+from kinesis_emulator import Emulator
+from kinesis_emulator.client_settings import environment
+import os
+with Emulator() as emulator:
+    emulator.create_stream("orders", 1)
+    os.environ.update(environment(emulator.endpoint_url, emulator.settings.region))
+    with Stream.open("orders") as stream:
+        assert list(stream.read("TRIM_HORIZON").records()) == []
+"""
+    found = imported_by(code)
+    assert "kinesis_core.batch" in found
+    assert not {name for name in found if name.startswith("kinesis_core.leases")}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
@@ -18,15 +19,17 @@ from kinesis_core.aws import Connection, StreamApi, WireFormat, stream_client
 from kinesis_core.batch import Batch, Pages
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
-from kinesis_core.leases import OpenTable, application_tables, resume_from_applications
 from kinesis_core.model import (
     AtTimestamp,
     EndingPosition,
+    KclApplication,
+    Latest,
     ListedShard,
     Listing,
     Offset,
     RangeGroup,
     StartingPosition,
+    TrimHorizon,
     by_id,
     check_times,
     with_children,
@@ -37,11 +40,12 @@ from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSetting
 from kinesis_credentials import CredentialSpec
 
 if TYPE_CHECKING:
+    from kinesis_core.leases import LeaseTable, OpenTable
     from kinesis_core.reading.fan_out import StreamConsumer
 
 _NAMES = ("'start'", "'end'")
 """The arguments of `Stream.read`, as errors name them."""
-_PLANNING_THREADS = 64
+_THREADS = 64
 """Shards that are planned at once. A shard that has been idle takes several calls, and Kinesis allows 5 a second."""
 
 
@@ -110,7 +114,7 @@ class Stream:
         summary = api.describe()
         where = connection.region_of(ref)
         stream = cls(ref.name, where, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
-        stream._open_table = application_tables(connection, dynamodb_endpoint_url)
+        stream._open_table = partial(_open_table, connection, dynamodb_endpoint_url)
         if consumer is not None:
             from kinesis_core.reading.fan_out import StreamConsumer
 
@@ -190,13 +194,8 @@ class Stream:
         yield self.read(started.to_json(), until)
 
     def _planner(self) -> Planner:
-        return Planner(
-            {self._given_name: self._api},
-            self._plan_settings,
-            names=_NAMES,
-            clock=self._clock,
-            threads=_PLANNING_THREADS,
-        )
+        apis = {self._given_name: self._api}
+        return Planner(apis, self._plan_settings, names=_NAMES, threads=_THREADS, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
@@ -204,8 +203,10 @@ class Stream:
         return planner.initial_offset(self._resume(_parsed(start, starting_position(), _NAMES[0])))
 
     def _resume(self, position: StartingPosition) -> StartingPosition:
-        if self._open_table is None:
+        if self._open_table is None or isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
             return position
+        from kinesis_core.leases import resume_from_applications
+
         return resume_from_applications(position, {self._given_name: self._api}, self._open_table, _NAMES[0])
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
@@ -219,13 +220,18 @@ class Stream:
 
     def _pages(self, groups: Sequence[RangeGroup], with_data: bool, max_page_bytes: float) -> Pages:
         rng = random.Random()  # noqa: S311 # jitter, not a secret
-        settings = evolve(
-            self._read_settings, max_page_bytes=min(max_page_bytes, self._read_settings.max_page_bytes)
-        )
+        page_bytes = min(max_page_bytes, self._read_settings.max_page_bytes)
+        settings = evolve(self._read_settings, max_page_bytes=page_bytes)
         polling = PollingRangeReader(lambda _: self._api, settings, rng, with_data)
         if self._consumer is None:
             return read_concurrently(groups, polling, settings.threads, self._clock)
         return self._consumer.read(groups, polling, self._clock)
+
+
+def _open_table(connection: Connection, endpoint_url: str | None, application: KclApplication) -> LeaseTable:
+    from kinesis_core.leases import open_table
+
+    return open_table(connection, application.table, endpoint_url, region=application.region)
 
 
 Start = str | StartingPosition | Mapping[str, Any]
@@ -240,6 +246,5 @@ def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:
     try:
         return parser.parse(position)
     except BadValueError as error:
-        raise OptionError(
-            f"{what} accepts {parser.domain}; got '{position}'. {error.hint}".rstrip()
-        ) from error
+        text = f"{what} accepts {parser.domain}; got '{position}'. {error.hint}"
+        raise OptionError(text.rstrip()) from error

@@ -136,6 +136,16 @@ def test_jq_crashes(kinesis: CommandLine, emulator: Emulator, orders: str) -> No
     assert ran.err.startswith("kinesis tail: jq crashed (status -9) while it ran '.total > 9'.")
 
 
+def test_jq_ends_with_a_command_that_is_killed(kinesis: CommandLine, orders: str) -> None:
+    """A program without end does not notice by itself that nobody waits for it any more."""
+    with kinesis.started("tail", orders, *NOW, "--where", "repeat(empty)") as running:
+        jq = process_of_jq(running.process.pid)
+        started_s = jq.cpu_times().user
+        wait_until(lambda: jq.cpu_times().user > started_s + 0.2)
+        running.process.kill()
+        wait_until(lambda: not jq.is_running() or jq.status() == psutil.STATUS_ZOMBIE)
+
+
 def process_of_jq(command: int) -> psutil.Process:
     """Wait until the process *command* has a child, and return it."""
     wait_until(lambda: bool(psutil.Process(command).children()))

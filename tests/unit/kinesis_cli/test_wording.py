@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from kinesis_cli import main
-from kinesis_cli.ending import Status
+from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, PlanSettings, ReadSettings, Stream
 from spark_kinesis_sink.options import SINK_OPTIONS
@@ -59,6 +59,21 @@ def test_options(
     """An error names the options of the command, in one line."""
     assert run_with(monkeypatch, KinesisError(message)) == Status.FAILED
     assert capsys.readouterr().err == f"kinesis tail: {shown}\n"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["--since does not accept 'start'.", "my endpointUrl.json does not exist.", "got 'end': compile error"],
+)
+def test_what_the_user_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    """Errors of commands have the right words already. What the user typed stays as it is."""
+    run_with(monkeypatch, CommandError(typed))
+    assert capsys.readouterr().err == f"kinesis tail: {typed}\n"
+    assert in_words_of_commands(KinesisError("'start' accepts a time; got 'start'.")) == (
+        "--since accepts a time; got 'start'."
+    )
 
 
 def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

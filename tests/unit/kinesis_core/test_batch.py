@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from attrs import define, field
 
 from kinesis_core import Batch, OptionError, PlanSettings, ReadSettings, Stream
 from kinesis_core.model import Page
-from kinesis_core.reading import DEFAULT_COLUMNS, PAGES_HELD
+from kinesis_core.reading import DEFAULT_COLUMNS, PAGES_HELD, SHARD_RATE_BYTES
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream
@@ -180,11 +181,22 @@ def test_records_by_arrival() -> None:
 def test_memory_of_a_merge(monkeypatch: pytest.MonkeyPatch, shards: int) -> None:
     """However many shards are merged, their pages together have about as much data."""
     monkeypatch.setattr("kinesis_core.batch.MERGED_BYTES", 64_000)
+    monkeypatch.setattr("kinesis_core.batch._LEAST_PAGE_BYTES", 1)
     fake = asked(shards)
     batch = batch_of(fake)
     fake.limits.clear()  # those of the plan
     assert len(list(batch.records(by_arrival=True))) == shards * 200
-    assert max(fake.limits) == 64_000 // 100 // (shards * PAGES_HELD)
+    assert max(fake.limits) == ceil(64_000 / 100 / (shards * PAGES_HELD))
+
+
+def test_pages_of_a_large_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are large enough for a shard's rate, which 5 calls a second must bring: of records of 100 bytes, for example."""
+    monkeypatch.setattr("kinesis_core.batch.MERGED_BYTES", 1)
+    fake = asked(2)
+    batch = batch_of(fake)
+    fake.limits.clear()  # those of the plan
+    assert len(list(batch.records(by_arrival=True))) == 400
+    assert max(fake.limits) * 100 * 5 >= SHARD_RATE_BYTES
 
 
 def test_memory_of_other_reading() -> None:

@@ -42,5 +42,9 @@ class IncompleteError(CommandError):
     status = Status.INCOMPLETE
 
 
+class ReaderGoneError(BaseException):
+    """Nobody reads the standard output any more. It is no OSError: libraries handle those of their own connections."""
+
+
 class TerminatedError(BaseException):
     """The signal SIGTERM has come. It passes through `except Exception`, as KeyboardInterrupt does."""

@@ -22,7 +22,7 @@ _ADVICE = {
     errno.ENOENT: "Correct the name, or create the folder.",
     errno.ENOTDIR: "Correct the name: a part of it is no folder.",
     errno.EISDIR: "Name a file.",
-    errno.EACCES: "Change its permissions, or use another one.",
+    errno.EACCES: "Change its permissions or those of its folder, or use another one.",
     errno.EPERM: "Change its permissions, or use another one.",
     errno.EROFS: "Use another disk.",
     errno.ENAMETOOLONG: "Use a shorter name.",

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-from kinesis_cli.ending import CommandError, Status, TerminatedError
+from kinesis_cli.ending import CommandError, ReaderGoneError, Status, TerminatedError
 
 TYPE_CHECKING = False  # to import it from typing would take a third of the time until then
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _run() -> int:
         status = Status.INTERRUPTED
     except TerminatedError:
         status = Status.TERMINATED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGoneError):
         status = Status.READER_GONE
     _ignore_signals()
     return status
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
         return Status.INTERRUPTED
     except TerminatedError:
         return Status.TERMINATED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGoneError):
         return Status.READER_GONE
     except SystemExit as error:
         if not isinstance(error.__context__, BrokenPipeError):
@@ -77,14 +77,8 @@ def main(arguments: Sequence[str]) -> int:
         return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
         status, message = _explain(error, name)
-        _show_error(name, message)
+        sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
     return Status.DONE if status is None else int(status)
-
-
-def _show_error(name: str, message: str) -> None:
-    from kinesis_cli.wording import in_words_of_commands
-
-    sys.stderr.write(f"{name}: {in_words_of_commands(message)}\n")
 
 
 def _show_warnings(name: str) -> None:
@@ -131,6 +125,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     from cyclopts import CycloptsError
 
     from kinesis_cli.file_errors import explain
+    from kinesis_cli.wording import in_words_of_commands
     from kinesis_core import KinesisError, OptionError
     from kinesis_credentials import CredentialsError
 
@@ -140,9 +135,9 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
         case CommandError():
             return error.status, str(error)
         case OptionError():
-            return Status.USAGE, str(error)
+            return Status.USAGE, in_words_of_commands(error)
         case KinesisError() | CredentialsError():
-            return Status.FAILED, str(error)
+            return Status.FAILED, in_words_of_commands(error)
         case OSError():
             return Status.FAILED, explain(error)
         case ModuleNotFoundError():

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import UsageError
+from kinesis_cli.wording import in_words_of_commands
 
 if TYPE_CHECKING:
     from kinesis_core import EndingPosition, StartingPosition
@@ -52,7 +53,7 @@ def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str)
         return parser.parse("LATEST" if text.lower() == "now" else text)
     except BadValueError as error:
         raise UsageError(
-            f"{option} does not accept '{text}'. {_EXAMPLES}, {words}. {error.hint}".rstrip()
+            f"{option} does not accept '{text}'. {_EXAMPLES}, {words}. {in_words_of_commands(error.hint)}".rstrip()
         ) from error
 
 

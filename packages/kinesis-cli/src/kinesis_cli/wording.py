@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kinesis_cli.ending import CommandError
+
 _REPLACED = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -17,8 +19,8 @@ _REPLACED = tuple(
         (r"\bawsProfile\b", "--profile"),
         (r"\bstsRoleArn\b", "--role-arn"),
         (r" on driver and executors", ""),
-        (r"(Option )?'(start|startingPosition)'", "--since"),
-        (r"(Option )?'(end|endingPosition)'", "--until"),
+        (r"(?<!got )(Option )?'(start|startingPosition)'", "--since"),
+        (r"(?<!got )(Option )?'(end|endingPosition)'", "--until"),
         (r" \(dynamodbTableName\)", ""),
         (r"Option 'dynamodbTableName'", "The application"),
         # No command goes on after a loss.
@@ -38,8 +40,13 @@ _REPLACED = tuple(
 
 
 def in_words_of_commands(error: object) -> str:
-    """Return *error*, or its message, as one line that names the options of the command line."""
+    """
+    Return *error*, or its message, as one line that names the options of the command line.
+
+    Errors of commands name them already, and what the user typed beside them must stay as it is.
+    """
     message = str(error)
-    for pattern, words in _REPLACED:
-        message = pattern.sub(words, message)
+    if not isinstance(error, CommandError):
+        for pattern, words in _REPLACED:
+            message = pattern.sub(words, message)
     return " ".join(message.split())

@@ -15,6 +15,7 @@ from kinesis_core.model import Listing, Page, RangeGroup, ShardRange, show_time
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
     PAGES_HELD,
+    SHARD_RATE_BYTES,
     Source,
     UserRecord,
     merge_by_arrival,
@@ -35,6 +36,8 @@ MERGED_RANGES = 128
 """The most shards of a batch that are merged by arrival time: each of them has a thread and a few pages in memory."""
 MERGED_BYTES = 128 * 1024 * 1024
 """About how much data those pages have together."""
+_LEAST_PAGE_BYTES = SHARD_RATE_BYTES // 4
+"""Kinesis allows 5 calls a second. With smaller pages a shard could not be read at its rate."""
 
 
 @frozen
@@ -102,7 +105,7 @@ class Batch:
         after = [frozenset[int]()] * len(ranges)
         if len(self._groups) < len(ranges):  # there are related shards
             after = ranges_after(ranges, self._list())
-        page_bytes = MERGED_BYTES / (len(ranges) * PAGES_HELD)
+        page_bytes = max(_LEAST_PAGE_BYTES, MERGED_BYTES / (len(ranges) * PAGES_HELD))
         sources = [
             Source(partial(self._lists, [(part,)], deaggregate, page_bytes), first)
             for part, first in zip(ranges, after, strict=True)

@@ -23,6 +23,7 @@ from kinesis_core.aws import (
 )
 from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.errors import OptionError, UnavailableError
+from kinesis_core.stream import _THREADS
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
 from support.ports import refusing_port
@@ -82,7 +83,7 @@ def test_the_client_leaves_retries_to_us() -> None:
 def test_connections_are_kept() -> None:
     """Each thread of a merge has its connection, and so has each of the planner. What is above the limit is opened again for each call."""
     config = stream_client(connection(), ORDERS).client.meta.config
-    assert config.max_pool_connections >= MERGED_RANGES + 8
+    assert config.max_pool_connections >= MERGED_RANGES + _THREADS
 
 
 def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:

@@ -14,6 +14,7 @@ from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.stopping import StoppedError, Stopping
+from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError, Producer, PutError, Totals
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ def copy_parts(
     note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
     if outcome.failure is not None:
         raise _kind(outcome.totals)(
-            f"{outcome.failure} What was read before is written."
+            f"{in_words_of_commands(outcome.failure)} What was read before is written."
         ) from outcome.failure
     return stopping.status or (Status.INCOMPLETE if writer.not_written else None)
 
@@ -101,5 +102,5 @@ def _not_written(error: PutError, writer: RecordWriter, totals: Totals) -> Comma
     """Return the error for a producer that has failed."""
     missing = writer.put - totals.user_records
     return _kind(totals)(
-        f"{error} {_records(totals.user_records)} copied, and {show_count(missing)} may be missing."
+        f"{in_words_of_commands(error)} {_records(totals.user_records)} copied, and {show_count(missing)} may be missing."
     )

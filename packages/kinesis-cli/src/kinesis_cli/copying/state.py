@@ -46,11 +46,12 @@ class StateFile:
             raise CommandError(
                 f"{self.path} cannot be written: name a file in a folder that you may write to."
             )
-        try:
-            with reading(self.path):
-                content = self.path.read_bytes() if self.path.exists() else None
-            if content is None:
+        with reading(self.path):
+            try:
+                content = self.path.read_bytes()
+            except FileNotFoundError:
                 return None
+        try:
             state = msgspec.json.decode(content, type=CopyState)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CommandError(f"{self.path} is no state of a copy. Name another file. ({error})") from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.readings import Position, Reading
+from kinesis_cli.wording import in_words_of_commands
 
 if TYPE_CHECKING:
     from kinesis_core.aws import Connection
@@ -34,7 +35,7 @@ def read_table(
         items = open_table(connection, table, endpoint_url).scan()
     except TableNotFoundError as error:
         raise CommandError(
-            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. {error}"
+            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. {in_words_of_commands(error)}"
         ) from error
     return reading_of(table, leases_of(table, items), summary)
 

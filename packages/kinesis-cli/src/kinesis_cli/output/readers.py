@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import sys
 import threading
+import time
 from types import FrameType
+
+from kinesis_cli.ending import ReaderGoneError
+
+_AGAIN_S = 0.1
 
 
 def end_with_reader() -> None:
     """
-    Watch the standard output, in a thread. Without a reader, BrokenPipeError is raised in the main thread.
+    Watch the standard output, in a thread. Without a reader, ReaderGoneError is raised in the main thread.
 
     Without it, `kinesis tail orders | head -1` would wait for one more record than it shows.
     """
@@ -24,7 +28,8 @@ def end_with_reader() -> None:
 
 def _raise(_number: int, _frame: FrameType | None) -> None:
     if _has_ended(timeout_ms=0):  # other pipes have their own errors
-        raise BrokenPipeError
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # once: what ends then is not broken off
+        raise ReaderGoneError
 
 
 def _has_ended(timeout_ms: int | None) -> bool:
@@ -35,5 +40,8 @@ def _has_ended(timeout_ms: int | None) -> bool:
 
 
 def _watch() -> None:
+    """Interrupt the main thread, again if it had just begun a call that blocks."""
     _has_ended(timeout_ms=None)
-    os.kill(os.getpid(), signal.SIGPIPE)
+    while signal.getsignal(signal.SIGPIPE) is _raise:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGPIPE)
+        time.sleep(_AGAIN_S)

@@ -13,6 +13,7 @@ from kinesis_cli.putting.lines import Rows
 from kinesis_cli.putting.pace import Pace
 from kinesis_cli.putting.writing import RowWriter
 from kinesis_cli.stopping import StoppedError, Stopping
+from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import Producer, PutError
 
 
@@ -73,6 +74,6 @@ def _not_written(error: PutError, counts: Counts, written: int) -> CommandError:
     kind = IncompleteError if written else CommandError
     where = f" Reading stopped after {name_places([counts.last])}." if counts.last else ""
     return kind(
-        f"{error} {show_count(written)} records were written, and {show_count(counts.put - written)} may be missing."
+        f"{in_words_of_commands(error)} {show_count(written)} records were written, and {show_count(counts.put - written)} may be missing."
         f"{where}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ def _is_special(path: Path) -> bool:
 @contextmanager
 def _replacing(path: Path, shown: Path) -> Iterator[IO[bytes]]:
     """Yield a new file that takes the place and the mode of *path* at the end. Errors name *shown*."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     with BufferedWriter(WrittenFile(partial, "xb", shown)) as file:
         try:

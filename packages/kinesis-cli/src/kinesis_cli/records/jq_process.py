@@ -15,6 +15,7 @@ from typing import IO, Any
 
 NO, YES, NOT_JSON, FAILED = b"0123"
 """What a program of jq says of a payload. It fails on JSON that it does not take, or where it raises an error."""
+_PR_SET_PDEATHSIG = 1
 _NUMBER = struct.Struct(">I")
 
 
@@ -35,10 +36,19 @@ def _read_number(pipe: IO[bytes]) -> int:
     return int(_NUMBER.unpack(number)[0])
 
 
+def _end_with_parent() -> None:
+    """A program without end would not notice that its parent was killed. Linux alone can do something about it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main() -> None:
     import jq
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
+    _end_with_parent()
     requests, verdicts = sys.stdin.buffer, sys.stdout.buffer
     (text,) = _read_list(requests)
     program, nothing = jq.compile(text.decode()), jq.compile("empty")

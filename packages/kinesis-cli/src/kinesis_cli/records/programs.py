@@ -64,6 +64,7 @@ class Program:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._process.kill()
+        self._process.communicate()
 
     def are_true(self, payloads: Sequence[bytes]) -> list[bool]:
         """
@@ -76,9 +77,8 @@ class Program:
         verdicts = cast("IO[bytes]", self._process.stdout).read(len(payloads))
         if len(verdicts) < len(payloads):
             status = self._process.wait()
-            raise CommandError(
-                f"jq crashed (status {status}) while it ran '{self.text}'. Does a recursion in it never end?"
-            )
+            why = " Does a recursion in it never end?" if status < 0 else " Is the package jq complete?"
+            raise CommandError(f"jq crashed (status {status}) while it ran '{self.text}'.{why}")
         self.not_json += verdicts.count(jq_process.NOT_JSON)
         self.failed += verdicts.count(jq_process.FAILED)
         return [verdict == jq_process.YES for verdict in verdicts]

@@ -35,7 +35,7 @@ class ReadSettings:
     def records_per_fetch(self, record_bytes: float = UNKNOWN_RECORD_BYTES) -> int:
         """Return how many records to ask for, if one has so many bytes."""
         fitting = self.max_page_bytes / max(1, record_bytes)
-        return int(max(1, min(self.max_records_per_fetch, fitting)))
+        return math.ceil(min(self.max_records_per_fetch, fitting))
 
 
 @frozen

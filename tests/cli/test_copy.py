@@ -105,7 +105,9 @@ def test_the_state_of_another_copy(
     assert not emulator.records(other)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_follow(
     kinesis: CommandLine,
     emulator: Emulator,

@@ -201,6 +201,20 @@ def test_a_lease_table(
     assert found[8][2:4] == ["30", "min"]
 
 
+def test_the_table_of_a_recreated_stream(
+    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
+) -> None:
+    """A table has no time of creation. That Kinesis refuses its positions says the same."""
+    read = put(0)
+    emulator.delete_stream(stream)
+    emulator.create_stream(stream, 2)
+    put(0)
+    database.put_item(kcl_lease("shardId-000000000000", read))
+    ran = with_tables("lag", stream, "--application", database.table, status=1)
+    assert "has positions of another stream, or of one that was deleted and created again" in ran.err
+    assert ran.out == b""
+
+
 def test_a_table_of_several_streams(
     with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
 ) -> None:

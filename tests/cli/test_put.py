@@ -118,11 +118,13 @@ def test_lines_are_sent_while_more_may_come(kinesis: CommandLine, emulator: Emul
     assert (ran.status, data_of(emulator, stream)) == (0, [b"first", b"half a line"])
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_stop(
     kinesis: CommandLine, emulator: Emulator, create: Create, number: signal.Signals, status: int
 ) -> None:
-    """Ctrl-C and SIGTERM stop reading. What was read is written, and the last line says where reading stopped."""
+    """Ctrl-C, SIGTERM and SIGHUP stop reading. What was read is written, and the last line says where reading stopped."""
     stream = create(1)
     with kinesis.started("put", stream) as running:
         assert running.process.stdin is not None
@@ -145,6 +147,29 @@ def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
         terminal.type("\x03")
         ran = terminal.rest()
     assert (ran.status, ran.lines[-1]) == (130, f"^C0 records written to {stream}, stopped")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--key", ""], "--key accepts 1 to 256 characters; got 0."),
+        (["--key", "x" * 257], "--key accepts 1 to 256 characters; got 257."),
+        (["--key", "="], "--key accepts 1 to 256 characters; got 0."),
+        (
+            ["--explicit-hash-key", "foo"],
+            "--explicit-hash-key accepts a whole number from 0 to 2**128 - 1; got 'foo'.",
+        ),
+        (["--explicit-hash-key", str(2**128)], "--explicit-hash-key accepts a whole number"),
+    ],
+)
+def test_wrong_constants(
+    kinesis: CommandLine, emulator: Emulator, create: Create, options: list[str], said: str
+) -> None:
+    """A constant that no record can have is refused before anything is read."""
+    stream = create(1)
+    ran = kinesis("put", stream, *options, stdin=b"a\n", status=2)
+    assert ran.err.startswith(f"kinesis put: {said}")
+    assert data_of(emulator, stream) == []
 
 
 def test_typed_lines(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

@@ -212,12 +212,23 @@ def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Em
     assert (ran.status, ran.out, ran.err) == (130, b"", "")
 
 
-def test_sigterm(kinesis: CommandLine, orders: str) -> None:
-    """SIGTERM ends it in the same way, with status 143."""
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_other_signals(kinesis: CommandLine, orders: str, number: signal.Signals, status: int) -> None:
+    """SIGTERM ends it in the same way, and so does the end of its terminal."""
     with kinesis.started("tail", orders, "-n", "1") as tail:
         tail.lines(1)
-        ran = tail.end(signal.SIGTERM)
-    assert (ran.status, ran.err) == (143, "")
+        ran = tail.end(number)
+    assert (ran.status, ran.err) == (status, "")
+
+
+def test_nohup(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """A command that was started with nohup goes on without its terminal."""
+    with kinesis.started("tail", orders, "-n", "1", "-f", "%k", under=["nohup"]) as tail:
+        tail.lines(1)
+        tail.process.send_signal(signal.SIGHUP)
+        emulator.put(orders, b"x", "c-4")
+        assert tail.lines(1) == ["c-4"]
+        assert tail.interrupt().status == 130
 
 
 def test_until_a_time(kinesis: CommandLine, orders: str) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,10 +78,14 @@ class CommandLine:
         return Ran(done.returncode, b"", done.stderr.decode())
 
     @contextmanager
-    def started(self, *arguments: str) -> Iterator[Following]:
-        """Start `kinesis` with *arguments*. At the end of the block it is killed if it still runs."""
+    def started(self, *arguments: str, under: Sequence[str] = ()) -> Iterator[Following]:
+        """
+        Start `kinesis` with *arguments*, *under* another command such as `nohup`.
+
+        At the end of the block it is killed if it still runs.
+        """
         process = subprocess.Popen(
-            [KINESIS, *arguments],
+            [*under, KINESIS, *arguments],
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

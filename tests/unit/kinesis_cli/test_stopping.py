@@ -13,6 +13,7 @@ from kinesis_cli.stopping import StoppedError, Stopping
 CASES = [
     (signal.SIGINT, Status.INTERRUPTED, KeyboardInterrupt),
     (signal.SIGTERM, Status.TERMINATED, TerminatedError),
+    (signal.SIGHUP, Status.HUNG_UP, TerminatedError),
 ]
 
 
@@ -35,6 +36,18 @@ def test_waiting_ends(number: signal.Signals) -> None:
     with Stopping() as stopping, pytest.raises(StoppedError), stopping.waiting():
         os.kill(os.getpid(), number)
     assert stopping.status is not None
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    """What nohup or a shell has switched off is not switched on."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stopping() as stopping:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stopping.status is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_handlers_are_restored() -> None:

@@ -16,6 +16,8 @@ class Status(IntEnum):
     """The command line is wrong. Nothing was done."""
     INCOMPLETE = 3
     """Some of the work was done and some was not: records that were not written, or problems that `doctor` found."""
+    HUNG_UP = 129
+    """The signal SIGHUP: the terminal was closed."""
     INTERRUPTED = 130
     """Ctrl-C."""
     READER_GONE = 141
@@ -47,4 +49,8 @@ class ReaderGoneError(BaseException):
 
 
 class TerminatedError(BaseException):
-    """The signal SIGTERM has come. It passes through `except Exception`, as KeyboardInterrupt does."""
+    """The signal SIGTERM or SIGHUP has come. It passes through `except Exception`, as KeyboardInterrupt does."""
+
+    def __init__(self, status: Status = Status.TERMINATED) -> None:
+        super().__init__()
+        self.status = status

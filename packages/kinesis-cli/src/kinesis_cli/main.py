@@ -35,23 +35,30 @@ def run() -> NoReturn:
 def _run() -> int:
     """Return the exit status. A signal may also come before `main` begins and while it ends."""
     try:
-        signal.signal(signal.SIGTERM, _terminate)
+        _handle_signals()
         sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
         _prepare_streams()
         status = main(sys.argv[1:])
         _ignore_signals()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    except TerminatedError:
-        status = Status.TERMINATED
+    except TerminatedError as error:
+        status = error.status
     except (BrokenPipeError, ReaderGoneError):
         status = Status.READER_GONE
     _ignore_signals()
     return status
 
 
+def _handle_signals() -> None:
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _terminate)
+
+
 def _ignore_signals() -> None:
-    for name in ("SIGINT", "SIGTERM", "SIGPIPE"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
 
@@ -67,8 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    except TerminatedError:
-        return Status.TERMINATED
+    except TerminatedError as error:
+        return error.status
     except (BrokenPipeError, ReaderGoneError):
         return Status.READER_GONE
     except SystemExit as error:
@@ -110,8 +117,8 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise TerminatedError
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminatedError(Status(128 + number))
 
 
 def _command_name(arguments: Sequence[str]) -> str:
@@ -145,7 +152,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
         case ValueError() if str(error).startswith(
             "Invalid endpoint"
         ):  # botocore's, also for the environment's
-            return Status.USAGE, f"{error}. --endpoint-url accepts a URL such as https://127.0.0.1:4567."
+            return Status.USAGE, f"{error}. --endpoint-url accepts a URL such as http://127.0.0.1:4567."
     if os.environ.get(LOG_LEVEL, "").strip().upper() == "DEBUG":
         raise error
     kind = type(error).__name__

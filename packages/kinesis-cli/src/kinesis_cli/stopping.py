@@ -1,4 +1,4 @@
-"""Ends a command that writes: the first Ctrl-C or SIGTERM stops its reading, and a second one ends it at once."""
+"""Ends a command that writes: the first Ctrl-C, SIGTERM or SIGHUP stops its reading, and a second one ends it at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import define, field
 
 from kinesis_cli.ending import Status, TerminatedError
 
-_STATUSES = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class StoppedError(BaseException):
@@ -33,7 +33,9 @@ class Stopping:
     _before: dict[signal.Signals, Any] = field(factory=dict, init=False)
 
     def __enter__(self) -> Stopping:
-        self._before = {number: signal.signal(number, self._stop) for number in _STATUSES}
+        numbers = [signal.Signals[name] for name in _NAMES if hasattr(signal, name)]
+        wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._stop) for number in wanted}
         return self
 
     def __exit__(
@@ -60,7 +62,7 @@ class Stopping:
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self.status is not None:
-            raise TerminatedError if number == signal.SIGTERM else KeyboardInterrupt
-        self.status = _STATUSES[signal.Signals(number)]
+            raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError(Status(128 + number))
+        self.status = Status(128 + number)
         if self._is_waiting:
             raise StoppedError

@@ -42,6 +42,16 @@ def test_damaged(tmp_path: Path, text: bytes) -> None:
     assert path.read_bytes() == text
 
 
+def test_no_file_or_a_huge_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device has no end, and a dump that is given by mistake is large. Neither is read whole."""
+    with pytest.raises(CommandError, match=r"^/dev/zero cannot be written: name a file"):
+        StateFile(Path("/dev/zero"), "a", "b").read()
+    monkeypatch.setattr("kinesis_cli.copying.state._MAX_BYTES", 10)
+    StateFile(tmp_path / "state", "a", "b").save(OFFSET, 5)
+    with pytest.raises(CommandError, match="is no state of a copy"):
+        StateFile(tmp_path / "state", "a", "b").read()
+
+
 def test_another_version(tmp_path: Path) -> None:
     """A later version may mean something else."""
     path = tmp_path / "state"

@@ -283,12 +283,13 @@ def test_a_recreated_stream(world: World) -> None:
 
 
 def test_a_number_of_another_stream(world: World) -> None:
-    """A position that Kinesis refuses is not known. The note has the reason."""
+    """Positions that Kinesis refuses in all shards are a problem of the reader, with the reason."""
     read = world.put()
     world.stream.recreate(1)
-    found = world.shard(After(read.number))
-    assert found.state is State.UNKNOWN
-    assert "did not come from this stream" in found.note
+    found = world.reader(After(read.number))
+    assert str(found.problem).startswith("cp has positions of another stream, or of one that was deleted and")
+    assert "did not come from this stream" in str(found.problem)
+    assert (found.shards, found.lag_ms, found.lost) == ((), None, 0)
 
 
 def test_one_reader_of_two_fails(world: World) -> None:
@@ -373,6 +374,12 @@ def test_what_concerns_all_shards(world: World) -> None:
 
 
 def test_what_concerns_one_position(world: World) -> None:
-    """A position that is refused is not known."""
-    refusing(world, lambda _: _raise(InvalidRequestError("no", "InvalidArgumentException")))
-    assert world.shard(After(5)).state is State.UNKNOWN
+    """A position that is refused in one shard of several is not known. The note has the reason."""
+    no = InvalidRequestError("no", "InvalidArgumentException")
+    children = refusing(world, lambda asked: _raise(no) if asked == 1 else Page([], 0, "0")).split(A)
+    reading = Reading(
+        reader="cp", kind="spark", positions={each: Position(After(5), "") for each in children}
+    )
+    found = world.measure({READER: reading})["cp"]
+    assert found.problem is None
+    assert [shard.note[:2] for shard in found.shards if shard.state is State.UNKNOWN] == ["no"]

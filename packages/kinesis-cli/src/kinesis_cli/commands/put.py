@@ -58,6 +58,7 @@ def put(
     from kinesis_cli.putting import (
         Pace,
         RowWriter,
+        check_constants,
         check_files,
         make_form,
         parse_key,
@@ -73,6 +74,7 @@ def put(
     pace = None if rate is None else Pace(rate)
     key_rule = None if key is None else parse_key(key, "--key")
     hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")
+    check_constants(key_rule, hash_rule)
     check_files(files)
     producer = connect.open_producer(stream, ProducerSettings(aggregation_enabled=aggregate))
     is_typed = not files and sys.stdin.isatty()

@@ -13,6 +13,8 @@ from kinesis_cli.ending import CommandError
 from kinesis_cli.file_errors import reading, writing
 
 _VERSION = 1
+_MAX_BYTES = 64 * 1024 * 1024
+"""No state is as large: it has some hundred bytes for each shard."""
 
 
 class CopyState(msgspec.Struct, rename="camel", kw_only=True):
@@ -42,13 +44,15 @@ class StateFile:
         Raises:
             CommandError: It is damaged, belongs to another copy, or cannot be written later.
         """
-        if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
+        is_other = self.path.exists() and not self.path.is_file()
+        if is_other or not os.access(self.path.parent, os.W_OK):
             raise CommandError(
                 f"{self.path} cannot be written: name a file in a folder that you may write to."
             )
         with reading(self.path):
             try:
-                content = self.path.read_bytes()
+                with self.path.open("rb") as file:
+                    content = file.read(_MAX_BYTES)
             except FileNotFoundError:
                 return None
         try:

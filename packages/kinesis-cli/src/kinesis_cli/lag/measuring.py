@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.folders import open_folder
@@ -125,7 +125,7 @@ class _Probing:
         found = self._look(wanted)
         measured = iter(
             [
-                _reader_lag(reading, [*settled, *(found[m.shard_id][_key(m)] for m in measurements)])
+                _reader_lag(reading, settled, [found[m.shard_id][_key(m)] for m in measurements])
                 for reading, measurements, settled in placed
             ]
         )
@@ -156,7 +156,11 @@ class _Probing:
         except StreamNotFoundError as error:
             return ShardLag(probe.shard_id, State.GONE, None, position.shown, position.owner, words(error))
         except (InvalidRequestError, ThrottledError) as error:
-            return ShardLag(probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error))
+            is_refused = isinstance(error, InvalidRequestError)
+            unknown = ShardLag(
+                probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error)
+            )
+            return evolve(unknown, is_refused=is_refused)
         return judge(measurement, look, None if oldest is None else oldest.number, times)
 
 
@@ -164,11 +168,17 @@ def _key(measurement: Measurement) -> object:
     return measurement.position, measurement.waits
 
 
-def _reader_lag(reading: Reading, shards: Iterable[ShardLag]) -> ReaderLag:
+def _reader_lag(reading: Reading, settled: Sequence[ShardLag], measured: Sequence[ShardLag]) -> ReaderLag:
+    if measured and all(shard.is_refused for shard in measured):
+        problem = (
+            f"{reading.reader} has positions of another stream, or of one that was deleted and created again: "
+            f"Kinesis refuses them in all shards. Check the name, or give the reader a new start. ({measured[0].note})"
+        )
+        return ReaderLag(reader=reading.reader, kind=reading.kind, problem=problem)
     return ReaderLag(
         reader=reading.reader,
         kind=reading.kind,
-        shards=sorted(shards, key=lambda shard: shard.shard_id),
+        shards=sorted([*settled, *measured], key=lambda shard: shard.shard_id),
         batch=reading.batch,
         planned=reading.planned,
         notes=reading.notes,

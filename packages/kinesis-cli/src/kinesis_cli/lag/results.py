@@ -48,6 +48,8 @@ class ShardLag:
     owner: str | None = None
     """The worker that has the lease of the shard."""
     note: str = ""
+    is_refused: bool = False
+    """Whether Kinesis says that the position is none of the shard."""
 
     @property
     def is_behind(self) -> bool:

@@ -1,6 +1,6 @@
 """Lines of files and of the standard input become records of a stream. Lines that cannot be written are counted and named."""
 
-from kinesis_cli.putting.keys import KeyRule, parse_key
+from kinesis_cli.putting.keys import KeyRule, check_constants, parse_key
 from kinesis_cli.putting.lines import Column, LineSplitter, Rows
 from kinesis_cli.putting.pace import Pace
 from kinesis_cli.putting.running import put_rows
@@ -16,6 +16,7 @@ __all__ = [
     "PutsColumns",
     "RowWriter",
     "Rows",
+    "check_constants",
     "check_files",
     "make_form",
     "parse_key",

@@ -10,11 +10,16 @@ import msgspec
 from attrs import field, frozen
 
 from kinesis_cli.ending import UsageError
+from kinesis_core.model import HASH_KEYS
 
 _STEP = re.compile(
     r'\.?\[(\d+)\]|\.([A-Za-z_][A-Za-z0-9_-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\."((?:[^"\\]|\\.)*)"'
 )
 _NOT_FOUND = object()
+_MAX_CHARS = 256
+"""Of a partition key."""
+_HASH_DIGITS = 39
+"""As many as the largest explicit hash key has."""
 _FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
 """What msgspec raises for bytes that are no JSON."""
 
@@ -103,6 +108,27 @@ def parse_key(text: str, option: str) -> KeyRule:
             f'."customer id"; a constant that begins with a dot is written ={text}'
         )
     return KeyRule(option, text, path=tuple(steps))
+
+
+def check_constants(key: KeyRule | None, hash_key: KeyRule | None) -> None:
+    """
+    Check what all records would have.
+
+    Raises:
+        UsageError: A constant is no partition key, or no explicit hash key.
+    """
+    if key and key.constant is not None and not 1 <= len(key.constant) <= _MAX_CHARS:
+        raise UsageError(
+            f"{key.option} accepts 1 to {_MAX_CHARS} characters; got {len(key.constant)}. Nothing was written."
+        )
+    if hash_key and hash_key.constant is not None and not _is_hash_key(hash_key.constant):
+        raise UsageError(
+            f"{hash_key.option} accepts a whole number from 0 to 2**128 - 1; got '{hash_key.constant}'. Nothing was written."
+        )
+
+
+def _is_hash_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _HASH_DIGITS and int(text) < HASH_KEYS
 
 
 def _unquoted(text: str | None) -> str:

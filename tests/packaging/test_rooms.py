@@ -91,7 +91,8 @@ CLI_MAY_IMPORT = {
     "ending": set[str](),
     "file_errors": {"ending"},
     "output": {"ending"},
-    "moments": {"ending"},
+    "wording": {"ending"},
+    "moments": {"ending", "wording"},
     "waiting": {"output"},
     "connecting": {"ending", "waiting"},
     "records": CLI_BASE,
@@ -111,7 +112,6 @@ CLI_MAY_IMPORT = {
     "destination": {"connecting"},
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
-    "wording": set[str](),
     "main": {"app", "ending", "file_errors", "wording"},
     "__main__": {"main"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from attrs import evolve
 
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from kinesis_emulator.client_settings import environment
-from support.command_line import CommandLine
+from support.command_line import KINESIS, PATIENCE_S, CommandLine
 from support.streams import StreamUnderTest, make_client
 from support.user_records import await_data, data_of, user_records
 
@@ -147,6 +148,15 @@ def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
         terminal.type("\x03")
         ran = terminal.rest()
     assert (ran.status, ran.lines[-1]) == (130, f"^C0 records written to {stream}, stopped")
+
+
+def test_a_full_standard_error(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """What is written is written: a script that would repeat the command would write it twice."""
+    stream = create(1)
+    with Path("/dev/full").open("wb") as full:
+        command = [KINESIS, "put", stream]
+        done = subprocess.run(command, input=b"a\n", stderr=full, env=kinesis.environment, timeout=PATIENCE_S)
+    assert (done.returncode, data_of(emulator, stream)) == (0, [b"a"])
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,18 @@ def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, e
     assert consumers() == []
 
 
+def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """A consumer costs money, so it is removed when a connection by ssh is lost, too."""
+    with kinesis.terminal("tail", orders, "--since", "1h", "--efo", "me", "-f", "%k") as terminal:
+        terminal.wait_for("c-3")
+        for _ in range(2):  # from the kernel and from the shell
+            terminal.signal(signal.SIGHUP)
+        assert terminal.rest().status == 129
+    client = make_client(emulator.endpoint_url, emulator.settings.region)
+    (arn,) = [client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]]
+    assert client.list_stream_consumers(StreamARN=arn)["Consumers"] == []
+
+
 def test_fan_out_keeps_a_consumer_that_was_there(
     kinesis: CommandLine, orders: str, emulator: Emulator
 ) -> None:

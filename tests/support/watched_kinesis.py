@@ -16,6 +16,8 @@ from support.streams import KEY_ID, SECRET
 
 _LATER_S = 31.0
 """After this time everything is listed again."""
+_MOST = 500
+"""Records that are put at most until one is seen."""
 _ONE_ATTEMPT = RetryPolicy(max_retries=0, outage_timeout_s=0.0)
 
 
@@ -64,11 +66,12 @@ class WatchedKinesis:
 
     def see_records(self, stream: str, hash_key: int, shard_id: str) -> int:
         """Put records until one of them is seen in *shard_id*, and return how many were seen."""
-        while True:
+        for _ in range(_MOST):
             self.emulator.put(stream, b"1", explicit_hash_key=hash_key)
             samples = {line.shard_id: line.sample for line in self.see(stream).shards}
             if (sample := samples[shard_id]) is not None and sample.records:
                 return sample.records
+        raise AssertionError(f"{_MOST} records were put, and none was seen in {shard_id}")
 
     def reads(self, stream: str, shard_id: str | None = None) -> int:
         """Return how often records were read."""

@@ -13,7 +13,6 @@ from kinesis_cli.stopping import StoppedError, Stopping
 CASES = [
     (signal.SIGINT, Status.INTERRUPTED, KeyboardInterrupt),
     (signal.SIGTERM, Status.TERMINATED, TerminatedError),
-    (signal.SIGHUP, Status.HUNG_UP, TerminatedError),
 ]
 
 
@@ -36,6 +35,16 @@ def test_waiting_ends(number: signal.Signals) -> None:
     with Stopping() as stopping, pytest.raises(StoppedError), stopping.waiting():
         os.kill(os.getpid(), number)
     assert stopping.status is not None
+
+
+def test_the_terminal_is_gone() -> None:
+    """The kernel and the shell both send SIGHUP. The second one does not break off the work."""
+    with Stopping() as stopping:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert stopping.status == Status.HUNG_UP
+        with pytest.raises(StoppedError), stopping.waiting():
+            pytest.fail("it waits")
 
 
 def test_ignored_signals_stay_ignored() -> None:

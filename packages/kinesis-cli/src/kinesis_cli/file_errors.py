@@ -84,6 +84,10 @@ class WrittenFile(io.FileIO):
         with writing(self._shown):
             return super().write(data)  # type: ignore[arg-type]
 
+    def close(self) -> None:
+        with writing(self._shown):  # some file systems say only now that there is no room
+            super().close()
+
 
 def explain(error: OSError) -> str:
     """Return the line for an error that nothing else explains. A file without a name is the standard output."""

@@ -83,8 +83,10 @@ def main(arguments: Sequence[str]) -> int:
             raise
         return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
+        from kinesis_cli.output import note
+
         status, message = _explain(error, name)
-        sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
+        note(f"{name}: {' '.join(message.split())}")
     return Status.DONE if status is None else int(status)
 
 
@@ -118,6 +120,10 @@ def _prepare_streams() -> None:
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    if (
+        number != signal.SIGTERM
+    ):  # the kernel and the shell both send SIGHUP: the second one breaks off nothing
+        signal.signal(number, signal.SIG_IGN)
     raise TerminatedError(Status(128 + number))
 
 

@@ -1,4 +1,4 @@
-"""Ends a command that writes: the first Ctrl-C, SIGTERM or SIGHUP stops its reading, and a second one ends it at once."""
+"""Ends a command that writes: the first signal stops its reading, and a second Ctrl-C or SIGTERM ends it at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ class Stopping:
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self.status is not None:
-            raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError(Status(128 + number))
+            if number not in (signal.SIGINT, signal.SIGTERM):
+                return  # the kernel and the shell both send SIGHUP: nobody asks for a hasty end
+            raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError
         self.status = Status(128 + number)
         if self._is_waiting:
             raise StoppedError

@@ -203,7 +203,7 @@ def test_consumers_that_may_not_be_listed(kinesis: WatchedKinesis) -> None:
     kinesis.emulator.settings.deny = {"ListStreamConsumers"}
     view = kinesis.see()
     assert shards(view) == [0, 1]
-    assert view.readers == (Reader("1 consumers", FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
+    assert view.readers == (Reader("1 consumer", FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
 
 
 def test_readers(kinesis: WatchedKinesis) -> None:

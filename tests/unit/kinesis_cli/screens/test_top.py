@@ -181,7 +181,12 @@ def raising(number: signal.Signals, error: type[BaseException]) -> Iterator[None
 
 
 @pytest.mark.parametrize(
-    ("number", "ended"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, TerminatedError)]
+    ("number", "ended"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGTERM, TerminatedError),
+        (signal.SIGHUP, TerminatedError),
+    ],
 )
 def test_a_signal_in_a_task(number: signal.Signals, ended: type[BaseException]) -> None:
     """A signal that comes while a task runs ends the program in order, and not only that task."""

@@ -92,7 +92,8 @@ class WatchedStream:
         try:
             listed = consumer_client(self.connection, self.connection.streams[0]).list_consumers()
         except AccessDeniedError:  # all else can be shown without this permission
-            return (Reader(f"{count} consumers", _FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
+            name = f"{count} consumer{'s' * (count != 1)}"
+            return (Reader(name, _FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
         return tuple(
             Reader(one.name, _FAN_OUT, status=one.status) for one in sorted(listed, key=lambda one: one.name)
         )

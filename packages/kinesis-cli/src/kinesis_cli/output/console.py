@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,9 +31,10 @@ def has_colours() -> bool:
 
 
 def note(text: str) -> None:
-    """Write one line to the standard error."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    """Write one line to the standard error. If that is full or gone, the work and the exit status stay what they are."""
+    with suppress(OSError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def show(*results: RenderableType) -> None:

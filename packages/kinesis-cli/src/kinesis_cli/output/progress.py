@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,8 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stack.close()
+        with suppress(OSError):  # the terminal is gone
+            self._stack.close()
 
     def show(self, records: int, size_bytes: int) -> None:
         """Show these numbers. It may be called often: the terminal is written to a few times a second."""

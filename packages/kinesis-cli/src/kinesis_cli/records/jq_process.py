@@ -45,10 +45,10 @@ def _end_with_parent() -> None:
 
 
 def main() -> None:
-    import jq
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
     _end_with_parent()
+    import jq
+
     requests, verdicts = sys.stdin.buffer, sys.stdout.buffer
     (text,) = _read_list(requests)
     program, nothing = jq.compile(text.decode()), jq.compile("empty")

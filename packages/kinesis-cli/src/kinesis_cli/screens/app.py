@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from kinesis_cli.ending import TerminatedError
+from kinesis_cli.ending import Status, TerminatedError
 from kinesis_cli.live import Source
 from kinesis_cli.screens.account import AccountScreen
 from kinesis_cli.screens.stream import StreamScreen
@@ -47,6 +47,8 @@ class Top(App[BaseException | None]):
         loop = asyncio.get_running_loop()  # an exception that a handler raises would end in any task
         loop.add_signal_handler(signal.SIGINT, self.exit, KeyboardInterrupt())
         loop.add_signal_handler(signal.SIGTERM, self.exit, TerminatedError())
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup wants it
+            loop.add_signal_handler(signal.SIGHUP, self.exit, TerminatedError(Status.HUNG_UP))
         if self._stream is None:
             self.push_screen(AccountScreen(self._source, self._every_s))
         else:

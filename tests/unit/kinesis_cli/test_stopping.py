@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from kinesis_cli import main
 from kinesis_cli.ending import Status, TerminatedError
 from kinesis_cli.stopping import StoppedError, Stopping
 
@@ -65,3 +66,15 @@ def test_handlers_are_restored() -> None:
     with Stopping():
         assert signal.getsignal(signal.SIGINT) != before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_the_terminal_is_gone_of_a_command_that_reads() -> None:
+    """The first SIGHUP ends it. The second one, from the shell, does not break off what is cleaned up then."""
+    before = signal.signal(signal.SIGHUP, main._terminate)
+    try:
+        with pytest.raises(TerminatedError) as ended:
+            signal.raise_signal(signal.SIGHUP)
+        assert ended.value.status == Status.HUNG_UP
+        signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -83,10 +83,11 @@ def main(arguments: Sequence[str]) -> int:
             raise
         return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
-        from kinesis_cli.output import note
-
         status, message = _explain(error, name)
-        note(f"{name}: {' '.join(message.split())}")
+        try:  # noqa: SIM105 # contextlib would be imported for it
+            sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
+        except OSError:  # it is full or gone, and the status says that something failed
+            pass
     return Status.DONE if status is None else int(status)
 
 

@@ -215,8 +215,8 @@ def _top_picture() -> Picture:
     )
 
 
-_LAST = {"3.0x", "~1,908/s", "~5,724/s"}
-"""What is shown last, once the columns are wide enough for it."""
+_LAST = {"3.0x", "~1,908/s", "~5,724/s", "Sort", "Pause", "Quit"}
+"""What is shown last: values, once the columns are wide enough for them, and the keys in the line below."""
 
 
 def _screen(size: tuple[int, int]) -> list[Segment]:

@@ -25,8 +25,9 @@ _EVERY_S = 3600.0
 """Nothing changes while a picture is taken."""
 
 
-_ORDERS = ("enhanced fan-out", "12 min 34 s", "hot 97%", "ACTIVE")
-_STREAMS = ("teas", "provisioned", "on-demand", "24 h")
+_KEYS = ("Sort", "Pause", "Quit")
+_ORDERS = ("enhanced fan-out", "12 min 34 s", "hot 97%", "ACTIVE", *_KEYS)
+_STREAMS = ("teas", "provisioned", "on-demand", "24 h", *_KEYS)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,6 @@ def test_screens(snap_compare: Any, stream: str | None, last: tuple[str, ...]) -
     async def ready(pilot: Pilot[Any]) -> None:
         strips = pilot.app.screen._compositor.render_strips
         while not all(any(text in strip.text for strip in strips()) for text in last):
-            await pilot.pause(0.01)  # until the columns are wide enough for all of them
+            await pilot.pause(0.01)  # until the columns are wide enough, and the keys are shown
 
     assert snap_compare(Top(FixedSource(), stream, _EVERY_S), terminal_size=SIZE, run_before=ready)

@@ -55,14 +55,15 @@ def main() -> int:
             outcome = _run(console, Path(made), log, counts, options)
         except BaseException:
             if log.exists():
-                console.out(
-                    "The log of Spark ends with:",
-                    log.read_text(errors="replace")[-4000:],
-                    style="dim",
-                    highlight=False,
-                )
+                _show_log(console, log.read_text(errors="replace"))
             raise
     return _prove(console, counts, outcome)
+
+
+def _show_log(console: Console, log: str) -> None:
+    causes = "\n".join(dict.fromkeys(line for line in log.splitlines() if line.startswith("Caused by: ")))
+    parts = ("The log of Spark ends with:", log[-4000:], "Causes in it:", causes)
+    console.out(*parts, sep="\n", style="dim", highlight=False)
 
 
 def _parse() -> argparse.Namespace:

@@ -20,5 +20,6 @@ def test_short_demo() -> None:
         timeout=TIMEOUT_S,
         check=False,
     )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    causes = [line for line in done.stdout.splitlines() if line.startswith("Caused by: ")]
+    assert done.returncode == 0, (causes, (done.stdout + done.stderr)[-6000:])
     assert "records were counted exactly once" in " ".join(done.stdout.split())

@@ -98,7 +98,7 @@ class Stream:
 
         Raises:
             CredentialsError: No credentials or no region are found.
-            OptionError: The consumer belongs to another stream, or HTTP/2 or CBOR is asked for and not installed.
+            OptionError: *name_or_arn* is neither, the consumer is another stream's, or HTTP/2 or CBOR is not installed.
             StreamNotFoundError: The stream or the consumer does not exist.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import field, frozen
 
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.transport import Transport
 from kinesis_core.aws.wire_choice import WireFormat
+from kinesis_core.errors import OptionError
 from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
 
 _DEFAULT_CREDENTIALS = DefaultChain()
 _DEFAULT_RETRY = RetryPolicy()
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
 
 
 @frozen
@@ -22,10 +26,19 @@ class StreamRef:
 
     @staticmethod
     def parse(name_or_arn: str) -> StreamRef:
-        """Return the stream that goes by *name_or_arn*."""
-        if name_or_arn.startswith("arn:"):
-            return StreamRef(name_or_arn.rpartition("/")[2], name_or_arn)
-        return StreamRef(name_or_arn)
+        """
+        Return the stream that goes by *name_or_arn*.
+
+        Raises:
+            OptionError: It is neither a stream's name nor its ARN.
+        """
+        arn = name_or_arn if name_or_arn.startswith("arn:") else None
+        name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
+        if not _NAME.fullmatch(name):
+            raise OptionError(
+                f"'{name_or_arn}' is not a stream. Give its ARN, or its name of 1 to 128 letters, digits, '_', '.' and '-'."
+            )
+        return StreamRef(name, arn)
 
     @property
     def label(self) -> str:
@@ -73,6 +86,7 @@ class Connection:
         *region* comes from the ARN, the endpoint or botocore's chain if it is None; *credentials* from botocore's chain.
 
         Raises:
+            OptionError: As in `StreamRef.parse`.
             CredentialsError: No region is found, or *region* and the ARN contradict each other.
         """
         stream = StreamRef.parse(name_or_arn)

@@ -98,7 +98,7 @@ class Producer:
 
         Raises:
             CredentialsError: There are no credentials, or no region.
-            OptionError: CBOR is asked for and not installed.
+            OptionError: *name_or_arn* is neither, or CBOR is asked for and not installed.
             StreamNotFoundError: There is no such stream.
             ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all open shards
                 within `record_ttl_s`.

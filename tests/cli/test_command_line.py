@@ -127,10 +127,28 @@ def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
     for ran in (
         wrong("tail", "orders", status=2),
         kinesis("tail", "orders", "--endpoint-url", "foo", status=2),
+        kinesis("tail", "orders", "--endpoint-url", "ftp://127.0.0.1", status=2),
     ):
         assert ran.err.startswith("kinesis tail: ")
         assert "--endpoint-url" in ran.err
         assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["tail", "put", "dump", "shards", "advise", "doctor", "consumers"])
+@pytest.mark.parametrize("name", ["", "a b", "x" * 129])
+def test_what_cannot_be_a_stream(kinesis: CommandLine, command: str, name: str) -> None:
+    """A name that no stream can have is an error of usage. Nothing is asked of Kinesis."""
+    ran = kinesis(command, name, status=2)
+    assert (ran.out, ran.err.count("\n")) == (b"", 1)
+    assert "Give its ARN, or its name of 1 to 128 letters" in ran.err
+
+
+def test_no_region(kinesis: CommandLine) -> None:
+    """Without a region, or with two different ones, the command line is wrong."""
+    without = CommandLine({key: value for key, value in kinesis.environment.items() if "REGION" not in key})
+    assert "--region" in without("shards", "orders", status=2).err
+    arn = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
+    assert "eu-west-1" in kinesis("shards", arn, "--region", "us-east-1", status=2).err
 
 
 @pytest.mark.parametrize(

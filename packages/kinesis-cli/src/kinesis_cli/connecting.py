@@ -55,15 +55,16 @@ class Connect:
         Return the connection to *stream*, a name or ARN. It makes no call.
 
         Raises:
-            CredentialsError: No region is found.
+            OptionError: It is neither.
+            RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
 
-        connection = Connection.to_stream(
-            stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        return _checked(
+            Connection.to_stream(
+                stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+            )
         )
-        note_silence(connection)
-        return connection
 
     def region_source(self, stream: str) -> str:
         """Return where the region of *stream* comes from, for people."""
@@ -81,15 +82,15 @@ class Connect:
         Return the connection to the account and region, to list streams. It makes no call.
 
         Raises:
-            CredentialsError: No region is found.
+            RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
 
-        connection = Connection.to_account(
-            region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+        return _checked(
+            Connection.to_account(
+                region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
+            )
         )
-        note_silence(connection)
-        return connection
 
     def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
@@ -155,16 +156,23 @@ class ConnectWithTables(Connect):
         Return the connection to the tables of the region, without a stream. It makes no call.
 
         Raises:
-            CredentialsError: No region is found.
+            RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
         from kinesis_credentials import DefaultChain, resolve_region
 
         credentials = self.credentials or DefaultChain()
         region = resolve_region(credentials, region=self.region, endpoint_url=self.endpoint_url)
-        connection = Connection((), region, self.endpoint_url, credentials)
-        note_silence(connection)
-        return connection
+        return _checked(Connection((), region, self.endpoint_url, credentials))
+
+
+def _checked(connection: Connection) -> Connection:
+    """Return *connection*. While it waits for a server, it says so."""
+    url = connection.endpoint_url
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError(f"--endpoint-url accepts a URL such as http://127.0.0.1:4567; got '{url}'.")
+    note_silence(connection)
+    return connection
 
 
 DEFAULT = Connect()

@@ -141,14 +141,14 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     from kinesis_cli.file_errors import explain
     from kinesis_cli.wording import in_words_of_commands
     from kinesis_core import KinesisError, OptionError
-    from kinesis_credentials import CredentialsError
+    from kinesis_credentials import CredentialsError, RegionError
 
     match error:
         case CycloptsError():
             return Status.USAGE, f"{error} See '{_help_of(name, error)} --help'."
         case CommandError():
             return error.status, str(error)
-        case OptionError():
+        case OptionError() | RegionError():
             return Status.USAGE, in_words_of_commands(error)
         case KinesisError() | CredentialsError():
             return Status.FAILED, in_words_of_commands(error)

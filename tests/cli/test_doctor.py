@@ -156,6 +156,27 @@ def test_no_credentials(kinesis: CommandLine) -> None:
     assert found["everything else"] == "calls need credentials"
 
 
+def test_no_region(kinesis: CommandLine) -> None:
+    """Without a region the credentials are looked at all the same, and the error says where a region may come from."""
+    without = {name: value for name, value in kinesis.environment.items() if "REGION" not in name}
+    found = outcomes(evolve(kinesis, environment=without), "orders", status=3)
+    assert found == {"credentials": "ok", "region": "failed", "everything else": "unchecked"}
+    ran = evolve(kinesis, environment=without)("doctor", "orders", status=3)
+    assert "--region" in ran.lines[1]
+    assert ran.err == "1 ok, 1 failed, 1 not checked\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "region"), [(["--region", "us-east-1"], {"region": "ok"}), ([], {})], ids=["region", "none"]
+)
+def test_an_unknown_profile(kinesis: CommandLine, arguments: list[str], region: dict[str, str]) -> None:
+    """A profile that does not exist is a check that fails. Which region it would name is not claimed."""
+    command = ("orders", "--profile", "nobody", *arguments)
+    found = outcomes(kinesis, *command, status=3)
+    assert found == {"credentials": "failed", **region, "everything else": "unchecked"}
+    assert "nobody" in texts(kinesis, *command, status=3)["credentials"]
+
+
 def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
     """STS says whose the credentials are. The key id is masked, and no secret is shown."""
     stream = create(1)

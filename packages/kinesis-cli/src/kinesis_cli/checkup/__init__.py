@@ -2,7 +2,7 @@
 
 from kinesis_cli.checkup.account import check_limits, limit_findings
 from kinesis_cli.checkup.checked_stream import CheckedStream
-from kinesis_cli.checkup.checks import run_checks
+from kinesis_cli.checkup.checks import run_checks, run_checks_without_connection
 from kinesis_cli.checkup.clock import clock_finding
 from kinesis_cli.checkup.credentials import describe_source, mask
 from kinesis_cli.checkup.findings import Finding, Outcome, status_of, summary
@@ -18,6 +18,7 @@ __all__ = [
     "limit_findings",
     "mask",
     "run_checks",
+    "run_checks_without_connection",
     "show_finding",
     "status_of",
     "summary",

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from kinesis_cli.checkup.findings import Finding, failed, ok, unchecked
-from kinesis_core.aws import CALL_ERRORS, Connection, find_session, make_client
-from kinesis_credentials import CredentialsError, ensure_credentials, get_credentials, safe_message
+from kinesis_core.aws import CALL_ERRORS, Connection, make_client
+from kinesis_credentials import (
+    CredentialsError,
+    CredentialSpec,
+    cached_session,
+    ensure_credentials,
+    get_credentials,
+    safe_message,
+)
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _SOURCES = {
@@ -39,10 +46,10 @@ def describe_source(method: str) -> str:
     return _SOURCES.get(method, method)
 
 
-def check_credentials(connection: Connection) -> Finding:
+def check_credentials(spec: CredentialSpec, region: str | None) -> Finding:
     """Find credentials. The error of a failure has all sources that were tried."""
     try:
-        session = find_session(connection)
+        session = cached_session(spec, region)
         ensure_credentials(session)
         credentials = get_credentials(session)
         frozen = credentials.get_frozen_credentials()

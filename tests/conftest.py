@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, SIGTERM
 
 import pytest
 from hypothesis import settings
@@ -63,8 +64,16 @@ def _declared_events() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _same_sigterm() -> Iterator[None]:
-    """Restore the handler of SIGTERM, which a query by enhanced fan-out changes for its process."""
-    before = signal.getsignal(signal.SIGTERM)
+def _usual_signals() -> Iterator[None]:
+    """
+    Let a test and its processes meet signals as on a terminal, and restore them afterwards.
+
+    A job in the background ignores Ctrl-C, and one of nohup SIGHUP. A query by enhanced fan-out changes SIGTERM for its process.
+    """
+    before = {number: signal.getsignal(number) for number in (SIGINT, SIGHUP, SIGTERM)}
+    for number, handler in before.items():
+        if handler is SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == SIGINT else SIG_DFL)
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)

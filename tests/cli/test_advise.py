@@ -30,7 +30,7 @@ def test_split_where_the_traffic_is(kinesis: CommandLine, emulator: Emulator, cr
     assert options["--endpoint-url"] == emulator.endpoint_url
     client = boto3.client("kinesis", endpoint_url=options["--endpoint-url"], region_name="us-east-1", **KEYS)
     client.split_shard(
-        StreamName=options["--stream-name"],
+        StreamARN=options["--stream-arn"],
         ShardToSplit=options["--shard-to-split"],
         NewStartingHashKey=options["--new-starting-hash-key"],
     )
@@ -78,6 +78,6 @@ def test_a_call_is_one_line_on_a_terminal(kinesis: CommandLine, emulator: Emulat
         emulator.put(stream, bytes(10), f"key-{number}")
     shown = kinesis.on_terminal("advise", stream, size=(60, 24)).text
     assert (
-        f"aws kinesis update-shard-count --stream-name {stream} --target-shard-count 2 --scaling-type UNIFORM_SCALING"
-        in shown
+        f"aws kinesis update-shard-count --stream-arn arn:aws:kinesis:us-east-1:000000000000:stream/{stream} --region us-east-1 "
+        "--target-shard-count 2 --scaling-type UNIFORM_SCALING" in shown
     )

@@ -26,7 +26,8 @@ from kinesis_cli.advice import (
 from kinesis_cli.traffic import show_key
 from support.sampled import by_shard, even_shards, sample, summary
 
-CALLS = AwsCli("orders")
+ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
+CALLS = AwsCli(ARN, "eu-west-1")
 
 
 @pytest.mark.parametrize(
@@ -34,19 +35,19 @@ CALLS = AwsCli("orders")
     [
         (
             Split("s-0", 0.9, 77, 0.5),
-            "split-shard --stream-name orders --shard-to-split s-0 --new-starting-hash-key 77",
+            "split-shard {} --shard-to-split s-0 --new-starting-hash-key 77",
         ),
         (
             SplitInTheMiddle("s-0", 0.9, 77),
-            "split-shard --stream-name orders --shard-to-split s-0 --new-starting-hash-key 77",
+            "split-shard {} --shard-to-split s-0 --new-starting-hash-key 77",
         ),
         (
             Merge("s-0", "s-1", 0.1),
-            "merge-shards --stream-name orders --shard-to-merge s-0 --adjacent-shard-to-merge s-1",
+            "merge-shards {} --shard-to-merge s-0 --adjacent-shard-to-merge s-1",
         ),
         (
             Scale(2, 4, 0.9),
-            "update-shard-count --stream-name orders --target-shard-count 4 --scaling-type UNIFORM_SCALING",
+            "update-shard-count {} --target-shard-count 4 --scaling-type UNIFORM_SCALING",
         ),
         (HotKey("s-0", 0.9, "k", 0.8, False), None),
         (LeftToKinesis("s-0", 0.9), None),
@@ -57,21 +58,27 @@ CALLS = AwsCli("orders")
 def test_calls(advice: Advice, call: str | None) -> None:
     """Advice that a call carries out has that call, and other advice has none."""
     words, printed = explain(advice, CALLS)
-    assert printed == (None if call is None else f"aws kinesis {call}")
+    where = f"--stream-arn {ARN} --region eu-west-1"
+    assert printed == (None if call is None else f"aws kinesis {call.format(where)}")
     assert words.endswith(".")
     assert "%%" not in words
 
 
 def test_calls_go_where_the_command_went() -> None:
     """A call has the options with which the user reached the stream, quoted for the shell."""
-    calls = AwsCli(
-        "arn:aws:kinesis:eu-west-1:000000000000:stream/orders", "eu-west-1", "http://[::1]:4567", "my own"
-    )
+    calls = AwsCli(ARN, "eu-west-1", "http://[::1]:4567", "my own")
     assert calls.merge("a", "b") == (
-        "aws kinesis merge-shards --stream-arn arn:aws:kinesis:eu-west-1:000000000000:stream/orders "
-        "--shard-to-merge a --adjacent-shard-to-merge b "
-        "--region eu-west-1 --endpoint-url 'http://[::1]:4567' --profile 'my own'"
+        f"aws kinesis merge-shards --stream-arn {ARN} --region eu-west-1 "
+        "--shard-to-merge a --adjacent-shard-to-merge b --endpoint-url 'http://[::1]:4567' --profile 'my own'"
     )
+
+
+def test_a_role_is_named() -> None:
+    """The AWS CLI cannot assume a role by an option, so the role is named below the calls."""
+    calls = AwsCli(ARN, "eu-west-1", role_arn="arn:aws:iam::000000000000:role/reader")
+    shown = draw(report(Merge("s-2", "s-3", 0.1)), calls, 5)
+    assert str(shown[-1]) == "They need the credentials of the role arn:aws:iam::000000000000:role/reader."
+    assert "role" not in str(draw(report(Fine()), calls, 5)[-1])
 
 
 def test_automatic_distribution_is_for_on_demand_streams() -> None:

@@ -9,13 +9,14 @@ from attrs import frozen
 
 @frozen
 class AwsCli:
-    """Prints calls on one stream, with the options by which the user reached it."""
+    """Prints calls on one stream, with the options by which the user reached it. The ARN keeps them from another account."""
 
-    stream: str
-    """A name or an ARN."""
-    region: str | None = None
+    arn: str
+    region: str
     endpoint_url: str | None = None
     profile: str | None = None
+    role_arn: str | None = None
+    """A role that the user asked for. The AWS CLI has no option for it."""
 
     def split(self, shard_id: str, new_start: int) -> str:
         """Return the call that splits a shard."""
@@ -36,12 +37,7 @@ class AwsCli:
         )
 
     def _call(self, action: str, *arguments: str) -> str:
-        stream = "--stream-arn" if self.stream.startswith("arn:") else "--stream-name"
-        options = [stream, self.stream, *arguments]
-        for name, value in (
-            ("--region", self.region),
-            ("--endpoint-url", self.endpoint_url),
-            ("--profile", self.profile),
-        ):
+        options = ["--stream-arn", self.arn, "--region", self.region, *arguments]
+        for name, value in (("--endpoint-url", self.endpoint_url), ("--profile", self.profile)):
             options += [name, value] if value else []
         return shlex.join(["aws", "kinesis", action, *options])

@@ -29,8 +29,11 @@ def draw(report: Report, calls: AwsCli, keys: int) -> list[RenderableType]:
         parts.append(Text(f"* {words}"))
         if call:
             parts.append(WholeLine(f"  {call}", "bold"))
-    if sum(call is not None for _, call in explained) > 1:
+    count = sum(call is not None for _, call in explained)
+    if count > 1:
         parts.append(Text("Make these calls one after the other, each when the stream is ACTIVE again."))
+    if count and calls.role_arn:
+        parts.append(Text(f"They need the credentials of the role {calls.role_arn}."))
     return parts
 
 

@@ -46,8 +46,10 @@ def advise(
         raise UsageError(f"--keys accepts 0 or more; got {keys}.")
     sample_ms = parse_sample(sample)
     connection = connect.to(stream)
-    report = examine(stream_client(connection, connection.streams[0]), sample_ms)
-    calls = AwsCli(stream, connect.region, connect.endpoint_url, connect.profile)
+    (ref,) = connection.streams
+    report = examine(stream_client(connection, ref), sample_ms)
+    region = connection.region_of(ref)
+    calls = AwsCli(report.summary.arn, region, connect.endpoint_url, connect.profile, connect.role_arn)
     if output == "json":
         show_json(report_json(report, calls, keys))
     else:

@@ -7,12 +7,12 @@ import io
 from rich.console import Console
 
 from kinesis_cli.lineage import Overview, choose, draw, overview_json
-from kinesis_cli.traffic import Sample
+from kinesis_cli.traffic import AT_LEAST, Sample
 from kinesis_core.model import with_children
 from support.fake_stream import FakeStream
 from support.lineages import family, name, new_stream
 
-HOT = Sample(970, 1940, 1024, 1000, is_complete=False)
+HOT = Sample(970, 1940, 1024, 1000, AT_LEAST)
 
 
 def overview(stream: FakeStream, **samples: Sample) -> Overview:

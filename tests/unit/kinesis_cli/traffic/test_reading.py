@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from kinesis_cli.traffic import Bounds, Sample, Window, bounds_for, sample_shard, sample_shards
-from kinesis_core import AccessDeniedError
-from kinesis_core.model import Page
+from kinesis_cli.traffic import EXACT, Bounds, Sample, Window, bounds_for, sample_shard, sample_shards
+from kinesis_core import AccessDeniedError, StreamNotFoundError, ThrottledError
+from kinesis_core.model import Cut, Page, Shard
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name
 
@@ -40,20 +40,167 @@ def test_a_sample_goes_to_the_tip() -> None:
     fill(stream, 500, 100, 10)
     sample = sampled(stream)
     assert sample is not None
-    assert sample.is_complete
+    assert sample.sign == EXACT
     assert 499 <= sample.records <= 501
     assert sample.size_bytes == 100 * sample.records
 
 
-def test_a_busy_shard_is_extrapolated() -> None:
-    """A sample that ends before the tip has the rate of the time that it covers."""
-    stream = stream_of()
-    fill(stream, 1000, 10_000, 10)
-    sample = sampled(stream, bounds=Bounds(MIB))
+class Live(FakeStream):
+    """A stream to whose first shard records come all the time, also while a sample is taken."""
+
+    per_s = 100.0
+    size = 10_000
+    came_s = 0.0
+
+    def come(self, until_s: float, per_s: float) -> None:
+        """Let *per_s* records a second come until then, and go on at that rate."""
+        self.came_s, self.per_s = max(self.came_s, self.clock.now), per_s
+        self.clock.now = until_s
+        self._catch_up()
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        self._catch_up()
+        return super().get_records(iterator, limit, with_data, shard_id)
+
+    def _catch_up(self) -> None:
+        now = self.clock.now
+        while self.per_s and self.came_s + 1 / self.per_s <= now:
+            self.clock.now = self.came_s = self.came_s + 1 / self.per_s
+            self.put(name(0), bytes(self.size - 1), "k")
+        self.clock.now = now
+
+
+def live(*rates: tuple[float, float], size: int = 1000) -> Live:
+    """Return a stream with records of *size* bytes, at each of *rates* for so many seconds."""
+    stream = Live(FakeClock(), random.Random(0))
+    stream.create(1)
+    stream.size = size
+    for seconds, per_s in rates:
+        stream.come(stream.clock.now + seconds, per_s)
+    return stream
+
+
+@pytest.mark.parametrize("per_s", [150, 400, 1000])
+@pytest.mark.parametrize("size", [1000, 5000])
+def test_a_busy_shard_is_estimated(per_s: int, size: int) -> None:
+    """A sample that may not read all has the rate of parts of the time."""
+    sample = sampled(live((20, per_s), size=size), bounds=Bounds(MIB))
     assert sample is not None
-    assert not sample.is_complete
-    assert sample.size_bytes < 3 * MIB
-    assert 90 < sample.records_per_s < 110
+    assert sample.sign == "~"
+    assert 0.9 * per_s < sample.records_per_s < 1.1 * per_s
+
+
+def test_an_estimate_reads_as_much_as_it_may() -> None:
+    """A sample of a shard that takes 1 MiB a second reads little more than its bytes, at 1 MiB a second."""
+    stream = live((40, 1000))
+    before = stream.clock.now
+    sample = sampled(stream, 30, Bounds(8 * MIB))
+    assert sample is not None
+    assert stream.clock.now - before < 13
+    assert sample.covered_ms == 30_000
+
+
+@pytest.mark.parametrize(
+    "rates", [[(5, 1000), (55, 10)], [(50, 10), (10, 900)], [(20, 0.1), (10, 900), (30, 10)]]
+)
+def test_a_burst_is_not_taken_for_the_rule(rates: list[tuple[float, float]]) -> None:
+    """Wherever a burst is in the time, the estimate is about the average of the time."""
+    sample = sampled(live(*rates), 60, Bounds(8 * MIB))
+    average = sum(seconds * per_s for seconds, per_s in rates) / 60
+    assert sample is not None
+    assert average / 3 < sample.records_per_s < 3 * average
+    assert not sample.is_hot
+
+
+def test_more_at_once_than_may_be_read() -> None:
+    """Where there is no time to read parts of, what was read is the least that came in all of it."""
+    stream = stream_of()
+    fill(stream, 6000, 1000, 0.2)
+    sample = sampled(stream, 1)
+    assert sample is not None
+    assert (sample.sign, sample.covered_ms) == ("≥", 1000)
+    assert 4 * MIB <= sample.size_bytes < 6_000_000
+
+
+def test_throttles_in_the_middle() -> None:
+    """If other readers take the quota meanwhile, what was read is the least that came."""
+
+    class Contended(Live):
+        def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+            if self.calls.get("GetRecords", 0) > 5:
+                raise ThrottledError("no")
+            return super().get_records(iterator, limit, with_data, shard_id)
+
+    stream = Contended(FakeClock(), random.Random(0))
+    stream.create(1)
+    stream.come(stream.clock.now + 20, 500)
+    sample = sampled(stream, 10, Bounds(2 * MIB))
+    assert sample is not None
+    assert (sample.sign, sample.covered_ms) == ("≥", 10_000)
+
+
+def test_a_burst_shows_no_rate() -> None:
+    """Records that arrived within a second count as the records of a second."""
+    stream = stream_of()
+    stream.put(name(0), b"x", "k")
+    sample = sampled(stream, 0.003)
+    assert sample is not None
+    assert (sample.records, sample.records_per_s) == (1, 1.0)
+
+
+def split_at(stream: FakeStream, before_s: float, after_s: float) -> tuple[Shard, Window]:
+    """Put 100 records a second to a shard, split it *before_s* later, and go on with a child. Returns that child."""
+    fill(stream, round(100 * before_s), 10, before_s)
+    child = stream.split(name(0))[0]
+    for _ in range(round(100 * after_s)):
+        stream.clock.now += 0.01
+        stream.put(child, b"x", "k")
+    (shard,) = [one for one in stream.list_shards() if one.shard_id == child]
+    return shard, Window.of_last(10_000, stream, 0)
+
+
+@pytest.mark.parametrize(("before_s", "after_s"), [(20, 4), (20, 15)])
+@pytest.mark.parametrize("mood", [Mood(), Mood(empty_pages=50)])
+def test_a_young_shard(before_s: float, after_s: float, mood: Mood) -> None:
+    """After a split or merge a shard's rate is that of the time since then, and not of the whole window."""
+    stream = stream_of(mood)
+    shard, window = split_at(stream, before_s, after_s)
+    sample = sample_shard(stream, shard, window, BOUNDS, stream.clock, random.Random(0))
+    assert sample is not None
+    assert sample.sign == EXACT
+    assert 85 < sample.records_per_s < 110
+
+
+def test_an_old_shard_with_few_records() -> None:
+    """A child whose parent ended before the window is no young shard, although its first record comes late."""
+    stream = stream_of()
+    shard, _ = split_at(stream, 5, 0)
+    stream.clock.now += 20
+    stream.put(shard.shard_id, b"x", "k")
+    stream.clock.now += 2
+    window = Window.of_last(10_000, stream, 0)
+    sample = sample_shard(stream, shard, window, BOUNDS, stream.clock, random.Random(0))
+    assert sample is not None
+    assert (sample.records, sample.covered_ms) == (1, 10_000)
+
+
+@pytest.mark.parametrize("mood", [Mood(), Mood(throttles=100)])
+def test_a_parent_that_is_gone(mood: Mood) -> None:
+    """A parent that has expired, or whose calls others use up, tells nothing."""
+    stream = stream_of()
+    shard, window = split_at(stream, 20, 4)
+
+    class Without(FakeStream):
+        def get_iterator(self, shard_id: str, cut: Cut) -> str:
+            if shard_id == name(0):
+                raise ThrottledError("no") if mood.throttles else StreamNotFoundError("gone")
+            return super().get_iterator(shard_id, cut)
+
+    without = Without(stream.clock, random.Random(0))
+    without.shards = stream.shards
+    sample = sample_shard(without, shard, window, BOUNDS, stream.clock, random.Random(0))
+    assert sample is not None
+    assert 35 < sample.records_per_s < 45
 
 
 def test_a_sample_ends_with_its_time() -> None:
@@ -69,7 +216,7 @@ def test_a_sample_ends_with_its_time() -> None:
     fill(stream, 1000, 10_000, 10)
     sample = sampled(stream, bounds=Bounds(100 * MIB))
     assert sample is not None
-    assert sample.is_complete
+    assert sample.sign == EXACT
     assert sample.records < 1500
     assert stream.created_ms == Window.of_last(10**15, stream, stream.created_ms).start_ms
 
@@ -90,14 +237,21 @@ def test_what_came_just_now_counts() -> None:
 
 def test_readers_keep_their_quota() -> None:
     """A sample takes no more than 2 calls and 1 MiB a second of a shard, of 5 calls and 2 MiB."""
-    stream = stream_of()
-    fill(stream, 1000, 10_000, 10)
+    pages: list[Page] = []
+
+    class Counted(Live):
+        def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+            pages.append(super().get_records(iterator, limit, with_data, shard_id))
+            return pages[-1]
+
+    stream = Counted(FakeClock(), random.Random(0))
+    stream.create(1)
+    stream.come(stream.clock.now + 10, 100)
     began = stream.clock.now
-    sample = sampled(stream, bounds=Bounds(4 * MIB))
-    assert sample is not None
+    assert sampled(stream, bounds=Bounds(4 * MIB)) is not None
     passed = stream.clock.now - began
-    assert stream.calls["GetRecords"] <= 1 + 2 * passed
-    assert sample.size_bytes <= MIB * (passed + 1.1)
+    assert len(pages) <= 1 + 2 * passed
+    assert sum(len(record.data) for page in pages for record in page.records) <= MIB * (passed + 1.1)
 
 
 def test_a_throttled_shard_has_no_sample() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_cli.traffic import KeyTraffic, Tally
+from kinesis_cli.traffic import EXACT, KeyTraffic, Tally
 from kinesis_cli.traffic.tally import hash_of
 from kinesis_core.aggregation import AggregateBuilder
 from kinesis_core.model import HASH_KEYS, Record
@@ -23,7 +23,7 @@ def put(data: bytes, key: str | None) -> Record:
 
 def test_sizes_have_data_and_keys() -> None:
     """The size of a record is its data and its partition key in UTF-8, as Kinesis counts it."""
-    sample = tally_of(put(b"12345", "é"), put(b"1", None)).sample(2000, is_complete=True)
+    sample = tally_of(put(b"12345", "é"), put(b"1", None)).sample(2000, EXACT)
     assert (sample.records, sample.size_bytes) == (2, 8)
     assert sample.keys == (KeyTraffic("é", 1, 7),)
     assert (sample.records_per_s, sample.bytes_per_s) == (1.0, 4.0)
@@ -35,7 +35,7 @@ def test_user_records_of_an_aggregate() -> None:
     builder.add(b"one", "a", None)
     builder.add(b"two", "a", "7")
     builder.add(b"three", "b", None)
-    sample = tally_of(put(builder.build(), "x")).sample(1000, is_complete=True)
+    sample = tally_of(put(builder.build(), "x")).sample(1000, EXACT)
     assert (sample.records, sample.user_records) == (1, 3)
     assert sample.keys == (KeyTraffic("a", 2, 8), KeyTraffic("b", 1, 6))
     assert [place.hash_key for place in sample.places] == sorted([7, hash_of("a"), hash_of("b")])
@@ -44,7 +44,7 @@ def test_user_records_of_an_aggregate() -> None:
 def test_the_place_of_an_explicit_hash_key_is_not_known() -> None:
     """A record whose key hashes into another shard came by an explicit hash key. It counts, and has no place."""
     place = hash_of("a")
-    sample = tally_of(put(b"1", "a"), hash_keys=(place + 1, place + 9)).sample(1000, is_complete=True)
+    sample = tally_of(put(b"1", "a"), hash_keys=(place + 1, place + 9)).sample(1000, EXACT)
     assert sample.records == 1
     assert sample.keys
     assert not sample.places
@@ -53,12 +53,7 @@ def test_the_place_of_an_explicit_hash_key_is_not_known() -> None:
 def test_memory_is_bounded() -> None:
     """Keys that come after many others are counted by place only, and no record is lost."""
     records = [put(b"1", f"key-{number}") for number in range(9000)]
-    sample = tally_of(*records, max_keys=10).sample(1000, is_complete=True)
+    sample = tally_of(*records, max_keys=10).sample(1000, EXACT)
     assert len(sample.keys) == 10
     assert len(sample.places) <= 10 + 4096
     assert sum(place.records for place in sample.places) == sample.records == 9000
-
-
-def test_a_burst_shows_no_rate() -> None:
-    """Records that arrived within a second count as the records of a second."""
-    assert tally_of(put(b"1", "a")).sample(3, is_complete=False).records_per_s == 1.0

@@ -4,6 +4,9 @@ from kinesis_cli.traffic.durations import parse_sample
 from kinesis_cli.traffic.parallel import call_each
 from kinesis_cli.traffic.reading import Bounds, Window, bounds_for, sample_shard
 from kinesis_cli.traffic.samples import (
+    ABOUT,
+    AT_LEAST,
+    EXACT,
     HOT,
     MAX_BYTES_PER_S,
     MAX_RECORDS_PER_S,
@@ -18,7 +21,10 @@ from kinesis_cli.traffic.shown import load_style, rate_cells, rates_json, show_k
 from kinesis_cli.traffic.tally import Tally
 
 __all__ = [
+    "ABOUT",
+    "AT_LEAST",
     "Bounds",
+    "EXACT",
     "HOT",
     "KeyTraffic",
     "MAX_BYTES_PER_S",

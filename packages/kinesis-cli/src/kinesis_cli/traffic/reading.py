@@ -1,29 +1,38 @@
-"""Reads the latest records of one shard, and leaves most of the shard's read quota to its readers."""
+"""
+How busy one shard is.
+
+All of a shard's latest records are read. Where more came than a sample may read, parts of the later time are read, which stand for
+all of it. They lie evenly in it, and the last one ends now. Their length does not depend on what comes in them, so their rate is right
+on average.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from contextlib import suppress
 
-from attrs import define, field, frozen
+from attrs import frozen
 
-from kinesis_cli.traffic.samples import Sample
+from kinesis_cli.traffic.paging import PageReader
+from kinesis_cli.traffic.samples import ABOUT, AT_LEAST, EXACT, MAX_BYTES_PER_S, SHORTEST_MS, Sample, extended
 from kinesis_cli.traffic.tally import Tally
-from kinesis_core.aws import ReadRateLimiter, StreamApi
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.model import AtTimestamp, Page, Shard
+from kinesis_core.model import Shard
 
-PERIOD_S = 0.5
-"""Between two calls on a shard: 2 of the 5 a second that all its readers share."""
-BYTES_PER_S = 1024 * 1024
-"""Of the 2 MiB/s that all readers of a shard share."""
-PAGE_BYTES = 1024 * 1024
-FIRST_RECORDS = 100
-"""Records of the first page: their size is not known yet, and each may have 10 MiB."""
-MAX_PAGE_RECORDS = 10_000
 MIB = 1024 * 1024
+PARTS = 4
+"""Parts of the time that are read where all of it is too much."""
+PART_CALLS = 8
+"""Calls for a part, of which one is enough where no page is empty."""
 _CLOCK_MS = 1000
 """How far the service's clock may be ahead of its lower bound, which Date headers give to the second."""
+_AT_ONCE_MS = 1000
+"""A shard whose first record comes later may be younger than the window."""
+_PARENT_CALLS = 3
+"""To find out whether a parent was still open: pages may be empty."""
 
 
 @frozen
@@ -39,6 +48,11 @@ class Window:
         now_ms = api.now_ms()
         return Window(max(created_ms, now_ms - sample_ms), now_ms + _CLOCK_MS)
 
+    @property
+    def passed_ms(self) -> int:
+        """The end of the time that has passed for sure."""
+        return self.end_ms - _CLOCK_MS
+
 
 @frozen
 class Bounds:
@@ -49,51 +63,20 @@ class Bounds:
     max_throttles: int = 5
     """Throttles in a row. Then other readers use up the quota, and the sample ends."""
 
+    @property
+    def part_bytes(self) -> int:
+        """What a shard accepts in a part, so that all parts have half of the bytes."""
+        return self.max_bytes // (2 * PARTS)
+
+    @property
+    def part_ms(self) -> int:
+        """The length of a part."""
+        return self.part_bytes * 1000 // MAX_BYTES_PER_S
+
 
 def bounds_for(shards: int, max_bytes: int) -> Bounds:
     """Return the bounds of a sample of so many shards: *max_bytes* of each, and less of each where there are hundreds."""
     return Bounds(max(MIB // 16, min(max_bytes, 512 * MIB // max(1, shards))))
-
-
-@define
-class _Reader:
-    """One shard, page after page, at a limited rate."""
-
-    api: StreamApi
-    shard_id: str
-    clock: Clock
-    rng: random.Random
-    max_throttles: int
-    limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(PERIOD_S), init=False)
-    iterator: str | None = field(default=None, init=False)
-    record_bytes: float = field(default=PAGE_BYTES / FIRST_RECORDS, init=False)
-
-    def page(self, start_ms: int) -> Page:
-        """Return the next page. The first one begins at *start_ms*."""
-        while True:
-            self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
-            self.limiter.spend(self.clock.now_s())
-            try:
-                if self.iterator is None:
-                    self.iterator = self.api.get_iterator(self.shard_id, AtTimestamp(start_ms))
-                page = self.api.get_records(self.iterator, self._limit(), shard_id=self.shard_id)
-            except ThrottledError:
-                self.limiter.throttled(self.clock.now_s(), self.rng)
-                if self.limiter.throttles > self.max_throttles:
-                    raise
-                continue
-            self.limiter.succeeded()
-            self.iterator = page.next_iterator
-            return page
-
-    def took(self, records: int, size_bytes: int) -> None:
-        """Note the size of a page, and rest for as long as it takes at the rate."""
-        if records:
-            self.record_bytes = max(1.0, size_bytes / records)
-        self.limiter.rest(self.clock.now_s() + size_bytes / BYTES_PER_S)
-
-    def _limit(self) -> int:
-        return max(1, min(MAX_PAGE_RECORDS, int(PAGE_BYTES / self.record_bytes)))
 
 
 def sample_shard(
@@ -107,32 +90,115 @@ def sample_shard(
     by_key: bool = False,
 ) -> Sample | None:
     """
-    Return a sample of the records of *shard* from the start of *window* to its end, to the tip, or to *bounds*.
+    Return a sample of the records of *shard* within *window*: all of them, or parts of the time if *bounds* allow no more.
 
     None: the shard's readers use up its quota, or it has expired.
     """
-    tally = Tally(shard.hash_start, shard.hash_end, by_key)
-    reader = _Reader(api, shard.shard_id, clock, rng, bounds.max_throttles)
-    newest_ms, is_complete = window.start_ms, False
+
+    def open_reader(shard_id: str) -> PageReader:
+        return PageReader(api, shard_id, window.start_ms, clock, rng, bounds.max_throttles)
+
+    def new_tally() -> Tally:
+        return Tally(shard.hash_start, shard.hash_end, by_key)
+
     try:
-        for _ in range(bounds.max_calls):
-            page = reader.page(window.start_ms)
-            before = tally.size_bytes
-            for record in page.records:
-                tally.add(record)
-                newest_ms = max(newest_ms, record.arrived_ms or 0)
-            reader.took(len(page.records), tally.size_bytes - before)
-            if page.is_shard_end or page.millis_behind == 0:
-                is_complete, newest_ms = True, max(newest_ms, api.now_ms())
-                break
-            if newest_ms >= window.end_ms:  # where as much comes as is read, the tip is never reached
-                is_complete = True
-                break
-            if tally.size_bytes >= bounds.max_bytes:
-                break
-    except (ThrottledError, IteratorExpiredError):
-        if not tally.records:
-            return None
+        return _Sampler(shard, window, bounds, open_reader, new_tally).sample()
     except StreamNotFoundError:
         return None
-    return tally.sample(newest_ms - window.start_ms, is_complete=is_complete)
+
+
+@frozen
+class _Stretch:
+    """What was read."""
+
+    first_ms: int | None
+    """When the first record arrived."""
+    reached_ms: int
+    is_whole: bool
+
+
+@frozen
+class _Sampler:
+    shard: Shard
+    window: Window
+    bounds: Bounds
+    open_reader: Callable[[str], PageReader]
+    new_tally: Callable[[], Tally]
+
+    def sample(self) -> Sample | None:
+        tally = self.new_tally()
+        try:
+            return self._sample(tally) or self._at_least(tally)
+        except (ThrottledError, IteratorExpiredError):
+            return self._at_least(tally) if tally.records else None
+
+    def _sample(self, tally: Tally) -> Sample | None:
+        """Return what came, as exactly as *bounds* allow; None: it could be anything."""
+        start_ms, passed_ms = self.window.start_ms, self.window.passed_ms
+        has_parts = PARTS * self.bounds.part_ms < passed_ms - start_ms
+        most = self.bounds.max_bytes // 2 if has_parts else 2 * self.bounds.max_bytes
+        reader = self.open_reader(self.shard.shard_id)
+        found = _read(reader, tally, start_ms, self.window.end_ms, most, self.bounds.max_calls)
+        covered_ms = found.reached_ms - self._born_ms(found)
+        if found.is_whole or found.reached_ms >= passed_ms:
+            return tally.sample(max(SHORTEST_MS, covered_ms), EXACT)
+        if not has_parts:
+            return None
+        return self._with_parts(reader, tally.sample(covered_ms, ABOUT), found.reached_ms)
+
+    def _with_parts(self, reader: PageReader, first: Sample, start_ms: int) -> Sample | None:
+        """Return *first*, which ends at *start_ms*, and as many records more as parts of the later time show."""
+        tally, parts_ms = self.new_tally(), 0
+        rest_ms = self.window.passed_ms - start_ms
+        length_ms = min(rest_ms // PARTS, self.bounds.part_ms)
+        for number in range(1, PARTS + 1):
+            end_ms = start_ms + number * rest_ms // PARTS
+            begin_ms = end_ms - length_ms
+            reader.skip_to(begin_ms, self.bounds.part_bytes)
+            most = self.bounds.part_bytes + MIB
+            parts_ms += _read(reader, tally, begin_ms, end_ms, most, PART_CALLS).reached_ms - begin_ms
+        return extended(first, tally.sample(rest_ms, ABOUT), rest_ms / parts_ms) if parts_ms else None
+
+    def _at_least(self, tally: Tally) -> Sample:
+        """Return what was read, as the least that came in the whole time."""
+        return tally.sample(max(SHORTEST_MS, self.window.passed_ms - self.window.start_ms), AT_LEAST)
+
+    def _born_ms(self, found: _Stretch) -> int:
+        """Return the start of the window, or about the time of the split or merge that made the shard within it."""
+        start_ms = self.window.start_ms
+        if found.first_ms is None or found.first_ms <= start_ms + _AT_ONCE_MS:
+            return start_ms
+        is_young = any(_has_records(self.open_reader(parent)) for parent in self.shard.parents)
+        return found.first_ms if is_young else start_ms
+
+
+def _read(
+    reader: PageReader, tally: Tally, start_ms: int, end_ms: int, max_bytes: int, max_calls: int
+) -> _Stretch:
+    """Read from *start_ms* to *end_ms*, to the tip, or as far as *max_bytes* and *max_calls* allow."""
+    first_ms, reached_ms, most_bytes = None, start_ms, tally.size_bytes + max_bytes
+    for _ in range(max_calls):
+        page = reader.page()
+        for record in page.records:
+            arrived_ms = record.arrived_ms or start_ms
+            first_ms = arrived_ms if first_ms is None else first_ms
+            reached_ms = max(reached_ms, arrived_ms)
+            if arrived_ms < end_ms:
+                tally.add(record)
+        if page.is_shard_end or page.millis_behind == 0:
+            return _Stretch(first_ms, min(end_ms, max(reached_ms, reader.api.now_ms())), True)
+        if reached_ms >= end_ms:  # where as much comes as is read, the tip is never reached
+            return _Stretch(first_ms, end_ms, True)
+        if tally.size_bytes >= most_bytes:
+            break
+    return _Stretch(first_ms, reached_ms, False)
+
+
+def _has_records(reader: PageReader) -> bool:
+    """Return whether a shard that is closed now has records of the window: then its children are younger than that."""
+    with suppress(ThrottledError, IteratorExpiredError, StreamNotFoundError):
+        for _ in range(_PARENT_CALLS):
+            page = reader.page()
+            if page.records or page.is_shard_end:
+                return bool(page.records)
+    return False

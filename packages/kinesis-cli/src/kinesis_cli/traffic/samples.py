@@ -13,6 +13,9 @@ Writes to one shard, data and partition keys.
 
 Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
 """
+SHORTEST_MS = 1000
+"""A producer puts up to 500 records at a time: their distance shows no rate."""
+EXACT, ABOUT, AT_LEAST = "", "~", "≥"
 HOT = 0.8
 """From this load on, a shard is hot: a burst of one second fills it."""
 
@@ -47,9 +50,9 @@ class Sample:
     size_bytes: int
     """Data and partition keys of the records, which is what the limit counts."""
     covered_ms: int
-    """The time in which they arrived, at least 1,000."""
-    is_complete: bool = True
-    """Whether the sample reaches the newest record. Otherwise more records came than the sample may read."""
+    """The time in which they arrived."""
+    sign: str = EXACT
+    """What stands before the rates: `EXACT` if all records were read, `ABOUT` if parts of the time were read, or `AT_LEAST`."""
     keys: tuple[KeyTraffic, ...] = ()
     places: tuple[PlaceTraffic, ...] = ()
     """In the order of the hash keys. It lacks records whose explicit hash key is not known."""
@@ -85,6 +88,35 @@ class Sample:
         return self.load >= HOT
 
 
+def extended(first: Sample, rest: Sample, times: float) -> Sample:
+    """Return *first* with the time after it, in which *times* as much came as in *rest*."""
+
+    def more(before: int, after: int) -> int:
+        return before + round(times * after)
+
+    keys = {key.key: key for key in first.keys}
+    for key in rest.keys:
+        known = keys.get(key.key, KeyTraffic(key.key, 0, 0))
+        keys[key.key] = KeyTraffic(
+            key.key, more(known.records, key.records), more(known.size_bytes, key.size_bytes)
+        )
+    places = {place.hash_key: place for place in first.places}
+    for place in rest.places:
+        at = places.get(place.hash_key, PlaceTraffic(place.hash_key, 0, 0))
+        places[place.hash_key] = PlaceTraffic(
+            place.hash_key, more(at.records, place.records), more(at.size_bytes, place.size_bytes)
+        )
+    return Sample(
+        more(first.records, rest.records),
+        more(first.user_records, rest.user_records),
+        more(first.size_bytes, rest.size_bytes),
+        first.covered_ms + rest.covered_ms,
+        ABOUT,
+        tuple(keys.values()),
+        tuple(places[hash_key] for hash_key in sorted(places)),
+    )
+
+
 @frozen
 class Total:
     """The samples of several shards, added up."""
@@ -92,7 +124,7 @@ class Total:
     records_per_s: float
     user_records_per_s: float
     bytes_per_s: float
-    is_complete: bool
+    sign: str
 
 
 def add_up(samples: Iterable[Sample]) -> Total:
@@ -102,5 +134,5 @@ def add_up(samples: Iterable[Sample]) -> Total:
         sum(sample.records_per_s for sample in known),
         sum(sample.user_records_per_s for sample in known),
         sum(sample.bytes_per_s for sample in known),
-        all(sample.is_complete for sample in known),
+        max((sample.sign for sample in known), default=EXACT, key=(EXACT, ABOUT, AT_LEAST).index),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.output import show_bytes, show_count, show_duration
-from kinesis_cli.traffic.samples import Sample, Total
+from kinesis_cli.traffic.samples import ABOUT, AT_LEAST, EXACT, Sample, Total
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 _WARM = 0.5
+_WORDS = {EXACT: "", ABOUT: "about ", AT_LEAST: "at least "}
 _LONGEST_KEY = 60
 
 
@@ -20,11 +21,10 @@ def rate_cells(sample: Sample | None) -> list[Text]:
 
     if sample is None:
         return [Text("?") for _ in range(3)]
-    least = "" if sample.is_complete else "≥"
     return [
-        Text(f"{least}{show_count(round(sample.records_per_s, 1))}"),
-        Text(f"{least}{show_bytes(sample.bytes_per_s)}"),
-        Text(f"{'hot ' if sample.is_hot else ''}{least}{sample.load:.0%}", style=load_style(sample)),
+        Text(f"{sample.sign}{show_count(round(sample.records_per_s, 1))}"),
+        Text(f"{sample.sign}{show_bytes(sample.bytes_per_s)}"),
+        Text(f"{'hot ' if sample.is_hot else ''}{sample.sign}{sample.load:.0%}", style=load_style(sample)),
     ]
 
 
@@ -39,10 +39,9 @@ def total_line(total: Total, sample_ms: int) -> str:
     """Return the sum of the samples as a sentence."""
     users = total.user_records_per_s
     user_text = f" ({show_count(round(users, 1))} user records/s)" if users != total.records_per_s else ""
-    least = "" if total.is_complete else "at least "
     span = show_duration(sample_ms) if sample_ms % 1000 or sample_ms >= 60_000 else f"{sample_ms // 1000} s"
     return (
-        f"In, over the last {span}: {least}{show_count(round(total.records_per_s, 1))} records/s{user_text}, "
+        f"In, over the last {span}: {_WORDS[total.sign]}{show_count(round(total.records_per_s, 1))} records/s{user_text}, "
         f"{show_bytes(total.bytes_per_s)}/s."
     )
 
@@ -61,6 +60,6 @@ def rates_json(sample: Sample) -> dict[str, Any]:
         "bytesPerSecond": round(sample.bytes_per_s, 3),
         "load": round(sample.load, 4),
         "isHot": sample.is_hot,
-        "isComplete": sample.is_complete,
+        "isComplete": sample.sign == EXACT,
         "coveredMs": sample.covered_ms,
     }

@@ -18,8 +18,6 @@ from kinesis_core.model import Record
 MAX_KEYS = 5000
 _BINS = 4096
 """Places of further keys, in each of which all hash keys are counted together."""
-_SHORTEST_MS = 1000
-"""A producer puts up to 500 records at a time: their distance shows no rate."""
 
 
 @define
@@ -40,7 +38,7 @@ class Tally:
     def add(self, record: Record) -> None:
         """Count *record*."""
         self.records += 1
-        self.size_bytes += len(record.data) + _key_bytes(record.partition_key)
+        self.size_bytes += size_of(record)
         aggregate = unpack(record.data)
         if aggregate is None:
             self._add_user_record(record.partition_key, None, len(record.data))
@@ -50,14 +48,14 @@ class Tally:
         ):
             self._add_user_record(key, hash_key, len(data))
 
-    def sample(self, covered_ms: float, *, is_complete: bool) -> Sample:
+    def sample(self, covered_ms: int, sign: str) -> Sample:
         """Return what was counted, as records that arrived within *covered_ms*."""
         return Sample(
             self.records,
             self.user_records,
             self.size_bytes,
-            max(_SHORTEST_MS, round(covered_ms)),
-            is_complete,
+            covered_ms,
+            sign,
             tuple(KeyTraffic(key, records, size) for key, (_, records, size) in self._keys.items()),
             tuple(PlaceTraffic(at, records, size) for at, (records, size) in sorted(self._places.items())),
         )
@@ -85,6 +83,11 @@ class Tally:
         place = self._places.setdefault(hash_key, [0, 0])
         place[0] += 1
         place[1] += size_bytes
+
+
+def size_of(record: Record) -> int:
+    """Return the bytes of data and partition key, which Kinesis' limits count."""
+    return len(record.data) + _key_bytes(record.partition_key)
 
 
 def hash_of(key: str) -> int:

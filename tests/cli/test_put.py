@@ -211,6 +211,21 @@ def test_rate(kinesis: CommandLine, create: Create) -> None:
     assert time.monotonic() - started_s > 1.0
 
 
+@pytest.mark.parametrize("rate", [(), ("--rate", "1000")])
+def test_a_rate_leaves_nothing_out(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, rate: tuple[str, ...]
+) -> None:
+    """Lines that are no records are named and counted, with a rate as without one."""
+    stream, file = create(1), tmp_path / "lines"
+    file.write_bytes(b"a\n\n" + bytes(10 * 1024 * 1024 + 1).replace(b"\0", b"x") + b"\nb\n")
+    ran = kinesis("put", stream, str(file), *rate, status=3)
+    assert [record.data for record in user_records(emulator, stream)] == [b"a", b"b"]
+    assert ran.err.splitlines() == [
+        f"{file}:3 is longer than any record, 10 MiB",
+        f"2 records written to {stream}, 1 not written ({file}:3), 1 empty line skipped",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kinesis_emulator import Emulator
@@ -67,6 +72,123 @@ def test_lines_that_are_no_records(kinesis: CommandLine, emulator: Emulator, cre
         "line 2 is not a record: it is not a JSON object with the fields of a record",
         f"2 records written to {target}, 1 not written (line 2)",
     ]
+
+
+def test_large_records(kinesis: CommandLine, emulator: Emulator, tmp_path: Path) -> None:
+    """A record whose line of JSON is longer than any record comes back: each of its characters takes six."""
+    payload = b"\x01" * (2 << 20)
+    for stream in ("large", "large-again"):
+        emulator.create_stream(stream, 1, max_record_kib=10_240)
+    emulator.put("large", payload, "k")
+    file = tmp_path / "large.jsonl"
+    kinesis("dump", "large", "--file", str(file))
+    assert file.stat().st_size > 10 << 20
+    kinesis("replay", str(file), "large-again", "--speed", "max")
+    assert [record.data for record in user_records(emulator, "large-again")] == [payload]
+
+
+def wait_for_records(emulator: Emulator, stream: str) -> None:
+    deadline = time.monotonic() + 60
+    while not emulator.records(stream):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def table(path: Path, form: str, **columns: Any) -> str:
+    """Write a table of 2,500 rows as a file."""
+    rows = pa.table({"data": [b"%d" % number for number in range(2500)]} | columns)
+    if form == "parquet":
+        pq.write_table(rows, path)
+    else:
+        with pa.ipc.new_stream(path, rows.schema) as writer:
+            writer.write_table(rows, max_chunksize=700)
+    return str(path)
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_rows_without_data(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, form: str
+) -> None:
+    """A row without data is named, and all others are written."""
+    target = create(1)
+    data = [None if number in (3, 2399) else b"%d" % number for number in range(2500)]
+    file = table(tmp_path / f"rows.{form}", form, data=data)
+    ran = kinesis("replay", file, target, "--speed", "max", status=3)
+    assert [record.data for record in user_records(emulator, target)] == [one for one in data if one]
+    assert ran.err.splitlines() == [
+        f"{file}:4 has no data",
+        f"{file}:2400 has no data",
+        f"2,498 records written to {target}, 2 not written ({file}:4, {file}:2400)",
+    ]
+
+
+def test_a_value_that_is_no_time(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path
+) -> None:
+    """What was read before it is written, and the error says where the value is."""
+    target = create(1)
+    times = ["2026-01-31T09:00:00Z"] * 2399 + ["yesterday"] + ["2026-01-31T09:00:00Z"] * 100
+    file = table(tmp_path / "rows.arrow", "arrow", approximateArrivalTimestamp=times)
+    ran = kinesis("replay", file, target, "--speed", "max", status=3)
+    assert len(user_records(emulator, target)) == 2100
+    assert f"2,100 records written to {target}" in ran.err
+    assert (
+        "has values in its column 'approximateArrivalTimestamp', in the records 2101 to 2500, that are no"
+        in ran.err
+    )
+    assert ran.err.endswith("What was read before is written.\n")
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("data", list(range(2500))), ("data", [[1]] * 2500), ("approximateArrivalTimestamp", [True] * 2500)],
+)
+def test_a_column_of_another_kind(
+    kinesis: CommandLine, create: Create, tmp_path: Path, column: str, values: list[Any]
+) -> None:
+    """The error names the column, and nothing is written."""
+    file = table(tmp_path / "rows.parquet", "parquet", **{column: values})
+    ran = kinesis("replay", file, create(1), "--speed", "max", status=1)
+    assert f"has values in its column '{column}'" in ran.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_stop_in_a_table(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, form: str
+) -> None:
+    """A signal stops the reading of a table, also where nothing waits for a time."""
+    target, file, count = create(1), tmp_path / f"rows.{form}", 3_000_000
+    rows = pa.table({"data": pa.array(map(str, range(count))).cast(pa.binary())})
+    if form == "parquet":
+        pq.write_table(rows, file)
+    else:
+        with pa.ipc.new_stream(file, rows.schema) as writer:
+            writer.write_table(rows, max_chunksize=10_000)
+    with kinesis.started("replay", str(file), target, "--speed", "max") as replaying:
+        wait_for_records(emulator, target)
+        ran = replaying.interrupt()
+    assert ran.status == 130
+    written = len(user_records(emulator, target))
+    assert 0 < written < count
+    assert ran.err == f"{written:,} records written to {target}, stopped after {file}:{written}\n"
+
+
+def test_stop_while_no_table_comes(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A signal ends the wait for a part of a table that nobody writes."""
+    target, sink = create(1), io.BytesIO()
+    rows = pa.table({"data": [b"first"]})
+    writer = pa.ipc.new_stream(sink, rows.schema)
+    writer.write_table(rows)  # and no end
+    with kinesis.started("replay", "-", target, "--form", "arrow") as replaying:
+        assert replaying.process.stdin is not None
+        replaying.process.stdin.write(sink.getvalue())
+        replaying.process.stdin.flush()
+        wait_for_records(emulator, target)
+        ran = replaying.interrupt()
+    assert (ran.status, ran.err) == (
+        130,
+        f"1 record written to {target}, stopped after the standard input:1\n",
+    )
 
 
 @pytest.mark.parametrize(

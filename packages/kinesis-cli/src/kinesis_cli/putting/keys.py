@@ -117,10 +117,15 @@ def check_constants(key: KeyRule | None, hash_key: KeyRule | None) -> None:
     Raises:
         UsageError: A constant is no partition key, or no explicit hash key.
     """
-    if key and key.constant is not None and not 1 <= len(key.constant) <= _MAX_CHARS:
-        raise UsageError(
-            f"{key.option} accepts 1 to {_MAX_CHARS} characters; got {len(key.constant)}. Nothing was written."
-        )
+    if key and key.constant is not None:
+        if not 1 <= len(key.constant) <= _MAX_CHARS:
+            raise UsageError(
+                f"{key.option} accepts 1 to {_MAX_CHARS} characters; got {len(key.constant)}. Nothing was written."
+            )
+        if not key.constant.isascii() and key.constant.encode(errors="ignore").decode() != key.constant:
+            raise UsageError(
+                f"{key.option} accepts text in UTF-8; got {key.constant!a}. Nothing was written."
+            )
     if hash_key and hash_key.constant is not None and not _is_hash_key(hash_key.constant):
         raise UsageError(
             f"{hash_key.option} accepts a whole number from 0 to 2**128 - 1; got '{hash_key.constant}'. Nothing was written."

@@ -45,6 +45,10 @@ class Rows:
         keys, hash_keys = self.keys and picked(self.keys), self.hash_keys and picked(self.hash_keys)
         return Rows(self.source, picked(self.numbers), picked(self.data), keys=keys, hash_keys=hash_keys)
 
+    def without_data(self) -> Rows:
+        """Return what is known of the lines that are no records."""
+        return Rows(self.source, (), (), self.refused, self.empty)
+
     def part(self, start: int, stop: int) -> Rows:
         keys, hash_keys = self.keys and self.keys[start:stop], self.hash_keys and self.hash_keys[start:stop]
         return Rows(

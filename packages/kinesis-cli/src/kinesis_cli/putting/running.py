@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 
 from kinesis_cli.ending import CommandError, IncompleteError, Status
-from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.putting.counts import Counts, name_places
 from kinesis_cli.putting.lines import Rows
@@ -31,7 +30,7 @@ def put_rows(
     Raises:
         CommandError: Records could not be written, or a file could not be read. What was put before is flushed.
     """
-    failure: FileError | None = None
+    failure: CommandError | None = None
     try:
         try:
             for part in _paced(rows, pace, stopping):
@@ -39,12 +38,14 @@ def put_rows(
                 progress.show(writer.counts.put, writer.counts.put_bytes)
         except StoppedError:
             pass
-        except FileError as error:
+        except CommandError as error:  # of a file
             failure = error
         totals = producer.flush()
     except PutError as error:
         raise _not_written(error, writer.counts, producer.close().user_records) from error
     producer.close()
+    if failure is not None and not (totals.user_records or writer.counts.not_written):
+        raise failure
     summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
     note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
     if failure is not None:
@@ -57,8 +58,7 @@ def _paced(rows: Iterator[Rows], pace: Pace | None, stopping: Stopping) -> Itera
         yield from rows
         return
     for each in rows:
-        if not each.data:
-            yield each
+        yield each.without_data()
         for part in each.parts(pace.part):
             with stopping.waiting():
                 time.sleep(pace.wait_s(len(part.data), time.monotonic()))

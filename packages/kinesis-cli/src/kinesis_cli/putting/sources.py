@@ -26,6 +26,7 @@ class Form:
     separator: bytes | None = b"\n"
     """None: the whole file is one record."""
     keep_empty: bool = False
+    max_line_bytes: int = MAX_LINE_BYTES
 
 
 def make_form(*, null: bool, whole: bool, keep_empty: bool) -> Form:
@@ -89,7 +90,7 @@ def _rows(source: str, blocks: Iterator[bytes], form: Form) -> Iterator[Rows]:
     if form.separator is None:
         yield _whole(source, blocks, form)
         return
-    splitter = LineSplitter(source, form.separator, form.keep_empty)
+    splitter = LineSplitter(source, form.separator, form.keep_empty, form.max_line_bytes)
     for block in blocks:
         yield splitter.feed(block)
     yield splitter.finish()

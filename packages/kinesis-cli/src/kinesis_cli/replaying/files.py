@@ -8,15 +8,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from kinesis_cli.ending import CommandError
 from kinesis_cli.file_errors import FileError
-from kinesis_cli.putting import Rows, make_form, read_rows
+from kinesis_cli.putting import make_form, read_rows
 from kinesis_cli.records import Form
 from kinesis_cli.replaying.recorded import Recorded, decode_rows
+from kinesis_cli.replaying.tables import recorded_rows
 from kinesis_cli.stopping import Stopping
 
 _BATCH_RECORDS = 2000
-_COLUMNS = ("data", "partitionKey", "explicitHashKey", "approximateArrivalTimestamp")
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A record of 10 MiB takes up to 60 MiB as JSON, if each of its characters is escaped."""
 
 
 def read_recorded(path: Path | None, form: Form, stopping: Stopping) -> Iterator[Recorded]:
@@ -30,27 +34,38 @@ def read_recorded(path: Path | None, form: Form, stopping: Stopping) -> Iterator
     if form == "json":
         lines = read_rows(
             [] if path is None else [str(path)],
-            make_form(null=False, whole=False, keep_empty=False),
+            evolve(make_form(null=False, whole=False, keep_empty=False), max_line_bytes=MAX_LINE_BYTES),
             stopping,
         )
         return map(decode_rows, lines)
     if find_spec("pyarrow") is None:
         raise CommandError(f"A file of the form '{form}' needs pyarrow: pip install \"kinesis-cli[arrow]\"")
-    return _tables(path, form)
+    return _tables(path, form, stopping)
 
 
-def _tables(path: Path | None, form: Form) -> Iterator[Recorded]:
-    import pyarrow as pa
-
+def _tables(path: Path | None, form: Form, stopping: Stopping) -> Iterator[Recorded]:
     name = "the standard input" if path is None else str(path)
     number = 1
+    for batch in _batches(path, form, name, stopping):
+        for start in range(0, batch.num_rows, _BATCH_RECORDS):
+            part = batch.slice(start, _BATCH_RECORDS)
+            yield recorded_rows(part, name, number)
+            number += part.num_rows
+
+
+def _batches(path: Path | None, form: Form, name: str, stopping: Stopping) -> Iterator[Any]:
+    import pyarrow as pa
+
     try:
-        for batch in _open(path, form):
-            for start in range(0, batch.num_rows, _BATCH_RECORDS):
-                part = batch.slice(start, _BATCH_RECORDS)
-                yield _recorded(part, name, number)
-                number += part.num_rows
-    except pa.ArrowInvalid as error:
+        with stopping.waiting():
+            batches = iter(_open(path, form))
+        while True:
+            with stopping.waiting():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+    except pa.ArrowException as error:
         raise CommandError(
             f"{name} is not of the form '{form}': {str(error).rstrip('.')}. Choose another one with --form."
         ) from error
@@ -70,20 +85,3 @@ def _open(path: Path | None, form: Form) -> Iterable[Any]:
 
     batches: Iterable[Any] = pq.ParquetFile(path).iter_batches(_BATCH_RECORDS)
     return batches
-
-
-def _recorded(batch: Any, name: str, number: int) -> Recorded:
-    import pyarrow as pa
-
-    if "data" not in batch.schema.names:
-        raise CommandError(f"{name} has no column 'data'. Its columns: {', '.join(batch.schema.names)}.")
-    empty = pa.nulls(batch.num_rows)
-    data, keys, hash_keys, times = (
-        batch.column(column) if column in batch.schema.names else empty for column in _COLUMNS
-    )
-    times_ms = times.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
-    numbers = range(number, number + batch.num_rows)
-    columns = (column.to_pylist() for column in (keys, hash_keys))
-    return Recorded(
-        Rows(name, numbers, data.cast(pa.binary()).to_pylist(), {}, 0, *columns), times_ms.to_pylist()
-    )

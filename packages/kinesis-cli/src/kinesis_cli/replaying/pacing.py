@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from attrs import evolve
-
 from kinesis_cli.putting import Rows
 from kinesis_cli.replaying.recorded import Recorded
 from kinesis_cli.stopping import Stopping
@@ -32,7 +30,7 @@ def keep_pace(
     """
     first_ms, started_s = None, now_s()
     for part in recorded:
-        yield evolve(part.rows.part(0, 0), refused=part.rows.refused, empty=part.rows.empty)
+        yield part.rows.without_data()
         begin = 0
         for index, time_ms in enumerate(part.times_ms):
             if time_ms is None:

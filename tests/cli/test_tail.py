@@ -14,10 +14,12 @@ import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
 import pytest
 
+from kinesis_core.batch import MERGED_RANGES
+from kinesis_core.model import HASH_KEYS
 from kinesis_emulator import Emulator
 from support.aggregates import aggregate
 from support.command_line import KINESIS, PATIENCE_S, CommandLine
-from support.streams import StreamUnderTest, make_client
+from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
 
 Create = Callable[[int], str]
 NOW = ("--no-follow", "--since", "TRIM_HORIZON")
@@ -110,6 +112,16 @@ def test_a_program_of_jq(kinesis: CommandLine, orders: str) -> None:
     )
 
 
+def test_what_was_left_out_after_ctrl_c(kinesis: CommandLine, orders: str) -> None:
+    """Ctrl-C is the usual end of a command that follows. The last lines say then what was left out, too."""
+    with kinesis.started(
+        "tail", orders, "--since", "TRIM_HORIZON", "--where", ".total > 9", "-f", "%k"
+    ) as tail:
+        assert tail.lines(1) == ["c-3"]
+        ran = tail.interrupt()
+    assert (ran.status, ran.err) == (130, "Left out, because not JSON: 1 record.\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("program", ["until(false; .)", "repeat(empty)"])
 def test_stop_a_program_without_end(
@@ -133,7 +145,9 @@ def test_jq_crashes(kinesis: CommandLine, emulator: Emulator, orders: str) -> No
         emulator.put(orders, b"{}", "c-4")
         ran = running.rest()
     assert (ran.status, ran.out) == (1, b"")
-    assert ran.err.startswith("kinesis tail: jq crashed (status -9) while it ran '.total > 9'.")
+    assert ran.err.splitlines()[-1].startswith(
+        "kinesis tail: jq crashed (status -9) while it ran '.total > 9'."
+    )
 
 
 def test_jq_ends_with_a_command_that_is_killed(kinesis: CommandLine, orders: str) -> None:
@@ -177,6 +191,42 @@ def test_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
     ran = kinesis("tail", stream, "--since", "TRIM_HORIZON", "--shard", first, "-f", "%p")
     assert set(ran.lines) == {first}
     assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
+
+
+@pytest.mark.parametrize("since", ["TRIM_HORIZON", "LATEST"])
+def test_a_shard_that_was_closed_before(
+    kinesis: CommandLine, emulator: Emulator, create: Create, since: str
+) -> None:
+    """A shard that was closed before the start, beside an open one, does not keep the command from its end."""
+    stream = create(2)
+    first, second = emulator.shard_ids(stream)
+    emulator.put(stream, b"old", "c", 0)
+    emulator.split(stream, first)
+    shards = ("--shard", first, "--shard", second)
+    with kinesis.started("tail", stream, "--since", since, *shards, "-f", "%s") as tail:
+        if since == "TRIM_HORIZON":
+            assert tail.lines(1) == ["old"]
+        else:
+            wait_until(lambda: emulator.calls.count("GetRecords", stream) > 0)
+        emulator.put(stream, b"new", "c", HASH_KEYS - 1)
+        assert tail.lines(1) == ["new"]
+        emulator.split(stream, second)
+        emulator.put(stream, b"of a child", "c", HASH_KEYS - 1)
+        ran = tail.rest()
+    assert (ran.status, ran.out) == (0, b"")
+    assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
+
+
+def test_the_last_records_of_very_many_shards(kinesis: CommandLine, emulator: Emulator) -> None:
+    """The last records are the latest ones, also where there are too many shards to be merged."""
+    emulator.create_stream("wide", MERGED_RANGES + 2)
+    for shard in range(MERGED_RANGES + 2):
+        emulator.put("wide", b"%d" % shard, "c", HASH_KEYS * (2 * shard + 1) // (2 * MERGED_RANGES + 4))
+    wait_for_the_next_millisecond()
+    emulator.put("wide", b"last but one", "c", HASH_KEYS // 2)
+    wait_for_the_next_millisecond()
+    emulator.put("wide", b"last", "c", 0)
+    assert kinesis("tail", "wide", "-n", "2", "--no-follow", "-f", "%s").lines == ["last but one", "last"]
 
 
 def test_a_shard_that_waits_for_its_ancestors(

@@ -149,3 +149,10 @@ def _chunks(items: Iterable[Any], size: int) -> Iterable[list[Any]]:
     rest = iter(items)
     while chunk := list(itertools.islice(rest, size)):
         yield chunk
+
+
+def wait_for_the_next_millisecond() -> None:
+    """Wait until a record has a later arrival time than those that were put before."""
+    now_ms = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 <= now_ms + 1:
+        pass

@@ -65,6 +65,11 @@ class Batch:
         ends = f", ends {show_time(self._ends_ms)}" if self._ends_ms else ""
         return f"<Batch of {self._name}: {shards}{ends}>"
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether `by_arrival` merges its shards: it has at most 128."""
+        return sum(map(len, self._groups)) <= MERGED_RANGES
+
     def of_shards(self, shard_ids: Collection[str]) -> Batch:
         """Return the part of the batch that is in these shards. Its offset is that of the whole batch."""
         chosen = (tuple(part for part in group if part.shard_id in shard_ids) for group in self._groups)
@@ -96,7 +101,7 @@ class Batch:
         The arguments are those of `records`, and so are the errors.
         """
         ranges = [part for group in self._groups for part in group]
-        if by_arrival and 1 < len(ranges) <= MERGED_RANGES:
+        if by_arrival and len(ranges) > 1 and self.is_merged:
             yield from self._merged(ranges, deaggregate)
         else:
             yield from self._lists(self._groups, deaggregate)

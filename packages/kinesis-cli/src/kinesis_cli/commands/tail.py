@@ -69,10 +69,12 @@ def tail(
         output, sys.stdout.buffer, template=format, delimiter=delimiter, colour=has_colours()
     )
     end_with_reader()
-    with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
-        shard_ids = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
-        for records in record_lists(source, span, choice, shard_ids, now_ms):
-            writer.write(records)
-    writer.close()
-    for text in choice.notes:
-        note(text)
+    try:
+        with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
+            chosen = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
+            for records in record_lists(source, span, choice, chosen, now_ms):
+                writer.write(records)
+        writer.close()
+    finally:  # also after Ctrl-C
+        for text in choice.notes:
+            note(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappush, heappushpop
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -12,6 +14,7 @@ from kinesis_cli.ending import UsageError
 from kinesis_cli.moments import parse_end, parse_start
 from kinesis_cli.output import note
 from kinesis_cli.records.choosing import Choice
+from kinesis_cli.records.chosen import Chosen
 
 if TYPE_CHECKING:
     from kinesis_core import Batch, EndingPosition, StartingPosition, Stream, UserRecord
@@ -63,38 +66,39 @@ def record_lists(
 
     *shard_ids* are those to read, all if it is empty. When they have ended, so does this.
     """
-    have_ended = bool(shard_ids) and not any(
-        shard.is_open for shard in stream.shards() if shard.shard_id in shard_ids
-    )
-    if have_ended:  # nothing would ever tell
+    chosen = Chosen.of(shard_ids, stream.shards()) if shard_ids else None
+    if chosen is not None and chosen.are_closed:  # nothing would ever tell
         span = evolve(span, follow=False)
     start: Any = span.since or "LATEST"
     if span.last:
         records, start = _last_records(stream, span, choice, shard_ids, now_ms)
         yield records
-    running: set[str] = set()
-    for batch in _batches(stream, start, span, now_ms):
+    for batch in _batches(stream, start, span, now_ms, in_two=chosen is not None):
         part = batch.of_shards(shard_ids) if shard_ids else batch
         for records in part.record_lists(by_arrival=True):
             if wanted := choice.of(records):
                 yield wanted
-        unfinished = _unfinished(batch)
-        running |= unfinished & shard_ids
-        # A shard that was not in an offset yet waits for its ancestors.
-        if have_ended or (shard_ids and running == shard_ids and not unfinished & shard_ids):
+        if chosen is not None and chosen.have_ended(batch.offset):
             note("The shards have ended. Their children, and all other shards, were not read.")
             return
 
 
-def _batches(stream: Stream, start: Any, span: Span, now_ms: int) -> Iterable[Batch]:
+def _batches(stream: Stream, start: Any, span: Span, now_ms: int, *, in_two: bool) -> Iterable[Batch]:
+    """Return the batches. With *in_two* the first one has all that is there, so that its offset names all that is not finished."""
     from kinesis_core import AtTimestamp
 
     match span.until:
         case AtTimestamp(until_ms) as until if until_ms > now_ms:
             return stream.follow(start, until) if span.follow else [stream.read(start)]
         case None if span.follow:
-            return stream.follow(start)
+            return _in_two(stream, start) if in_two else stream.follow(start)
     return [stream.read(start, span.until or "LATEST")]
+
+
+def _in_two(stream: Stream, start: Any) -> Iterator[Batch]:
+    first = stream.read(start)
+    yield first
+    yield from stream.follow(first.offset)
 
 
 def _last_records(
@@ -111,10 +115,9 @@ def _last_records(
         batch = stream.read(start, end)
         offset = offset or batch.offset  # of the newest step
         part = batch.of_shards(shard_ids) if shard_ids else batch
-        kept: deque[UserRecord] = deque(maxlen=span.last - len(found))
-        for records in part.record_lists(by_arrival=True):
-            kept.extend(choice.of(records))
-        found = [*kept, *found]
+        wanted = map(choice.of, part.record_lists(by_arrival=True))
+        count = span.last - len(found)
+        found = [*(_last_in_order if part.is_merged else _last_by_time)(wanted, count), *found]
         if len(found) == span.last:
             break
     return found, offset
@@ -135,7 +138,16 @@ def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, End
     yield span.since or TrimHorizon(), end
 
 
-def _unfinished(batch: Batch) -> set[str]:
-    """Return the shards that the offset of *batch* names, and that it does not end."""
-    (stream,) = batch.offset["streams"].values()
-    return {shard_id for shard_id, shard in stream["shards"].items() if "SHARD_END" not in shard}
+def _last_in_order(lists: Iterable[Sequence[UserRecord]], count: int) -> Iterable[UserRecord]:
+    return deque(chain.from_iterable(lists), maxlen=count)
+
+
+def _last_by_time(lists: Iterable[Sequence[UserRecord]], count: int) -> Iterable[UserRecord]:
+    """Return the last records of *lists*, which come shard after shard. Those of one shard stay in their order."""
+    kept: list[tuple[int, int, UserRecord]] = []
+    latest: dict[str, int] = {}
+    for number, record in enumerate(chain.from_iterable(lists)):
+        time_ms = max(latest.get(record.shard_id, 0), record.arrived_ms or 0)
+        latest[record.shard_id] = time_ms
+        (heappush if len(kept) < count else heappushpop)(kept, (time_ms, number, record))
+    return [record for _, _, record in sorted(kept)]

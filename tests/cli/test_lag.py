@@ -9,6 +9,7 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -348,6 +349,75 @@ def test_watch_on_a_terminal(
     assert b"\x1b[?25h" in ran.out
 
 
+@contextmanager
+def refused(emulator: Emulator) -> Iterator[None]:
+    """For so long, Kinesis refuses to describe streams."""
+    emulator.settings.deny.add("DescribeStreamSummary")
+    try:
+        yield
+    finally:
+        emulator.settings.deny.remove("DescribeStreamSummary")
+
+
+def wait_for_measurements(emulator: Emulator, stream: str) -> None:
+    """Wait for several measurements, also ones that fail."""
+    calls = emulator.calls.count("DescribeStreamSummary", stream)
+    wait_until(lambda: emulator.calls.count("DescribeStreamSummary", stream) > calls + 3)
+
+
+def test_an_outage_while_it_watches(
+    kinesis: CommandLine, emulator: Emulator, stream: str, commit: Callable[..., Path]
+) -> None:
+    """In a pipe, an outage is one line on the standard error. Measurements go on afterwards."""
+    folder = commit()
+    with kinesis.started("lag", stream, "--checkpoint", str(folder), "--watch", "0.1") as watching:
+        wait_for_block(watching, "batch 0 committed")
+        with refused(emulator):
+            wait_for_measurements(emulator, stream)
+        commit(batch=1)
+        wait_for_block(watching, "batch 1 committed")
+        ran = watching.interrupt()
+    assert ran.status == 130
+    assert ran.err.count("AccessDeniedException") == ran.err.count("\n") == 1
+
+
+def test_an_outage_on_a_terminal(
+    kinesis: CommandLine,
+    emulator: Emulator,
+    stream: str,
+    put: Callable[..., str],
+    commit: Callable[..., Path],
+) -> None:
+    """On a terminal the problem is shown with the last tables, until a measurement succeeds."""
+    with kinesis.terminal(
+        "lag", stream, "--checkpoint", str(commit()), "--watch", "0.1", size=(160, 30)
+    ) as terminal:
+        terminal.wait_for("0 of 2 shards")
+        with refused(emulator):
+            terminal.wait_for("AccessDeniedException")
+            terminal.wait_for("0 of 2 shards")
+            put(1, age_s=30)
+        terminal.wait_for("1 of 2 shards")
+        terminal.type("\x03")
+        assert terminal.rest().status == 130
+
+
+def test_a_watch_that_cannot_begin(kinesis: CommandLine, commit: Callable[..., Path]) -> None:
+    """If the first measurement fails, the command does: the name may be wrong."""
+    ran = kinesis("lag", "no-such-stream", "--checkpoint", str(commit()), "--watch", "0.1", status=1)
+    assert "no-such-stream" in ran.err
+
+
+def test_a_problem_that_lasts(with_tables: CommandLine, emulator: Emulator, stream: str) -> None:
+    """A missing table is written once, although each response of DynamoDB has a request id of its own."""
+    arguments = ("lag", stream, "--application", "no-such-table", "--serve", f":{free_port()}")
+    with with_tables.started(*arguments, "--watch", "0.1") as serving:
+        wait_for_measurements(emulator, stream)
+        ran = serving.interrupt()
+    assert ran.err.count("The lease table no-such-table does not exist.") == 1
+    assert "request id" in ran.err
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -394,7 +464,7 @@ def test_serve(
         assert line.startswith(f"Serving metrics at http://127.0.0.1:{port}/metrics, measured every 0.1 s.")
         of = f'reader="{folder}",stream="{stream}"'
         by_shard = f'reader="{folder}",shard="shardId-000000000000",stream="{stream}"'
-        found = scrape(port)
+        found = wait_for_metric(port, f"kinesis_reader_up{{{of}}}", lambda value: value is not None)
         assert found[f"kinesis_reader_up{{{of}}}"] == 1
         sockets = psutil.Process(serving.process.pid).net_connections(kind="tcp")
         assert {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
@@ -406,8 +476,7 @@ def test_serve(
         assert found[f"kinesis_reader_lag_seconds{{{by_shard}}}"] >= 30
         (folder / "offsets" / "0").rename(folder / "offsets" / "broken")
         wait_for_metric(port, f"kinesis_reader_up{{{of}}}", lambda value: value == 0)
-        calls = emulator.calls.count("DescribeStreamSummary", stream)
-        wait_until(lambda: emulator.calls.count("DescribeStreamSummary", stream) > calls + 3)
+        wait_for_measurements(emulator, stream)
         emulator.delete_stream(stream)
         found = wait_for_metric(
             port, f'kinesis_stream_retention_seconds{{stream="{stream}"}}', lambda value: value is None
@@ -418,14 +487,38 @@ def test_serve(
     assert ran.err.count("has no batch yet") == 1  # and not every 0.1 seconds
 
 
-def test_serve_on_a_taken_port(kinesis: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
-    """An address that cannot be used is an error."""
+def test_serve_while_kinesis_does_not_respond(kinesis: CommandLine, commit: Callable[..., Path]) -> None:
+    """Until the first measurement is done there is an endpoint, without a metric."""
+    port = free_port()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        endpoint_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = evolve(
+            kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": endpoint_url}
+        )
+        with command.started(
+            "lag", "orders", "--checkpoint", str(commit()), "--serve", f":{port}"
+        ) as serving:
+            assert serving.process.stderr is not None
+            assert serving.process.stderr.readline().startswith(b"Serving metrics at ")
+            assert scrape(port) == {}
+            assert serving.interrupt().status == 130
+
+
+def test_serve_on_a_taken_port(
+    kinesis: CommandLine, emulator: Emulator, stream: str, commit: Callable[..., Path]
+) -> None:
+    """An address that cannot be used is an error, before the first measurement."""
+    folder = commit()
+    calls = emulator.calls.count("DescribeStreamSummary", stream)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ran = kinesis("lag", stream, "--checkpoint", str(commit()), "--serve", f":{port}", status=1)
+        ran = kinesis("lag", stream, "--checkpoint", str(folder), "--serve", f":{port}", status=1)
     assert f"127.0.0.1:{port} cannot be served: " in ran.err
+    assert emulator.calls.count("DescribeStreamSummary", stream) == calls
 
 
 @pytest.mark.witness

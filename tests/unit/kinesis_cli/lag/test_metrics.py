@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.lag.metrics import Address, LagCollector
+from kinesis_cli.lag.repeating import Failed
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 
 
@@ -67,4 +68,10 @@ def test_metrics() -> None:
 
 def test_an_unreachable_stream() -> None:
     """While the stream cannot be reached, all readers are down, and no old lag is served."""
-    assert exposed(LagCollector("orders", ["cp"])) == ['kinesis_reader_up{reader="cp",stream="orders"} 0.0']
+    found = exposed(LagCollector("orders", ["cp"], Failed("Kinesis cannot be reached.")))
+    assert found == ['kinesis_reader_up{reader="cp",stream="orders"} 0.0']
+
+
+def test_before_the_first_measurement() -> None:
+    """Nothing is known yet, and nothing is served."""
+    assert exposed(LagCollector("orders", ["cp"])) == []

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from kinesis_cli.ending import CommandError, UsageError
 from kinesis_cli.lag.readings import Reader
+from kinesis_cli.lag.repeating import Failed, Measure, ProblemNotes, measurements, problems_of
 from kinesis_cli.lag.results import ReaderLag, StreamLag
-from kinesis_cli.lag.showing import Measure, repeat
 from kinesis_cli.output import note
-from kinesis_cli.wording import in_words_of_commands
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -57,14 +56,16 @@ class LagCollector:
 
     stream: str
     names: Sequence[str]
-    lag: StreamLag | None = field(default=None)
-    """None while the stream cannot be reached: then no reader is up."""
+    lag: StreamLag | Failed | None = None
+    """None until the first measurement is done: then nothing is known. While measurements fail no reader is up."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """Return the metrics of the last measurement."""
         lag = self.lag
         families = _families()
         if lag is None:
+            return list(families.values())
+        if isinstance(lag, Failed):
             for name in self.names:
                 families["up"].add_metric([self.stream, name], 0)
             return list(families.values())
@@ -81,33 +82,19 @@ def serve_lag(
     """
     Serve what *measure* returns, and measure every *period_s* seconds, until the command is ended.
 
-    While the stream cannot be reached, the readers are down, and a line says why.
+    It listens before the first measurement: a port that is taken is reported at once, and an outage leaves the endpoint up. While the
+    stream cannot be reached, the readers are down, and a line says why.
 
     Raises:
         CommandError: prometheus-client is not installed, or the address cannot be used.
     """
     collector = LagCollector(stream, [reader.name for reader in readers])
-    said: set[str] = set()
-
-    def measure_or_note() -> StreamLag | None:
-        from kinesis_core import KinesisError
-        from kinesis_credentials import CredentialsError
-
-        try:
-            return measure()
-        except (KinesisError, CredentialsError) as error:
-            _note_once(said, [in_words_of_commands(error)])
-            return None
-
-    def use(lag: StreamLag | None) -> None:
-        collector.lag = lag
-        if lag is not None:
-            _note_once(said, [reader.problem for reader in lag.readers if reader.problem])
-
-    use(measure_or_note())
     _start(collector, address)
     note(f"Serving metrics at http://{address}/metrics, measured every {period_s:g} s. Ctrl-C ends it.")
-    repeat(measure_or_note, period_s, use)
+    notes = ProblemNotes()
+    for lag in measurements(measure, period_s, must_begin=False):
+        collector.lag = lag
+        notes.write(problems_of(lag))
 
 
 def _start(collector: LagCollector, address: Address) -> None:
@@ -125,15 +112,6 @@ def _start(collector: LagCollector, address: Address) -> None:
         raise CommandError(
             f"{address} cannot be served: {error.strerror or error}. Choose another port or host."
         ) from error
-
-
-def _note_once(said: set[str], problems: Sequence[str]) -> None:
-    """Write the problems that are new since the last measurement."""
-    for problem in problems:
-        if problem not in said:
-            note(problem)
-    said.clear()
-    said.update(problems)
 
 
 def _families() -> dict[str, GaugeMetricFamily]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.lag.documents import to_document
+from kinesis_cli.lag.repeating import Failed, Measure, ProblemNotes, measurements, problems_of
 from kinesis_cli.lag.results import StreamLag
 from kinesis_cli.lag.tables import reader_table, remarks, shard_table
 from kinesis_cli.output import WholeTable, end_with_reader, is_terminal, note, show, show_json, show_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-T = TypeVar("T")
-Measure = Callable[[], StreamLag]
 
 
 def show_lag(lag: StreamLag, *, as_json: bool, show_all: bool) -> Status:
@@ -26,47 +23,60 @@ def show_lag(lag: StreamLag, *, as_json: bool, show_all: bool) -> Status:
     Raises:
         CommandError: That of no reader is known.
     """
-    problems = _problems(lag)
+    problems = problems_of(lag)
     if len(problems) == len(lag.readers):
         raise CommandError(" ".join(problems))
     _write(lag, as_json=as_json, show_all=show_all)
+    for problem in problems:
+        note(problem)
     return Status.INCOMPLETE if problems else Status.DONE
 
 
 def watch_lag(measure: Measure, period_s: float, *, as_json: bool, show_all: bool) -> None:
-    """Show what *measure* returns, every *period_s* seconds, until the command is ended."""
+    """
+    Show what *measure* returns, every *period_s* seconds, until the command is ended.
+
+    After the first measurement, one that fails is shown as a problem, and the next one follows.
+
+    Raises:
+        KinesisError, CredentialsError: The first measurement failed: the name of the stream may be wrong.
+    """
+    found = measurements(measure, period_s, must_begin=True)
     if as_json or not is_terminal():
         end_with_reader()
+        _watch_in_pipe(found, as_json=as_json, show_all=show_all)
+    else:
+        _watch_on_terminal(found, period_s, show_all=show_all)
 
-        def write(lag: StreamLag) -> None:
+
+def _watch_in_pipe(found: Iterable[StreamLag | Failed], *, as_json: bool, show_all: bool) -> None:
+    notes = ProblemNotes()
+    for lag in found:
+        if isinstance(lag, StreamLag):
             if not as_json:
                 show(f"{show_time(lag.measured_ms)} {lag.stream}")
             _write(lag, as_json=as_json, show_all=show_all)
             if not as_json:
                 show("")
+        notes.write(problems_of(lag))
 
-        repeat(measure, period_s, write)
-        return
+
+def _watch_on_terminal(found: Iterable[StreamLag | Failed], period_s: float, *, show_all: bool) -> None:
+    """Refresh the tables in place. A measurement that fails leaves the last ones there, below the reason."""
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
 
+    last: list[RenderableType] = []
     with Live(auto_refresh=False) as live:
-
-        def refresh(lag: StreamLag) -> None:
+        for lag in found:
+            problems = map(Text, problems_of(lag))
+            if isinstance(lag, Failed):
+                live.update(Group(*problems, "", *last), refresh=True)  # a high table has its end cut off
+                continue
             heading = f"{lag.stream} at {show_time(lag.measured_ms)}, every {period_s:g} s. Ctrl-C ends it."
-            problems = map(Text, _problems(lag))
-            live.update(Group(heading, *draw_lag(lag, show_all=show_all), *problems), refresh=True)
-
-        repeat(measure, period_s, refresh)
-
-
-def repeat(measure: Callable[[], T], period_s: float, use: Callable[[T], None]) -> None:
-    """Measure and use the result, every *period_s* seconds, until an exception."""
-    while True:
-        started_s = time.monotonic()
-        use(measure())
-        time.sleep(max(0.0, started_s + period_s - time.monotonic()))
+            last = [heading, *draw_lag(lag, show_all=show_all), *problems]
+            live.update(Group(*last), refresh=True)
 
 
 def _write(lag: StreamLag, *, as_json: bool, show_all: bool) -> None:
@@ -74,8 +84,6 @@ def _write(lag: StreamLag, *, as_json: bool, show_all: bool) -> None:
         show_json(to_document(lag))
     else:
         show(*draw_lag(lag, show_all=show_all))
-    for problem in _problems(lag):
-        note(problem)
 
 
 def draw_lag(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
@@ -90,7 +98,3 @@ def draw_lag(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
         block.append(f"... and {left_out} more shards; --all shows them.")
     lines = remarks(lag)
     return [*block, *([""] if lines else []), *(Text(line) for line in lines)]
-
-
-def _problems(lag: StreamLag) -> list[str]:
-    return [reader.problem for reader in lag.readers if reader.problem is not None]

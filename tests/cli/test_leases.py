@@ -17,14 +17,14 @@ from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
-from support.streams import KEY_ID, SECRET
+from support.streams import KEY_ID, SECRET, wait_for_the_next_millisecond
 
 Create = Callable[[int], str]
 KEYS = StaticKeys(KEY_ID, SECRET)
 SHARDS = ("shardId-000000000000", "shardId-000000000001")
 NUMBER = "49590338271490256608559692538361571095921575989136588898"
 AT_ONCE = "--watch-for=0s"
-"""Tests of tables without workers need not watch them."""
+"""Tests of tables whose workers do not matter need not watch them."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_tables(kinesis: CommandLine, table: str) -> None:
         [SHARDS[1], "worker-1", "SHARD_END", "7", SHARDS[0]],
         [],
         ["WORKER", "LEASES", "STATE"],
-        ["worker-1", "1", "silent", *lines[-1][3:]],
+        ["worker-1", "1", "not", "watched"],
     ]
 
 
@@ -118,7 +118,9 @@ def test_reset(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     tables.put_item({**kcl_lease(SHARDS[0], NUMBER, 3), **notes, **ours, **owners, **other})
     for answer, status in (("n", 1), ("y", 0)):
         before = item(tables, SHARDS[0])
-        with kinesis.terminal("leases", table, f"--reset={SHARDS[0]}=TRIM_HORIZON", AT_ONCE) as terminal:
+        with kinesis.terminal(
+            "leases", table, f"--reset={SHARDS[0]}=TRIM_HORIZON", AT_ONCE, "--force"
+        ) as terminal:
             terminal.wait_for(f"{SHARDS[0]}: AFTER {NUMBER}/3 -> TRIM_HORIZON")
             terminal.wait_for(f"Reset 1 lease of {table}? [y/N]")
             assert item(tables, SHARDS[0]) == before
@@ -137,7 +139,7 @@ def test_release(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     tables.put_item(
         {**item(tables, SHARDS[0]), "checkpointOwner": {"S": "worker-1"}, "leaseOwner": {"S": "worker-2"}}
     )
-    ran = kinesis("leases", table, "--release", "worker-1", "--yes", AT_ONCE)
+    ran = kinesis("leases", table, "--release", "worker-1", "--yes", AT_ONCE, "--force")
     assert ran.err.splitlines() == [
         f"{SHARDS[0]}: owned by worker-1 -> by worker-2",
         f"{SHARDS[1]}: owned by worker-1 -> by nobody",
@@ -152,7 +154,7 @@ def test_release(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
 
 def test_a_lease_that_changes_meanwhile(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     """A lease that somebody else has written to since it was read is left alone, and the exit status is 3."""
-    with kinesis.terminal("leases", table, "--reset=all=TRIM_HORIZON", AT_ONCE) as terminal:
+    with kinesis.terminal("leases", table, "--reset=all=TRIM_HORIZON", AT_ONCE, "--force") as terminal:
         terminal.wait_for("[y/N]")
         tables.put_item({**item(tables, SHARDS[0]), "leaseCounter": {"N": "70"}})
         terminal.type("y\n")
@@ -161,6 +163,42 @@ def test_a_lease_that_changes_meanwhile(kinesis: CommandLine, tables: DynamoDb, 
     assert f"1 lease changed meanwhile and stayed as they are: {SHARDS[0]}." in ran.text
     assert item(tables, SHARDS[0])["checkpoint"] == {"S": NUMBER}
     assert item(tables, SHARDS[1])["checkpoint"] == {"S": "TRIM_HORIZON"}
+
+
+@pytest.mark.parametrize("watch_for", ["0s", "1s"])
+@pytest.mark.parametrize("change", ["--reset=all=TRIM_HORIZON", "--release=worker-1"])
+def test_a_watch_that_is_too_short(
+    kinesis: CommandLine, tables: DynamoDb, table: str, watch_for: str, change: str
+) -> None:
+    """A worker that was not watched for the time of a renewal may run, so its leases are not changed."""
+    before = item(tables, SHARDS[0])
+    ran = kinesis("leases", table, change, "--yes", "--watch-for", watch_for, status=1)
+    assert f"Workers of {table} may run: worker-1. They were not watched long enough" in ran.err
+    assert item(tables, SHARDS[0]) == before
+
+
+def test_a_watch_that_is_long_enough(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
+    """A worker that writes nothing for 4 seconds has ended."""
+    assert "silent for 4" in kinesis("leases", table).lines[-1]
+    kinesis("leases", table, "--reset=all=TRIM_HORIZON", "--yes")
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": "TRIM_HORIZON"}
+
+
+def test_malformed_leases(kinesis: CommandLine, tables: DynamoDb) -> None:
+    """A reset of all leases changes those that are valid, and names the others. The exit status is 3."""
+    tables.create_table(leaseKey="HASH")
+    tables.put_item(kcl_lease(SHARDS[0], NUMBER))
+    broken = {"leaseKey": {"S": SHARDS[1]}, "checkpoint": {"N": "1"}}
+    tables.put_item(broken)
+    one = kinesis("leases", tables.table, f"--reset={SHARDS[0]}=LATEST", "--yes", AT_ONCE)
+    assert one.err.splitlines()[-1] == "1 lease changed."
+    ran = kinesis("leases", tables.table, "--reset=all=TRIM_HORIZON", "--yes", AT_ONCE, status=3)
+    assert ran.err.splitlines()[-2:] == [
+        "1 lease changed.",
+        f"kinesis leases: 1 item of {tables.table} is no valid lease and stayed as it is: {SHARDS[1]}.",
+    ]
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": "TRIM_HORIZON"}
+    assert item(tables, SHARDS[1]) == broken
 
 
 @pytest.mark.parametrize(
@@ -302,13 +340,28 @@ def test_the_core_reads_on_from_there(
         assert [record.data for record in stream.read(position).records()] == [b"2", b"3", b"4", b"5"]
 
 
-def wait_for_the_next_millisecond() -> None:
-    now_ms = time.time_ns() // 1_000_000
-    while time.time_ns() // 1_000_000 <= now_ms + 1:
-        pass
-
-
 def test_a_time_needs_the_stream(kinesis: CommandLine, table: str) -> None:
     """A table of one stream does not name it, so a time cannot be looked up without --stream."""
-    ran = kinesis("leases", table, "--reset=all=10m", "--yes", AT_ONCE, status=2)
+    ran = kinesis("leases", table, "--reset=all=10m", "--yes", AT_ONCE, "--force", status=2)
     assert "A time needs --stream" in ran.err
+
+
+def test_the_time_of_another_stream(
+    kinesis: CommandLine, emulator: Emulator, tables: DynamoDb, create: Create
+) -> None:
+    """A table of one stream does not name it. If its positions are none of --stream, nothing is changed."""
+    mine, other = create(1), create(1)
+    number = emulator.put(mine, b"mine", arrived_s=time.time() - 3600).sequence_number
+    found = emulator.put(mine, b"found", arrived_s=time.time() - 1800).sequence_number
+    emulator.put(other, b"other", arrived_s=time.time() - 1800)
+    tables.create_table(leaseKey="HASH")
+    tables.put_item(kcl_lease(SHARDS[0], number))
+    reset = ("leases", tables.table, "--reset=all=10m", "--yes", AT_ONCE, "--stream")
+    ran = kinesis(*reset, other, status=1)
+    assert (
+        f"Kinesis refuses the position of shard {SHARDS[0]} in stream {other}: it is none of that stream. "
+        "Check --stream. ("
+    ) in ran.err
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": number}
+    kinesis(*reset, mine)
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": found}

@@ -37,6 +37,16 @@ def test_unwatched() -> None:
     assert lives(look(lease("a", "one")), look(lease("a", "one")), 0.0) == {"one": Life.UNKNOWN}
 
 
+@pytest.mark.parametrize(
+    ("watched_s", "life"), [(1.0, Life.UNKNOWN), (3.4, Life.UNKNOWN), (3.5, Life.SILENT)]
+)
+def test_a_short_watch(watched_s: float, life: Life) -> None:
+    """A worker renews every 3.3 seconds. One that was watched for less may run, and nobody knows."""
+    (worker,) = find_workers(look(lease("a", "one")), look(lease("a", "one")), watched_s, WALL_S)
+    assert worker.life is life
+    assert worker.may_run is (life is Life.UNKNOWN)
+
+
 def test_a_hand_over() -> None:
     """During a hand-over it is the old owner who renews."""
     first = look(lease("a", "two", checkpoint_owner="one"))
@@ -86,6 +96,19 @@ def test_a_watch_of_silent_workers() -> None:
     clock = FakeClock()
     watched = watch(lambda: look(lease("a", "one")), 4.0, clock, clock)
     assert (watched.watched_s, [worker.life for worker in watched.workers]) == (4.0, [Life.SILENT])
+
+
+def test_slow_looks() -> None:
+    """The time that the first and the last look take is not watched."""
+    clock = FakeClock()
+
+    def scan() -> Snapshot:
+        clock.sleep(5.0)
+        return look(lease("a", "one"))
+
+    watched = watch(scan, 0.4, clock, clock)
+    assert [worker.life for worker in watched.workers] == [Life.UNKNOWN]
+    assert watched.watched_s == pytest.approx(0.4)
 
 
 def test_nobody_to_watch() -> None:

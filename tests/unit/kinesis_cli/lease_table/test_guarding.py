@@ -9,6 +9,7 @@ from kinesis_cli.lease_table import Life, Worker, check_release, check_reset
 
 ONE, TWO = Worker("one", 2, Life.RUNNING), Worker("two", 1, Life.SILENT)
 FRESH = Worker("three", 0, Life.REPORTED, report_age_s=12)
+UNKNOWN = Worker("four", 1, Life.UNKNOWN)
 
 
 def test_a_reset_needs_silence() -> None:
@@ -21,6 +22,21 @@ def test_a_reset_needs_silence() -> None:
         check_reset([ONE, TWO], "billing", force=False)
     with pytest.raises(CommandError, match=r"three \(it reported 12\.0 s ago\)"):
         check_reset([FRESH], "billing", force=False)
+
+
+def test_a_worker_that_was_not_watched() -> None:
+    """It may run. The error says how to find out."""
+    expected = (
+        r"^Workers of billing may run: four\. They were not watched long enough to tell: "
+        r"add --watch-for 4s, or --force\. Nothing was changed\.$"
+    )
+    with pytest.raises(CommandError, match=expected):
+        check_reset([TWO, UNKNOWN], "billing", force=False)
+    with pytest.raises(CommandError, match=expected):
+        check_release([TWO, UNKNOWN], "four", "billing", force=False)
+    check_reset([TWO, UNKNOWN], "billing", force=True)
+    with pytest.raises(CommandError, match=r"run: one \(it renews its leases\)\. Stop them first"):
+        check_reset([ONE, UNKNOWN], "billing", force=False)
 
 
 def test_a_release_needs_one_silent_worker() -> None:

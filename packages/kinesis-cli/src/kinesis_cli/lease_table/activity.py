@@ -12,6 +12,12 @@ from kinesis_cli.lease_table.snapshot import Snapshot
 FRESH_S = 60.0
 """A worker of KCL 3.5 reports each 30 s, and its leader believes a report for two periods."""
 
+LEAST_WATCH_S = 3.5
+"""
+A shorter watch may see no renewal of a worker that runs: by default it renews its leases every 3.3 s, a third of the 10 s for which
+they are valid.
+"""
+
 
 class Life(Enum):
     """Whether a worker runs."""
@@ -21,7 +27,9 @@ class Life(Enum):
     REPORTED = "reported"
     """It has not, but its last report is so young that it may run."""
     SILENT = "silent"
+    """It has not, in the time of a renewal."""
     UNKNOWN = "not watched"
+    """It was not watched for so long: it may run."""
 
 
 @frozen
@@ -37,7 +45,7 @@ class Worker:
 
     @property
     def may_run(self) -> bool:
-        return self.life in (Life.RUNNING, Life.REPORTED)
+        return self.life is not Life.SILENT
 
 
 def find_workers(first: Snapshot, last: Snapshot, watched_s: float, wall_s: float) -> list[Worker]:
@@ -61,7 +69,7 @@ def _life(is_writing: bool, report_age_s: float | None, watched_s: float) -> Lif
         return Life.RUNNING
     if report_age_s is not None and report_age_s <= FRESH_S:
         return Life.REPORTED
-    return Life.SILENT if watched_s else Life.UNKNOWN
+    return Life.SILENT if watched_s >= LEAST_WATCH_S else Life.UNKNOWN
 
 
 def _writers(first: Snapshot, last: Snapshot) -> set[str]:

@@ -10,11 +10,12 @@ from kinesis_cli.ending import CommandError, UsageError
 from kinesis_cli.lease_table.applying import confirm_and_apply
 from kinesis_cli.lease_table.changes import release
 from kinesis_cli.lease_table.guarding import check_release, check_reset
-from kinesis_cli.lease_table.resets import Reset, plan_resets
+from kinesis_cli.lease_table.resets import ALL, Reset, plan_resets
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched, watch
 from kinesis_cli.output import note
-from kinesis_core import StreamNotFoundError, TableNotFoundError
+from kinesis_cli.wording import in_words_of_commands
+from kinesis_core import At, InvalidRequestError, StreamNotFoundError, TableNotFoundError
 from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, last_before, open_table
@@ -56,10 +57,12 @@ class Application:
 
         Raises:
             CommandError: A worker runs and *force* is not set, there is no such lease, or the answer is no.
+            IncompleteError: Some leases stayed as they are: somebody else has changed them, or they are malformed.
         """
         check_reset(watched.workers, self.table.name, force=force)
         changes = plan_resets(resets, watched.snapshot, self._last_before)
-        confirm_and_apply(self.table, changes, "Reset", yes=yes)
+        malformed = watched.snapshot.malformed if any(each.shard == ALL for each in resets) else ()
+        confirm_and_apply(self.table, changes, "Reset", yes=yes, malformed=malformed)
 
     def release(self, worker: str, watched: Watched, *, force: bool, yes: bool) -> None:
         """
@@ -84,6 +87,7 @@ class Application:
         if name not in self._apis:
             self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
         try:
+            _check_position(self._apis[name], lease, name)
             return last_before(self._apis[name], lease.shard_id, until_ms, SystemClock())
         except StreamNotFoundError:
             if not lease.is_finished:
@@ -97,3 +101,21 @@ class Application:
         if self.stream is None:
             raise UsageError("A time needs --stream: a lease table of one stream does not name it.")
         return self.stream
+
+
+def _check_position(api: StreamApi, lease: Lease, stream: str) -> None:
+    """
+    Check that the position of *lease* is one of *stream*. A lease that does not name its stream may be of another one.
+
+    Raises:
+        CommandError: Kinesis refuses the position.
+    """
+    if lease.stream_id is not None or not lease.checkpoint.is_number:
+        return
+    try:
+        api.get_iterator(lease.shard_id, At(int(lease.checkpoint.number)))
+    except InvalidRequestError as error:
+        raise CommandError(
+            f"Kinesis refuses the position of shard {lease.shard_id} in stream {stream}: it is none of that stream. "
+            f"Check --stream. ({in_words_of_commands(error)})"
+        ) from error

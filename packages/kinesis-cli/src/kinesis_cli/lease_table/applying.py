@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kinesis_cli.ending import CommandError, IncompleteError
 from kinesis_cli.lease_table.changes import Change, apply
 from kinesis_cli.lease_table.showing import describe
 from kinesis_cli.output import confirm, note
-from kinesis_core.leases import LeaseTable
+from kinesis_core.leases import Lease, LeaseTable
 
 _SHOWN = 20
 
 
-def confirm_and_apply(table: LeaseTable, changes: Sequence[Change], what: str, *, yes: bool) -> None:
+def confirm_and_apply(
+    table: LeaseTable, changes: Sequence[Change], what: str, *, yes: bool, malformed: Sequence[str] = ()
+) -> None:
     """
-    Show *changes*, ask, and write them.
+    Show *changes*, ask, and write them. *malformed* are the keys of items that were to change and are no valid leases.
 
     Raises:
         CommandError: There is nothing to change, or the answer is no.
-        IncompleteError: Somebody else has changed a lease meanwhile.
+        IncompleteError: Somebody else has changed a lease meanwhile, or there are malformed ones.
     """
     if not changes:
         raise CommandError("There is no lease to change.")
@@ -30,11 +32,24 @@ def confirm_and_apply(table: LeaseTable, changes: Sequence[Change], what: str, *
     confirm(f"{what} {_leases(len(changes))} of {table.name}?", yes=yes)
     left = apply(table, changes)
     note(f"{_leases(len(changes) - len(left))} changed.")
+    unchanged = [*_changed_meanwhile(left), *_malformed(malformed, table.name)]
+    if unchanged:
+        raise IncompleteError(" ".join(unchanged))
+
+
+def _changed_meanwhile(left: Sequence[Lease]) -> Iterator[str]:
     if left:
         names = ", ".join(lease.shard_id for lease in left[:_SHOWN])
-        raise IncompleteError(
-            f"{_leases(len(left))} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
-        )
+        yield f"{_leases(len(left))} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
+
+
+def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:
+    if keys:
+        stayed = "is no valid lease and stayed as it is"
+        if len(keys) > 1:
+            stayed = "are no valid leases and stayed as they are"
+        more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+        yield f"{len(keys)} item{'s' * (len(keys) != 1)} of {table} {stayed}: {', '.join(keys[:_SHOWN])}{more}."
 
 
 def describe_change(change: Change) -> str:

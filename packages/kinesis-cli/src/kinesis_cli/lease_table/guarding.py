@@ -37,14 +37,24 @@ def check_release(workers: Sequence[Worker], name: str, application: str, *, for
         _refuse([worker for worker in found if worker.may_run], application)
 
 
-def _refuse(running: Sequence[Worker], application: str) -> None:
-    if not running:
-        return
-    shown = ", ".join(f"{worker.name} ({_why(worker)})" for worker in running[:_SHOWN])
-    more = f" and {len(running) - _SHOWN} more" if len(running) > _SHOWN else ""
-    raise CommandError(
-        f"Workers of {application} run: {shown}{more}. Stop them first, or add --force. Nothing was changed."
-    )
+def _refuse(workers: Sequence[Worker], application: str) -> None:
+    """Refuse a change while *workers* may run. Those that do come first: they have to be stopped anyway."""
+    running = [f"{worker.name} ({_why(worker)})" for worker in workers if worker.life is not Life.UNKNOWN]
+    if running:
+        raise CommandError(
+            f"Workers of {application} run: {_list(running)}. Stop them first, or add --force. Nothing was changed."
+        )
+    if workers:
+        names = _list([worker.name for worker in workers])
+        raise CommandError(
+            f"Workers of {application} may run: {names}. They were not watched long enough to tell: add --watch-for 4s, or --force. "
+            "Nothing was changed."
+        )
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _why(worker: Worker) -> str:

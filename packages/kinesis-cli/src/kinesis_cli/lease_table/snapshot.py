@@ -57,11 +57,18 @@ class Snapshot:
         )
 
     def of_stream(self, stream: str | None) -> Snapshot:
-        """Return the leases of *stream*, a name or an id of the KCL. Leases that name no stream are of the only one."""
+        """
+        Return the leases of *stream*, a name or an id of the KCL. Leases that name no stream are of the only one.
+
+        Of a malformed lease only the key may say so: `account:name:created:shard`.
+        """
         if stream is None:
             return self
         kept = [lease for lease in self.leases if lease.stream_id is None or _is_of(lease.stream_id, stream)]
-        return evolve(self, leases=kept)
+        malformed = [
+            key for key in self.malformed if key.count(":") != 3 or _is_of(key.rpartition(":")[0], stream)
+        ]
+        return evolve(self, leases=kept, malformed=malformed)
 
 
 def _report(item: Item) -> tuple[str, float] | None:
@@ -72,5 +79,5 @@ def _report(item: Item) -> tuple[str, float] | None:
 
 
 def _is_of(stream_id: str, stream: str) -> bool:
-    """A stream's id is `account:name:created`."""
+    """Return whether *stream* is what *stream_id* names, `account:name:created`."""
     return stream_id == stream or stream in stream_id.split(":")[1:2]

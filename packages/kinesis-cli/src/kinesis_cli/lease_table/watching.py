@@ -20,6 +20,7 @@ class Watched:
     snapshot: Snapshot
     workers: list[Worker]
     watched_s: float
+    """From the end of the first look to the start of the last one: a large table takes its time."""
 
 
 def watch(look: Callable[[], Snapshot], for_s: float, steady: Clock, wall: Clock) -> Watched:
@@ -28,13 +29,14 @@ def watch(look: Callable[[], Snapshot], for_s: float, steady: Clock, wall: Clock
 
     A worker renews its leases three times in the time for which they are valid: every 3.3 seconds by default.
     """
-    started_s = steady.now_s()
     first = last = look()
+    started_s = looked_s = steady.now_s()
     while True:
-        watched_s = steady.now_s() - started_s
-        workers = find_workers(first, last, watched_s if for_s else 0.0, wall.now_s())
+        watched_s = looked_s - started_s
+        workers = find_workers(first, last, watched_s, wall.now_s())
         is_clear = all(worker.life is Life.RUNNING for worker in workers)
         if is_clear or watched_s >= for_s:
             return Watched(last, workers, watched_s)
         steady.sleep(min(_PERIOD_S, for_s - watched_s))
+        looked_s = steady.now_s()
         last = look()

@@ -112,6 +112,7 @@ def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None
         (["--port", "70000"], "is not a port"),
         (["--stream", "orders:none"], "is not NAME or NAME:SHARDS"),
         (["--stream", ":4"], "is not NAME or NAME:SHARDS"),
+        (["--stream", "orders=4"], "is not NAME or NAME:SHARDS"),
         (["--readable-after-s", "soon"], "is not a time in seconds"),
         (["--readable-after-s", "inf"], "is not a time in seconds"),
         (["--signed-within-s", "-1"], "is not a time in seconds"),

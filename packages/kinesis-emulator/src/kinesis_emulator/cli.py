@@ -17,6 +17,7 @@ from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.fault_plans import RandomFaults
 from kinesis_emulator.limits import Limits
+from kinesis_emulator.requests import NAME_PATTERN
 from kinesis_emulator.server import HOST
 from kinesis_emulator.service import Settings
 
@@ -194,7 +195,7 @@ def _share(text: str) -> float:
 
 def _stream(text: str) -> tuple[str, int]:
     name, colon, count = text.partition(":")
-    if not name or (colon and (not count.isdecimal() or int(count) < 1)):
+    if not NAME_PATTERN.fullmatch(name) or (colon and (not count.isdecimal() or int(count) < 1)):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME:SHARDS, such as orders:4")
     return name, int(count) if colon else 1
 

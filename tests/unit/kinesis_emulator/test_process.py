@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,6 +105,19 @@ def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None
     assert "AWS_ENDPOINT_URL_KINESIS=http://127.0.0.1:" in rest
     assert '.option("endpointUrl"' in rest
     assert (child.returncode, errors) == (0, "")
+
+
+def test_a_stream_that_was_kept(tmp_path: Path) -> None:
+    """A stream of an earlier run is shown with the shards that it has."""
+    shown = []
+    for shards in (2, 3):
+        command = [*COMMAND, "--port", "0", "--data", str(tmp_path), "--stream", f"orders:{shards}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            shown.append([child.stdout.readline() for _ in range(2)][1])
+            child.terminate()
+            child.stdout.read()
+    assert shown == ["  stream orders with 2 shards\n"] * 2
 
 
 @pytest.mark.parametrize(

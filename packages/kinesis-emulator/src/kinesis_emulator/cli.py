@@ -203,7 +203,9 @@ def _stream(text: str) -> tuple[str, int]:
 def _welcome(emulator: Emulator, streams: Sequence[tuple[str, int]]) -> str:
     url, region = emulator.endpoint_url, emulator.settings.region
     lines = [f"{READY}{url}"]
-    lines += [f"  stream {name} with {shards} shard{'s'[: shards > 1]}" for name, shards in streams]
+    for name, _ in streams:  # one that was kept may have other shards than the option says
+        shards = len(emulator.shard_ids(name))
+        lines.append(f"  stream {name} with {shards} shard{'s'[: shards > 1]}")
     lines += ["", "In the terminals of your programs (any credentials work):"]
     lines += [f"  export {name}={value}" for name, value in environment(url, region).items()]
     lines += ["Or as options of Spark:"]

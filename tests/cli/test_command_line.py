@@ -151,6 +151,12 @@ def test_no_region(kinesis: CommandLine) -> None:
     assert "eu-west-1" in kinesis("shards", arn, "--region", "us-east-1", status=2).err
 
 
+def test_a_wrong_region(kinesis: CommandLine) -> None:
+    """A text that cannot be a region is an error of usage."""
+    ran = kinesis("shards", "orders", "--region", "us east", status=2)
+    assert ran.err.endswith("--region accepts the name of a region, such as eu-west-1.\n")
+
+
 @pytest.mark.parametrize(
     ("variables", "codes"),
     [

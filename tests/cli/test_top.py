@@ -144,7 +144,8 @@ def test_wrong_uses(kinesis: CommandLine, create: Create) -> None:
     """It needs a terminal, and no more than one call a second on each shard."""
     stream = create(1)
     assert "needs a terminal" in kinesis("top", stream, status=1).err
-    assert "--every accepts" in kinesis("top", stream, "--every", "0.5", status=2).err
+    for every in ("0.5", "nan"):
+        assert "--every accepts" in kinesis("top", stream, "--every", every, status=2).err
 
 
 def test_without_textual(kinesis: CommandLine, tmp_path: Path) -> None:

@@ -160,6 +160,8 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             "Invalid endpoint"
         ):  # botocore's, also for the environment's
             return Status.USAGE, f"{error}. --endpoint-url accepts a URL such as http://127.0.0.1:4567."
+        case ValueError() if str(error).startswith("Provided region_name"):  # botocore's
+            return Status.USAGE, f"{error} --region accepts the name of a region, such as eu-west-1."
     if os.environ.get(LOG_LEVEL, "").strip().upper() == "DEBUG":
         raise error
     kind = type(error).__name__

@@ -43,7 +43,7 @@ def top(
     connect
         How to reach AWS.
     """
-    if every < 1:
+    if not every >= 1:  # nor is it NaN
         raise UsageError(f"--every accepts 1 second or more: others read the shards, too; got {every:g}.")
     if (checkpoint or application) and stream is None:
         raise UsageError("--checkpoint and --application need the stream that they read. Name it.")

@@ -13,7 +13,8 @@ from attrs import evolve
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from kinesis_emulator.client_settings import environment
 from support.command_line import CommandLine
-from support.streams import StreamUnderTest, make_client
+from support.ports import free_port
+from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
 from support.user_records import await_data, data_of, user_records
 
 Create = Callable[[int], str]
@@ -130,15 +131,70 @@ def test_follow(
     assert set(data_of(emulator, destination)) == {*first, *second, *third}
 
 
+def test_what_was_read_is_written_at_once(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A page of the source is written before the next one is read, so that large records do not fill the memory."""
+    source, destination, count = create(1), create(1), 12
+    for number in range(count):
+        emulator.put(source, bytes([number]) * 900_000)
+    with kinesis.started("copy", source, destination) as running:  # it takes seconds: a shard gives 2 MiB/s
+        deadline = time.monotonic() + 60
+        while not data_of(emulator, destination):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        ran = running.interrupt()
+    copied = len(data_of(emulator, destination))
+    assert ran.status == 130
+    assert 0 < copied < count
+    assert ran.err.startswith(f"{copied} record")
+
+
+def test_an_endpoint_of_the_source_in_the_same_region(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """An ARN or --to-region of the source's own region leaves its endpoint to the destination."""
+    source, by_arn, by_region = create(1), create(1), create(1)
+    wanted, region = fill(kinesis, source, 3), emulator.settings.region
+    elsewhere = evolve(
+        kinesis,
+        environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": f"http://127.0.0.1:{free_port()}"},
+    )
+    arn = f"arn:aws:kinesis:{region}:000000000000:stream/{by_arn}"
+    elsewhere("copy", source, arn, "--endpoint-url", emulator.endpoint_url)
+    elsewhere("copy", source, by_region, "--to-region", region, "--endpoint-url", emulator.endpoint_url)
+    assert data_of(emulator, by_arn) == data_of(emulator, by_region) == wanted
+
+
+@pytest.mark.parametrize("span", [("--since", "5m", "--until", "10m"), ("--since", "2099-01-01T00:00:00Z")])
+def test_no_time_to_copy(kinesis: CommandLine, create: Create, span: tuple[str, ...]) -> None:
+    """A copy that begins after its end, or in the future, is a wrong command line."""
+    ran = kinesis("copy", create(1), create(1), *span, status=2)
+    assert ran.err.count("\n") == 1
+    assert "--since" in ran.err
+
+
+def test_a_recreated_destination(
+    kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path
+) -> None:
+    """A state of the stream that had the name of the destination before would leave its records out."""
+    source, destination, state = create(1), create(1), str(tmp_path / "state")
+    fill(kinesis, source, 3)
+    kinesis("copy", source, destination, "--state", state)
+    emulator.delete_stream(destination)
+    wait_for_the_next_millisecond()
+    emulator.create_stream(destination)
+    ran = kinesis("copy", source, destination, "--state", state, status=1)
+    assert f"{destination} was deleted and created again since {state} was written." in ran.err
+
+
 def test_the_same_stream(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """A stream is not copied to itself, whether it is given by name or by ARN."""
-    source = create(1)
+    """A stream is not copied to itself, whether it is given by name or by ARN, and whatever its endpoint is called."""
+    source, url = create(1), emulator.endpoint_url
     fill(kinesis, source, 1)
     arn = f"arn:aws:kinesis:{emulator.settings.region}:000000000000:stream/{source}"
     for destination in (source, arn):
-        endpoint = ["--to-endpoint-url", emulator.endpoint_url]
-        ran = kinesis("copy", source, destination, *endpoint, status=2)
-        assert "Source and destination are the same stream" in ran.err
+        for endpoint in (url, f"{url}/", url.replace("127.0.0.1", "localhost")):
+            ran = kinesis("copy", source, destination, "--to-endpoint-url", endpoint, status=2)
+            assert "Source and destination are the same stream" in ran.err
     assert len(user_records(emulator, source)) == 1
 
 

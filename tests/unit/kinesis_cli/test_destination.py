@@ -11,6 +11,7 @@ SOURCE = Connect(
     region="eu-west-1", endpoint_url="http://127.0.0.1:1", profile="mine", role_arn="role", external_id="x"
 )
 ARN = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
+AWS_URL = "https://kinesis.us-east-1.amazonaws.com"
 SAME = ("eu-west-1", "http://127.0.0.1:1", "mine", "role", "x")
 
 
@@ -20,7 +21,10 @@ SAME = ("eu-west-1", "http://127.0.0.1:1", "mine", "role", "x")
         ({}, "orders", SAME),
         ({}, ARN, (None, None, *SAME[2:])),
         ({"to_region": "us-east-1"}, "orders", ("us-east-1", None, *SAME[2:])),
-        ({"to_endpoint_url": "http://127.0.0.1:2"}, "orders", (None, "http://127.0.0.1:2", *SAME[2:])),
+        ({"to_region": "eu-west-1"}, "orders", SAME),
+        ({}, ARN.replace("us-east-1", "eu-west-1"), (None, *SAME[1:])),
+        ({"to_endpoint_url": "http://127.0.0.1:2"}, "orders", ("eu-west-1", "http://127.0.0.1:2", *SAME[2:])),
+        ({"to_endpoint_url": AWS_URL}, "orders", (None, AWS_URL, *SAME[2:])),
         ({"to_profile": "other"}, "orders", (*SAME[:2], "other", None, None)),
         ({"to_role_arn": "other"}, "orders", (*SAME[:3], "other", None)),
         (
@@ -33,6 +37,6 @@ SAME = ("eu-west-1", "http://127.0.0.1:1", "mine", "role", "x")
 def test_what_is_not_given_is_as_for_the_source(
     options: dict[str, str], stream: str, found: tuple[str | None, ...]
 ) -> None:
-    """A region or endpoint of the destination replaces both of the source, and so does a profile or role."""
-    made = Destination(**options).connect(stream, SOURCE)
+    """Another region of the destination replaces the endpoint of the source as well, and a profile or role what belongs to it."""
+    made = Destination(**options).connect(stream, SOURCE, "eu-west-1")
     assert (made.region, made.endpoint_url, made.profile, made.role_arn, made.external_id) == found

@@ -16,7 +16,7 @@ class Destination:
     """How to reach the destination. What is not given is as for the source."""
 
     to_region: str | None = None
-    "The region of the destination. Default: that of its ARN, else as for the source."
+    "The region of the destination. Default: that of its ARN or endpoint, else as for the source."
     to_endpoint_url: str | None = None
     "Another endpoint of Kinesis for the destination. Default: as for the source, if the region is the same."
     to_profile: str | None = None
@@ -26,12 +26,17 @@ class Destination:
     to_external_id: str | None = None
     "The external ID that this role asks for."
 
-    def connect(self, stream: str, source: Connect) -> Connect:
-        """Return the connection to the destination *stream*, next to that of the *source*."""
-        is_elsewhere = self.to_region is not None or stream.startswith("arn:")
+    def connect(self, stream: str, source: Connect, source_region: str) -> Connect:
+        """Return the connection to the destination *stream*, next to that of the *source*, which is in *source_region*."""
+        from kinesis_credentials import find_arn_region
+        from kinesis_credentials.endpoints import find_endpoint_region
+
+        of_arn = find_arn_region(stream) if stream.startswith("arn:") else None
+        named = self.to_region or of_arn or find_endpoint_region(self.to_endpoint_url or "")
+        is_elsewhere = named not in (None, source_region)
         found = evolve(
             source,
-            region=self.to_region or (None if is_elsewhere or self.to_endpoint_url else source.region),
+            region=self.to_region or (None if named else source.region),
             endpoint_url=self.to_endpoint_url or (None if is_elsewhere else source.endpoint_url),
         )
         if self.to_profile is not None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from attrs import define, field
 
-from kinesis_cli.copying import next_length, plan_copy
+from kinesis_cli.copying import CopyState, next_length, plan_copy
 from kinesis_cli.ending import UsageError
 from kinesis_core import AtTimestamp, Batch, Latest, TrimHorizon
 
@@ -75,3 +75,10 @@ def test_an_end_in_the_future() -> None:
     """A copy ends at a time in the past. Later records are copied by --follow."""
     with pytest.raises(UsageError, match="--until accepts a time in the past; got '2099-01-01T00:00:00Z'"):
         plan_copy("TRIM_HORIZON", "2099-01-01T00:00:00Z", follow=False, now_ms=NOW_MS)
+
+
+def test_an_end_before_what_is_copied() -> None:
+    """The time that was reached does not go back, as nothing is copied again."""
+    saved = CopyState(source="a", destination="b", offset={"read": 0}, reached_ms=NOW_MS)
+    plan = plan_copy("TRIM_HORIZON", "1h", follow=False, now_ms=NOW_MS)
+    assert [part.reached_ms for part in plan.parts(cast(Any, Source()), saved, 24)] == [NOW_MS]

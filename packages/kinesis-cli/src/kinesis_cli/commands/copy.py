@@ -52,9 +52,10 @@ def copy(
     from kinesis_core import ProducerSettings
 
     plan = plan_copy(since, until, follow=follow, now_ms=int(time.time() * 1000))
-    writing = to.connect(destination, connect)
-    read, written = check_different(connect.to(source), writing.to(destination))
-    file = None if state is None else StateFile(state, read.arn, written.arn)
+    reading = connect.to(source)
+    writing = to.connect(destination, connect, reading.region_of(reading.streams[0]))
+    read, written = check_different(reading, writing.to(destination))
+    file = None if state is None else StateFile(state, read, written)
     saved = None if file is None else file.read()
     if saved is not None:
         note(f"Goes on after {show_time(saved.reached_ms)}, as {state} says.")

@@ -62,7 +62,7 @@ class CopyPlan:
                 start = batch.offset
                 length_ms = next_length(length_ms, time.monotonic() - started_s)
         batch = stream.read(start, self.end)
-        yield Part(batch, self._end_ms(_now_ms()))
+        yield Part(batch, max(saved.reached_ms if saved else 0, self._end_ms(_now_ms())))
         if self.follow:
             yield from (Part(batch, _now_ms()) for batch in stream.follow(batch.offset))
 

@@ -9,13 +9,13 @@ from attrs import define, field
 
 from kinesis_cli.copying.parts import Part
 from kinesis_cli.copying.state import StateFile
-from kinesis_cli.copying.writing import RecordWriter, chunks
+from kinesis_cli.copying.writing import RecordWriter
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
-from kinesis_core import KinesisError, Producer, PutError, Totals
+from kinesis_core import KinesisError, OptionError, Producer, PutError, Totals
 
 T = TypeVar("T")
 
@@ -40,14 +40,15 @@ def copy_parts(
     Write the records of all *parts*, close *producer*, and return the exit status. After each part *file* is saved.
 
     Raises:
+        OptionError: The copy begins after its end, or in the future.
         CommandError: Records could not be read or written. What was read before is written, unless writing fails.
     """
     outcome = _Outcome()
     try:
         try:
             for part in _stoppable(parts, stopping):
-                for chunk in _stoppable(chunks(part.batch.records()), stopping):
-                    writer.write(chunk)
+                for records in _stoppable(part.batch.record_lists(), stopping):
+                    writer.write(records)
                     progress.show(writer.put, writer.put_bytes)
                 outcome.totals += producer.flush()
                 if file is not None:
@@ -62,6 +63,8 @@ def copy_parts(
     except PutError as error:
         raise _not_written(error, writer, outcome.totals + producer.close()) from error
     producer.close()
+    if isinstance(outcome.failure, OptionError):
+        raise outcome.failure
     note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
     if outcome.failure is not None:
         raise _kind(outcome.totals)(

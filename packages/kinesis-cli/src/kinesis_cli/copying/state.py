@@ -11,6 +11,8 @@ from attrs import frozen
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.file_errors import reading, writing
+from kinesis_core import OffsetError
+from kinesis_core.model import Offset, StreamSummary
 
 _VERSION = 1
 _MAX_BYTES = 64 * 1024 * 1024
@@ -24,6 +26,8 @@ class CopyState(msgspec.Struct, rename="camel", kw_only=True):
     source: str
     """The ARN."""
     destination: str
+    destination_created_ms: int | None = None
+    """None in a file of an older release."""
     offset: dict[str, Any]
     reached_ms: int
     """The time to which the source was read."""
@@ -34,15 +38,15 @@ class StateFile:
     """One file, for one source and one destination."""
 
     path: Path
-    source: str
-    destination: str
+    source: StreamSummary
+    destination: StreamSummary
 
     def read(self) -> CopyState | None:
         """
         Return what the file says; None if it does not exist.
 
         Raises:
-            CommandError: It is damaged, belongs to another copy, or cannot be written later.
+            CommandError: It is damaged, belongs to another copy or to streams that were recreated since, or cannot be written later.
         """
         is_other = self.path.exists() and not self.path.is_file()
         if is_other or not os.access(self.path.parent, os.W_OK):
@@ -61,11 +65,27 @@ class StateFile:
             raise CommandError(f"{self.path} is no state of a copy. Name another file. ({error})") from error
         if state.version != _VERSION:
             raise CommandError(f"{self.path} was written by another version. Name another file.")
-        if (state.source, state.destination) != (self.source, self.destination):
+        if (state.source, state.destination) != (self.source.arn, self.destination.arn):
             raise CommandError(
                 f"{self.path} belongs to a copy from {state.source} to {state.destination}. Name another file."
             )
+        self._check_created(state)
         return state
+
+    def _check_created(self, state: CopyState) -> None:
+        """Check that both streams are those of *state*, and not later ones with their names."""
+        try:
+            (part,) = Offset.from_json(state.offset).streams.values()
+        except (OffsetError, ValueError) as error:
+            raise CommandError(f"{self.path} is no state of a copy. Name another file.") from error
+        for stream, created_ms in (
+            (self.source, part.created_ms),
+            (self.destination, state.destination_created_ms),
+        ):
+            if created_ms not in (None, stream.created_ms):
+                raise CommandError(
+                    f"{stream.name} was deleted and created again since {self.path} was written. Name another file, to copy all of it."
+                )
 
     def save(self, offset: dict[str, Any], reached_ms: int) -> None:
         """
@@ -75,12 +95,17 @@ class StateFile:
             FileError: It cannot be written.
         """
         state = CopyState(
-            source=self.source, destination=self.destination, offset=offset, reached_ms=reached_ms
+            source=self.source.arn,
+            destination=self.destination.arn,
+            destination_created_ms=self.destination.created_ms,
+            offset=offset,
+            reached_ms=reached_ms,
         )
-        new = self.path.with_name(f"{self.path.name}.new")
+        path = self.path.resolve()  # a symbolic link stays one
+        new = path.with_name(f"{path.name}.new")
         with writing(self.path):
             with new.open("wb") as file:
                 file.write(msgspec.json.encode(state))
                 file.flush()
                 os.fsync(file.fileno())
-            new.replace(self.path)
+            new.replace(path)

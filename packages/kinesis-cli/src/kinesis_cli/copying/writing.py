@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
 from attrs import define
 
 from kinesis_cli.putting import PutsColumns, put_valid
 from kinesis_core import UserRecord
 
-_CHUNK_RECORDS = 1000
 _SHOWN = 10
 """Records with a note of their own. The others are counted."""
 
@@ -54,10 +52,3 @@ class RecordWriter:
         self.not_written += 1
         if self.not_written <= _SHOWN:
             self.note(f"record {record.sequence_number} of {record.shard_id} {reason}")
-
-
-def chunks(records: Iterable[UserRecord]) -> Iterator[list[UserRecord]]:
-    """Yield *records*, some at a time."""
-    iterator = iter(records)
-    while chunk := list(islice(iterator, _CHUNK_RECORDS)):
-        yield chunk

@@ -89,6 +89,22 @@ def test_nobody_listens(watched: Watched, refusing: str) -> None:
     ]
 
 
+def test_a_second_endpoint(watched: Watched, refusing: str) -> None:
+    """One that does not respond is named although another one did, which has the same credentials."""
+    with Emulator() as emulator:
+        emulator.create_stream("orders", 1)
+        first = connection_to(emulator.endpoint_url)
+        second = evolve(first, endpoint_url=refusing)
+        for connection in (first, second):
+            note_silence(connection, watched.make)
+        call(first)
+        with pytest.raises(ServiceError):
+            call(second)
+    assert watched.time_is_over() == [
+        f"{refusing}/ does not respond: EndpointConnectionError; trying again. Ctrl-C ends."
+    ]
+
+
 def test_a_lease_table(watched: Watched, refusing: str) -> None:
     """DynamoDB is watched as well, with clients of its own."""
     connection = evolve(connection_to(refusing), streams=())

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from attrs import define, field
 
@@ -24,9 +25,9 @@ def _start_thread(watch: Callable[[], None]) -> None:
     threading.Thread(target=watch, name="kinesis-waiting", daemon=True).start()
 
 
-@define(eq=False)  # botocore compares handlers
+@define
 class FirstResponse:
-    """Whether a service has responded yet. Its methods are handlers of botocore's events."""
+    """Whether one endpoint has responded yet. Its methods take botocore's events."""
 
     say: Callable[[str], None] = note
     start: Callable[[Callable[[], None]], None] = _start_thread
@@ -61,11 +62,31 @@ class FirstResponse:
             self.say(f"{self.url} {how}. Ctrl-C ends.")
 
 
+@define(eq=False)  # botocore compares handlers
+class _Endpoints:
+    """The endpoints of one service that the clients of a session call. Its methods are handlers of botocore's events."""
+
+    make: Callable[[], FirstResponse]
+    known: dict[str, FirstResponse] = field(factory=dict)
+
+    def called(self, **event: Any) -> None:
+        host = urlsplit(event["params"]["url"]).netloc
+        first = self.known.get(host) or self.known.setdefault(host, self.make())
+        event["context"][_ID] = first  # later events of the call have the same context, and no URL
+        first.called(**event)
+
+    def failed(self, **event: Any) -> None:
+        event["context"][_ID].failed(**event)
+
+    def responded(self, **event: Any) -> None:
+        event["context"][_ID].responded(**event)
+
+
 def note_silence(connection: Connection, make: Callable[[], FirstResponse] = FirstResponse) -> None:
     """
     Let all clients for *connection* that are made from now on say when the first response does not come.
 
-    *make* makes what watches over one service.
+    *make* makes what watches over one endpoint.
     """
     from kinesis_core.aws import find_session
     from kinesis_credentials import CredentialsError
@@ -73,10 +94,10 @@ def note_silence(connection: Connection, make: Callable[[], FirstResponse] = Fir
     with suppress(CredentialsError):  # the first call reports it
         session = find_session(connection)
         for service in _SERVICES:
-            first = make()
+            endpoints = _Endpoints(make)
             for event, handler in (
-                ("before-call", first.called),
-                ("after-call", first.responded),
-                ("after-call-error", first.failed),
+                ("before-call", endpoints.called),
+                ("after-call", endpoints.responded),
+                ("after-call-error", endpoints.failed),
             ):
                 session.register(f"{event}.{service}", handler, unique_id=f"{_ID}-{event}-{service}")

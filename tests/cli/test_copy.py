@@ -16,6 +16,7 @@ from support.command_line import CommandLine
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
 from support.user_records import await_data, data_of, user_records
+from support.waiting import wait_until
 
 Create = Callable[[int], str]
 
@@ -137,10 +138,7 @@ def test_what_was_read_is_written_at_once(kinesis: CommandLine, emulator: Emulat
     for number in range(count):
         emulator.put(source, bytes([number]) * 900_000)
     with kinesis.started("copy", source, destination) as running:  # it takes seconds: a shard gives 2 MiB/s
-        deadline = time.monotonic() + 60
-        while not data_of(emulator, destination):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: data_of(emulator, destination))
         ran = running.interrupt()
     copied = len(data_of(emulator, destination))
     assert ran.status == 130

@@ -24,6 +24,7 @@ from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
 from support.own_checkpoints import leave_own_checkpoint, own_connection
 from support.streams import StreamUnderTest
+from support.waiting import wait_until
 from support.witness import kinesis_local
 
 Create = Callable[[int], str]
@@ -438,13 +439,6 @@ def wait_for_metric(port: int, name: str, is_it: Callable[[float | None], bool])
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
     return found
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_serve(

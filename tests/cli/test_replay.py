@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
 from support.user_records import user_records
+from support.waiting import wait_until
 
 Create = Callable[[int], str]
 PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", b'{"a":\n1}']
@@ -85,13 +85,6 @@ def test_large_records(kinesis: CommandLine, emulator: Emulator, tmp_path: Path)
     assert file.stat().st_size > 10 << 20
     kinesis("replay", str(file), "large-again", "--speed", "max")
     assert [record.data for record in user_records(emulator, "large-again")] == [payload]
-
-
-def wait_for_records(emulator: Emulator, stream: str) -> None:
-    deadline = time.monotonic() + 60
-    while not emulator.records(stream):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def table(path: Path, form: str, **columns: Any) -> str:
@@ -165,7 +158,7 @@ def test_stop_in_a_table(
         with pa.ipc.new_stream(file, rows.schema) as writer:
             writer.write_table(rows, max_chunksize=10_000)
     with kinesis.started("replay", str(file), target, "--speed", "max") as replaying:
-        wait_for_records(emulator, target)
+        wait_until(lambda: emulator.records(target))
         ran = replaying.interrupt()
     assert ran.status == 130
     written = len(user_records(emulator, target))
@@ -183,7 +176,7 @@ def test_stop_while_no_table_comes(kinesis: CommandLine, emulator: Emulator, cre
         assert replaying.process.stdin is not None
         replaying.process.stdin.write(sink.getvalue())
         replaying.process.stdin.flush()
-        wait_for_records(emulator, target)
+        wait_until(lambda: emulator.records(target))
         ran = replaying.interrupt()
     assert (ran.status, ran.err) == (
         130,

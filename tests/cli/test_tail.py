@@ -18,8 +18,9 @@ from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.model import HASH_KEYS
 from kinesis_emulator import Emulator
 from support.aggregates import aggregate
-from support.command_line import KINESIS, PATIENCE_S, CommandLine
+from support.command_line import KINESIS, CommandLine
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
+from support.waiting import wait_until
 
 Create = Callable[[int], str]
 NOW = ("--no-follow", "--since", "TRIM_HORIZON")
@@ -164,13 +165,6 @@ def process_of_jq(command: int) -> psutil.Process:
     """Wait until the process *command* has a child, and return it."""
     wait_until(lambda: bool(psutil.Process(command).children()))
     return psutil.Process(command).children()[0]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)  # until another process has gone on
 
 
 def test_aggregates_are_unpacked(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

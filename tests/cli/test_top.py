@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
 from support.own_checkpoints import leave_own_checkpoint
+from support.waiting import wait_until
 
 Create = Callable[[int], str]
 RESTORED = "\x1b[?1049l"
@@ -123,13 +123,6 @@ def test_a_failed_call_is_shown(kinesis: CommandLine, emulator: Emulator, create
         wait_until(lambda: emulator.calls.count("GetRecords", stream) > calls)
         terminal.type("q")
         assert terminal.rest().status == Status.DONE
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_an_unknown_stream(kinesis: CommandLine) -> None:

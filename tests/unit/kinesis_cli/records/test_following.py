@@ -10,7 +10,7 @@ from attrs import frozen
 
 from kinesis_cli.records import Choice, Span, record_lists
 from kinesis_cli.records.following import _last_by_time
-from kinesis_core import Batch, ListedShard, UserRecord
+from kinesis_core import AtTimestamp, Batch, ListedShard, UserRecord
 from kinesis_core.model import HASH_KEYS
 
 A, B, C = (f"shardId-{number:012d}" for number in range(3))
@@ -41,15 +41,17 @@ class Source:
     def read(self, _start: object, _end: object = None) -> Batch:
         return batch(self.ends[0])
 
-    def follow(self, start: dict[str, Any]) -> Iterator[Batch]:
+    def follow(self, start: dict[str, Any], _until: object) -> Iterator[Batch]:
         assert start == batch(self.ends[0]).offset
         yield from map(batch, self.ends[1:])
 
 
-def ends(source: Source, capsys: pytest.CaptureFixture[str], *shard_ids: str) -> bool:
+def ends(
+    source: Source, capsys: pytest.CaptureFixture[str], *shard_ids: str, span: Span | None = None
+) -> bool:
     """Return whether reading these shards ends before the batches do."""
     chosen = frozenset(shard_ids)
-    assert list(record_lists(cast(Any, source), Span(), Choice(frozenset()), chosen, 0)) == []
+    assert list(record_lists(cast(Any, source), span or Span(), Choice(frozenset()), chosen, 0)) == []
     return capsys.readouterr().err.startswith("The shards have ended.")
 
 
@@ -86,6 +88,12 @@ def test_a_shard_that_was_closed_before(
 ) -> None:
     """A chosen shard that ended before reading began is not waited for, unless it has records to read."""
     assert ends(Source(positions, (shard(A, 9), shard(B))), capsys, A, B) == has_ended
+
+
+def test_shards_until_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """With an end to come the first batch has all that is there, too: a later batch may begin with some shards only."""
+    span = Span(until=AtTimestamp(1))
+    assert ends(Source([{B: AFTER}, {}], (shard(A, 9), shard(B))), capsys, A, B, span=span)
 
 
 def test_a_closed_shard_that_waits_for_its_parent(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def copy_parts(
     except PutError as error:
         raise _not_written(error, writer, outcome.totals + producer.close()) from error
     producer.close()
-    if isinstance(outcome.failure, OptionError):
+    if isinstance(outcome.failure, OptionError) and not outcome.totals.user_records:
         raise outcome.failure
     note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
     if outcome.failure is not None:

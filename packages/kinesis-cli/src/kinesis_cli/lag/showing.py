@@ -70,7 +70,7 @@ def _watch_on_terminal(found: Iterable[StreamLag | Failed], period_s: float, *, 
     last: list[RenderableType] = []
     with Live(auto_refresh=False) as live:
         for lag in found:
-            problems = map(Text, problems_of(lag))
+            problems = [Text(problem) for problem in problems_of(lag)]
             if isinstance(lag, Failed):
                 live.update(Group(*problems, "", *last), refresh=True)  # a high table has its end cut off
                 continue

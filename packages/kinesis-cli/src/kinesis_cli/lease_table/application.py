@@ -15,10 +15,10 @@ from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched, watch
 from kinesis_cli.output import note
 from kinesis_cli.wording import in_words_of_commands
-from kinesis_core import At, InvalidRequestError, StreamNotFoundError, TableNotFoundError
+from kinesis_core import InvalidRequestError, StreamNotFoundError, TableNotFoundError
 from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
-from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, last_before, open_table
+from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, check_number, last_before, open_table
 
 
 @define
@@ -113,7 +113,7 @@ def _check_position(api: StreamApi, lease: Lease, stream: str) -> None:
     if lease.stream_id is not None or not lease.checkpoint.is_number:
         return
     try:
-        api.get_iterator(lease.shard_id, At(int(lease.checkpoint.number)))
+        check_number(api, lease.shard_id, int(lease.checkpoint.number), SystemClock())
     except InvalidRequestError as error:
         raise CommandError(
             f"Kinesis refuses the position of shard {lease.shard_id} in stream {stream}: it is none of that stream. "

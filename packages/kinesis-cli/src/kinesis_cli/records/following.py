@@ -17,7 +17,7 @@ from kinesis_cli.records.choosing import Choice
 from kinesis_cli.records.chosen import Chosen
 
 if TYPE_CHECKING:
-    from kinesis_core import Batch, EndingPosition, StartingPosition, Stream, UserRecord
+    from kinesis_core import AtTimestamp, Batch, EndingPosition, StartingPosition, Stream, UserRecord
 
 _LOOK_BACK_MS = (10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000)
 """How far the search for the last records goes back, step by step. The last step is the whole stream."""
@@ -88,17 +88,19 @@ def _batches(stream: Stream, start: Any, span: Span, now_ms: int, *, in_two: boo
     from kinesis_core import AtTimestamp
 
     match span.until:
+        case AtTimestamp(until_ms) if until_ms > now_ms and not span.follow:
+            return [stream.read(start)]
         case AtTimestamp(until_ms) as until if until_ms > now_ms:
-            return stream.follow(start, until) if span.follow else [stream.read(start)]
+            return _in_two(stream, start, until) if in_two else stream.follow(start, until)
         case None if span.follow:
-            return _in_two(stream, start) if in_two else stream.follow(start)
+            return _in_two(stream, start, None) if in_two else stream.follow(start)
     return [stream.read(start, span.until or "LATEST")]
 
 
-def _in_two(stream: Stream, start: Any) -> Iterator[Batch]:
+def _in_two(stream: Stream, start: Any, until: AtTimestamp | None) -> Iterator[Batch]:
     first = stream.read(start)
     yield first
-    yield from stream.follow(first.offset)
+    yield from stream.follow(first.offset, until)
 
 
 def _last_records(

@@ -139,11 +139,12 @@ class _Sampler:
         most = self.bounds.max_bytes // 2 if has_parts else 2 * self.bounds.max_bytes
         reader = self.open_reader(self.shard.shard_id)
         found = _read(reader, tally, start_ms, self.window.end_ms, most, self.bounds.max_calls)
-        covered_ms = found.reached_ms - self._born_ms(found)
-        if found.is_whole or found.reached_ms >= passed_ms:
-            return tally.sample(max(SHORTEST_MS, covered_ms), EXACT)
-        if not has_parts:
+        is_whole = found.is_whole or found.reached_ms >= passed_ms
+        if not (is_whole or has_parts):
             return None
+        covered_ms = found.reached_ms - self._born_ms(found)
+        if is_whole:
+            return tally.sample(max(SHORTEST_MS, covered_ms), EXACT)
         return self._with_parts(reader, tally.sample(covered_ms, ABOUT), found.reached_ms)
 
     def _with_parts(self, reader: PageReader, first: Sample, start_ms: int) -> Sample | None:

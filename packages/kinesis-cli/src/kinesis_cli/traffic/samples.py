@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 MAX_RECORDS_PER_S = 1000
 MAX_BYTES_PER_S = 1024 * 1024
@@ -38,6 +39,9 @@ class PlaceTraffic:
     """The lowest one."""
     records: int
     size_bytes: int
+
+
+T = TypeVar("T", KeyTraffic, PlaceTraffic)
 
 
 @frozen
@@ -90,31 +94,30 @@ class Sample:
 
 def extended(first: Sample, rest: Sample, times: float) -> Sample:
     """Return *first* with the time after it, in which *times* as much came as in *rest*."""
-
-    def more(before: int, after: int) -> int:
-        return before + round(times * after)
-
-    keys = {key.key: key for key in first.keys}
-    for key in rest.keys:
-        known = keys.get(key.key, KeyTraffic(key.key, 0, 0))
-        keys[key.key] = KeyTraffic(
-            key.key, more(known.records, key.records), more(known.size_bytes, key.size_bytes)
-        )
-    places = {place.hash_key: place for place in first.places}
-    for place in rest.places:
-        at = places.get(place.hash_key, PlaceTraffic(place.hash_key, 0, 0))
-        places[place.hash_key] = PlaceTraffic(
-            place.hash_key, more(at.records, place.records), more(at.size_bytes, place.size_bytes)
-        )
+    places = _extended(first.places, rest.places, times, lambda place: place.hash_key)
     return Sample(
-        more(first.records, rest.records),
-        more(first.user_records, rest.user_records),
-        more(first.size_bytes, rest.size_bytes),
+        first.records + round(times * rest.records),
+        first.user_records + round(times * rest.user_records),
+        first.size_bytes + round(times * rest.size_bytes),
         first.covered_ms + rest.covered_ms,
         ABOUT,
-        tuple(keys.values()),
-        tuple(places[hash_key] for hash_key in sorted(places)),
+        tuple(_extended(first.keys, rest.keys, times, lambda key: key.key)),
+        tuple(sorted(places, key=lambda place: place.hash_key)),
     )
+
+
+def _extended(
+    first: Sequence[T], rest: Sequence[T], times: float, name: Callable[[T], object]
+) -> Iterable[T]:
+    found = {name(each): each for each in first}
+    for more in rest:
+        known = found.get(name(more), evolve(more, records=0, size_bytes=0))
+        found[name(more)] = evolve(
+            known,
+            records=known.records + round(times * more.records),
+            size_bytes=known.size_bytes + round(times * more.size_bytes),
+        )
+    return found.values()
 
 
 @frozen

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from attrs import field, frozen
 
 from kinesis_core.aws.retry import RetryPolicy
 from kinesis_core.aws.transport import Transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.errors import OptionError
+from kinesis_core.model import STREAM_NAME
 from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
 
 _DEFAULT_CREDENTIALS = DefaultChain()
 _DEFAULT_RETRY = RetryPolicy()
-_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
 
 
 @frozen
@@ -34,7 +32,7 @@ class StreamRef:
         """
         arn = name_or_arn if name_or_arn.startswith("arn:") else None
         name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
-        if not _NAME.fullmatch(name):
+        if not STREAM_NAME.fullmatch(name):
             raise OptionError(
                 f"'{name_or_arn}' is not a stream. Give its ARN, or its name of 1 to 128 letters, digits, '_', '.' and '-'."
             )

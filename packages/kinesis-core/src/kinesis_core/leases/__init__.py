@@ -45,7 +45,7 @@ from kinesis_core.leases.publisher import LeasePublisher
 from kinesis_core.leases.table import LeaseTable, open_client, open_table
 from kinesis_core.leases.table_client import TableClient
 from kinesis_core.leases.table_facts import OWNER_INDEX, OwnerIndex
-from kinesis_core.leases.unread import last_before
+from kinesis_core.leases.unread import check_number, last_before
 
 __all__ = [
     "ALL_USER_RECORDS",
@@ -76,6 +76,7 @@ __all__ = [
     "TableClient",
     "Value",
     "application_tables",
+    "check_number",
     "checkpoint_attributes",
     "condition_request",
     "from_dynamodb",

@@ -21,7 +21,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
 from kinesis_core.leases.lease import ALL_USER_RECORDS, OLDEST, Lease, LeaseCheckpoint
 from kinesis_core.logs import get_logger
-from kinesis_core.model import After, AtTimestamp, Cut, Record, TrimHorizon
+from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
 
 PATIENCE_S = 5.0
 """How long a publication waits for searches. It does without the shards that are not found by then."""
@@ -117,6 +117,18 @@ def last_before(
     return OLDEST if record is None else LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)
 
 
+def check_number(api: StreamApi, shard_id: str, number: int, clock: Clock) -> None:
+    """
+    Check that *number* is one of the shard, also if its record has expired.
+
+    Raises:
+        InvalidRequestError: It is not.
+        ServiceError: As in `last_before`.
+    """
+    search = _Search(api, shard_id, 0, clock, lambda: False)
+    search.call(partial(api.get_iterator, shard_id, At(number)))
+
+
 @define
 class _Search:
     """Halves the time between a record and the end, as long as more than a page of records may be in between."""
@@ -152,9 +164,9 @@ class _Search:
 
     def _look(self, cut: Cut) -> tuple[Record | None, bool]:
         """Return the last record before the end on the first page after *cut* that has records, and whether the end follows it."""
-        iterator = self._call(partial(self.api.get_iterator, self.shard_id, cut))
+        iterator = self.call(partial(self.api.get_iterator, self.shard_id, cut))
         for _ in range(MAX_EMPTY_PAGES):
-            page = self._call(partial(self.api.get_records, iterator, PAGE_RECORDS, False, self.shard_id))
+            page = self.call(partial(self.api.get_records, iterator, PAGE_RECORDS, False, self.shard_id))
             if page.next_iterator is None or not page.is_in_gap:
                 earlier = list(takewhile(self._is_before, page.records))
                 is_tip = page.millis_behind == 0 and len(page.records) < PAGE_RECORDS
@@ -163,7 +175,7 @@ class _Search:
             iterator = page.next_iterator
         return None, True
 
-    def _call(self, call: Callable[[], T]) -> T:
+    def call(self, call: Callable[[], T]) -> T:
         for _ in range(THROTTLES):
             if self.is_closed():
                 raise UnavailableError("The query stops.", "STOPPED")

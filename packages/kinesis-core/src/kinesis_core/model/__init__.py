@@ -59,7 +59,7 @@ from kinesis_core.model.starting_positions import (
     order_error,
     position_in,
 )
-from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, StreamSummary
+from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary
 from kinesis_core.model.times import show_time
 
 __all__ = [
@@ -94,6 +94,7 @@ __all__ = [
     "RangeGroup",
     "Record",
     "RecordColumns",
+    "STREAM_NAME",
     "Shard",
     "ShardEnd",
     "ShardOffset",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 MIN_RETENTION_HOURS = 24
 """The shortest retention of any stream. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
+STREAM_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
+"""
+What a stream may be called.
+
+Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_CreateStream.html
+"""
 
 
 @frozen

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from kinesis_core.model import STREAM_NAME
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 
 V = TypeVar("V")
@@ -28,10 +29,9 @@ _BYTES = {"": 1, "b": 1} | {
     for power, letter in enumerate("kmgtp", start=1)
     for suffix in ("", "b", "ib")
 }
-_STREAM_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
 _REGION = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,12}){1,4}")
 _STREAM_ARN = re.compile(
-    rf"arn:aws[a-z-]*:kinesis:{_REGION.pattern}:[0-9]{{12}}:stream/[a-zA-Z0-9_.-]{{1,128}}"
+    rf"arn:aws[a-z-]*:kinesis:{_REGION.pattern}:[0-9]{{12}}:stream/{STREAM_NAME.pattern}"
 )
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
@@ -121,7 +121,7 @@ def stream_names() -> Parser[tuple[str, ...]]:
     def check(name: str) -> None:
         if name.startswith("arn:"):
             raise BadValueError("Set ARNs with the option 'streamARN'.")
-        if not _STREAM_NAME.fullmatch(name):
+        if not STREAM_NAME.fullmatch(name):
             raise BadValueError()
 
     domain = "stream names of 1 to 128 letters, digits, '_', '.' and '-', separated by commas"

@@ -75,7 +75,8 @@ def test_the_speed_of_readers() -> None:
     async def script(seen: Seen) -> None:
         await seen.wait_for("billing")
         source.lag("orders", 0, 10_850, AT_MS + 10_000)
-        lines = await seen.wait_for("0.0x")
+        await seen.wait_for("0.0x")
+        lines = await seen.wait_for("~1,890/s")  # a column gets its width after its text
         (reports,) = (line.split() for line in lines if "reports" in line)
         assert reports[-2:] == ["1.0x", "~1,890/s"]  # what comes into all shards
 

@@ -41,6 +41,8 @@ class Ledger:
     """Batches that were delivered, by each of their user records."""
     _delivered: dict[tuple[str, str, LeaseCheckpoint], list[Unit]] = field(factory=dict)
     """What was delivered, by worker, shard and end."""
+    _written: set[tuple[str, str, LeaseCheckpoint]] = field(factory=set)
+    """What was committed, by worker, shard and end."""
 
     # What happens ---------------------------------------------------------------------------------------------
 
@@ -67,6 +69,11 @@ class Ledger:
         for other, theirs in self.readers_of(key):
             is_shared = theirs is not reader and theirs.held.is_ours and not self.may_steal
             assert not is_shared, f"{other} and {worker} have one shard"
+
+    def lose(self, worker: str, batch: Batch) -> None:
+        """Note that *worker* is told that its commit of *batch* is lost, although each of its writes was answered."""
+        is_written = (worker, batch.shard_id, batch.end) in self._written
+        assert not is_written, "a commit that was written is reported as lost"
 
     def write(self, worker: str, before: Item | None, after: Item | None) -> None:
         """Note what *worker* has written."""
@@ -107,6 +114,7 @@ class Ledger:
         )
         assert not self.committed.intersection(units), "records were committed twice"
         self.committed.update(units)
+        self._written.add((worker, was.key, reached))
 
     def _move(self, worker: str, was: Lease) -> None:
         """Check that a lease is given away only when its worker has stopped."""

@@ -107,6 +107,8 @@ class Member:
     outage_until_s: float = 0.0
     hold_s: float = 0.0
     """How long the user takes for the next batch."""
+    has_unanswered_commit: bool = False
+    """Whether a write of the commit that is made now got no response: nobody knows whether it was made."""
 
     @property
     def name(self) -> str:
@@ -181,8 +183,12 @@ class Member:
             self.process.sleep(held_s or self.rng.uniform(0, 2 * self.group.processing_s))
             if self.is_stopping and not self.group.is_careful and self.rng.random() < 0.5:
                 return  # the program ends without a commit
-            with suppress(LeaseLostError):
+            self.has_unanswered_commit = False
+            try:
                 batch.commit()
+            except LeaseLostError:
+                if not self.has_unanswered_commit:
+                    self.group.ledger.lose(self.name, batch)
 
     def close(self) -> None:
         self.is_stopping = True
@@ -286,10 +292,14 @@ class SimulatedTable:
         )
 
     def update(self, update: Update) -> Item | None:
-        return self.member.call(
-            kind_of(update),
-            lambda: self._write(update.key, lambda: self.member.group.table.update(update)),
-        )
+        kind = kind_of(update)
+        try:
+            return self.member.call(
+                kind, lambda: self._write(update.key, lambda: self.member.group.table.update(update))
+            )
+        except UnavailableError:
+            self.member.has_unanswered_commit |= kind == "commit"
+            raise
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
         return self.member.call(

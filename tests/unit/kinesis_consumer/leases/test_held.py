@@ -170,6 +170,32 @@ def test_a_lease_does_not_come_back(shard: OneShard, held: HeldLease) -> None:
     assert not held.is_ours
 
 
+def test_a_commit_that_was_written_counts(shard: OneShard, held: HeldLease) -> None:
+    """It counts, also if the lease has expired when its response comes. Only the lease is lost."""
+
+    def slow() -> str:
+        shard.clock.sleep(1)
+        return ""
+
+    shard.clock.sleep(9.5)
+    shard.table.hook = slow
+    held.checkpoint(LeaseCheckpoint("8", 2), None, {})
+    assert shard.lease().checkpoint == held.lease.checkpoint == LeaseCheckpoint("8", 2)
+    assert not held.is_ours
+
+
+def test_a_batch_whose_end_was_fixed_too_late_does_not_go_out(shard: OneShard, held: HeldLease) -> None:
+    """Another worker may have the shard when the response comes."""
+
+    def slow() -> str:
+        shard.clock.sleep(11)
+        return ""
+
+    shard.table.hook = slow
+    with pytest.raises(LeaseLostError, match="could not be renewed"):
+        held.set_pending((LeaseCheckpoint("8", 2), "1 TRIM_HORIZON 7 8/2"), {})
+
+
 def test_leaving_in_a_hand_over_that_was_not_noticed(shard: OneShard, held: HeldLease) -> None:
     """A worker that closes just after a hand-over has begun lets the lease go to the next owner."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None

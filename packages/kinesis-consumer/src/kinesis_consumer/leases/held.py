@@ -79,6 +79,7 @@ class HeldLease:
             ServiceError: The store failed. Try again.
         """
         self._write(lambda lease: updates.renew(lease, attributes))
+        self._check()  # the response may have come too late
 
     def set_pending(self, batch: Batch, attributes: Mapping[str, Value]) -> None:
         """
@@ -88,12 +89,16 @@ class HeldLease:
             LeaseLostError, ServiceError: As for `renew`.
         """
         self._write(lambda lease: updates.set_pending(lease, *batch, attributes))
+        self._check()  # as above: the batch must not go out then
 
     def checkpoint(
         self, reached: LeaseCheckpoint, pending: Batch | None, attributes: Mapping[str, Value]
     ) -> None:
         """
         Commit all records up to *reached*, and fix the end of the next batch if there is one.
+
+        A commit that was written counts, also if the lease expired before the response came: no worker delivers the records again.
+        The lease is lost then, and `is_ours` says so.
 
         Raises:
             LeaseLostError, ServiceError: As for `renew`.
@@ -137,7 +142,7 @@ class HeldLease:
                 sent_s = self.clock.now_s()
                 item = self.table.update(make(self.lease))
                 if item is not None:
-                    self._check()  # the response may have come too late
+                    self._expire()  # before the time of this write counts: a lease that was lost meanwhile does not come back
                     self.lease, self._sent_s = read_lease(item), sent_s
                     return
                 self._adopt()

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kinesis_core.leases import FINISHED, Lease, LeaseCheckpoint
+from kinesis_consumer.leases import updates
+from kinesis_consumer.stores.sqlite import SqliteTable
+from kinesis_core.leases import FINISHED, LEASE_OWNER, Lease, LeaseCheckpoint
 from support.consumer_chaos.journal import Delivery, read_journal
 from support.consumer_chaos.outcome import Outcome
 from support.consumer_chaos.run import run
 from support.consumer_chaos.script import Plan
-from support.consumer_chaos.verdict import StoredRecord, judge
-from support.consumer_chaos.workers import Incident
+from support.consumer_chaos.verdict import StoredRecord, judge, uncommitted
+from support.consumer_chaos.worker import APPLICATION
+from support.consumer_chaos.workers import Incident, Workers
 
 SHORT = Plan(seed=3, workers=4, records=10_000, kills=4, stops=2, pauses=1, reshards=4)
 
@@ -28,7 +31,7 @@ def test_workers_are_killed_stopped_and_paused(tmp_path: Path) -> None:
     that are delivered again are those of batches that were not committed, in equal batches; and keys stay in order.
     """
     outcome = run(SHORT, tmp_path / "run", print)
-    assert outcome.problems == ()
+    assert not outcome.problems, "\n".join([*outcome.lines(), f"see {tmp_path}"])
     assert outcome.incidents == {"kill": 4, "stop": 2, "pause": 1}
     assert (outcome.reshards, outcome.records >= SHORT.records) == (4, True)
 
@@ -53,16 +56,24 @@ def test_batches_that_were_committed_once() -> None:
     assert problems(FIRST, SECOND) == []
     for outcome in ("dropped", "committing", "lost"):
         assert problems(evolve(FIRST, at_s=9.0, outcome=outcome), FIRST, SECOND) == []
-    assert problems(FIRST, evolve(SECOND, outcome="committing"), leases=[Lease(A, FINISHED)]) == []
+
+
+@pytest.mark.parametrize("leases", [LEASES, [Lease(A, FINISHED)], []])
+def test_a_commit_during_which_the_worker_was_killed(leases: list[Lease]) -> None:
+    """It was made if the table says so, or has no lease of the shard any more."""
+    assert problems(FIRST, evolve(SECOND, outcome="committing"), leases=leases) == []
 
 
 @pytest.mark.parametrize(
     ("deliveries", "message"),
     [
         ([FIRST], "1 records were never delivered"),
-        (
-            [FIRST, evolve(SECOND, outcome="dropped")],
-            "second was never committed, and is not delivered again",
+        *(
+            (
+                [FIRST, evolve(SECOND, outcome=outcome)],
+                f"second was never committed, and is not delivered again: the last outcome of worker-1 is '{outcome}'",
+            )
+            for outcome in ("dropped", "lost")
         ),
         ([FIRST, evolve(FIRST, at_s=20.0), SECOND], "first was delivered again after it was committed"),
         (
@@ -94,6 +105,35 @@ def test_what_the_judge_finds_elsewhere() -> None:
         f"the lease of {A} ends at 1/1, before the last record"
     ]
     assert problems(FIRST, SECOND, numbers=4) == ["the producer lost 1 records, such as 3"]
+
+
+@pytest.mark.parametrize(
+    ("last", "leases", "missing"),
+    [
+        (SECOND, LEASES, set()),
+        (evolve(SECOND, outcome="lost"), LEASES, {(A, (2, 0))}),
+        (evolve(SECOND, outcome="committing"), LEASES, set()),
+        (evolve(SECOND, outcome="committing"), [Lease(A, LeaseCheckpoint("1", 1))], {(A, (2, 0))}),
+    ],
+)
+def test_what_is_left_to_do(last: Delivery, leases: list[Lease], missing: set[object]) -> None:
+    """A run waits for each record in the stream, and not only for those of shards that have a lease."""
+    child = StoredRecord(B, (9, 0), "k", 4)
+    assert uncommitted([*STORED, child], [FIRST, last], leases) == {(B, (9, 0)), *missing}
+    there = Delivery("worker-2", B, "third", 14.0, ((9, 0),), (4,), 15.0, "committed")
+    assert uncommitted([*STORED, child], [FIRST, last, there], leases) == missing
+
+
+def test_evidence_of_a_failed_run(tmp_path: Path) -> None:
+    """It has the table of leases, and the end of the log of each worker."""
+    workers = Workers(1, "http://127.0.0.1:1", tmp_path, {})
+    table = SqliteTable(workers.leases_file, APPLICATION)
+    table.create(A, {**updates.new_item(Lease(A, LeaseCheckpoint("1", 1))), LEASE_OWNER: "worker-1"})
+    table.close()
+    (tmp_path / "worker-1.log").write_text("begin" + 1000 * "." + "end")
+    lease, log = workers.evidence()
+    assert lease.startswith(f"lease of {A}: 1/1, pending None, owner worker-1")
+    assert log == "worker-1.log: ..." + 997 * "." + "end"
 
 
 def test_a_journal_survives_a_kill(tmp_path: Path) -> None:

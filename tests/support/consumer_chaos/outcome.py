@@ -30,6 +30,8 @@ class Outcome:
     """From a kill or stop until the next batch of each shard was delivered by another worker."""
     seconds: float
     problems: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
+    """What helps to explain the problems: the leases, and what each worker logged last."""
 
     @staticmethod
     def of(
@@ -40,6 +42,7 @@ class Outcome:
         reshards: int,
         seconds: float,
         problems: tuple[str, ...],
+        evidence: tuple[str, ...] = (),
     ) -> Outcome:
         gaps: dict[str, list[float]] = defaultdict(list)
         for kind, gap_s in _gaps(deliveries, incidents):
@@ -54,6 +57,7 @@ class Outcome:
             dict(gaps),
             seconds,
             problems,
+            evidence,
         )
 
     def lines(self) -> Iterator[str]:
@@ -68,6 +72,7 @@ class Outcome:
                 f"max {max(gaps_s):.2f} s, {len(gaps_s)} shards"
             )
         yield from (f"PROBLEM: {problem}" for problem in self.problems)
+        yield from self.evidence
 
 
 def _gaps(deliveries: Iterable[Delivery], incidents: Sequence[Incident]) -> Iterator[tuple[str, float]]:

@@ -12,15 +12,15 @@ from pathlib import Path
 from attrs import define
 
 from kinesis_emulator import EmulatorProcess
-from support.consumer_chaos.journal import read_journal
 from support.consumer_chaos.load import Load
 from support.consumer_chaos.outcome import Outcome
 from support.consumer_chaos.script import Plan
-from support.consumer_chaos.verdict import StoredRecord, judge, last_positions, unread
+from support.consumer_chaos.verdict import StoredRecord, judge, uncommitted
 from support.consumer_chaos.workers import Workers
 
 TURN_S = 0.1
-DRAIN_S = 120.0
+PATIENCE_S = 120.0
+"""Workers that commit nothing for so long hang."""
 _TESTS = Path(__file__).parents[2]
 
 
@@ -81,18 +81,21 @@ class _Play:
             self.load.write(self.plan.records - self.load.written)
 
     def drain(self, stored: list[StoredRecord]) -> None:
-        """Wait until the workers have read everything."""
-        last, deadline_s = last_positions(stored), time.monotonic() + DRAIN_S
-        while unread(last, self.workers.leases()):
+        """Wait until the workers have committed everything that is in the stream."""
+        left, deadline_s = len(stored), time.monotonic() + PATIENCE_S
+        while found := uncommitted(stored, self.workers.deliveries(), self.workers.leases()):
+            if len(found) < left:
+                left, deadline_s = len(found), time.monotonic() + PATIENCE_S
             if time.monotonic() > deadline_s:
-                self.workers.problems.append(f"records were unread {DRAIN_S:.0f} s after the last one")
+                self.workers.problems.append(
+                    f"{left} records are not committed, and none was for {PATIENCE_S:.0f} s"
+                )
                 return
             self.workers.fill()
             time.sleep(TURN_S)
 
     def outcome(self, stored: list[StoredRecord]) -> Outcome:
-        deliveries = [each for path in self.workers.journals.iterdir() for each in read_journal(path)]
-        leases = self.workers.leases()
+        deliveries, leases = self.workers.deliveries(), self.workers.leases()
         problems = [*self.workers.problems, *judge(stored, self.plan.records, deliveries, leases)]
         return Outcome.of(
             deliveries,
@@ -101,6 +104,7 @@ class _Play:
             reshards=self.load.reshards,
             seconds=time.monotonic() - self.started_s,
             problems=tuple(problems),
+            evidence=tuple(self.workers.evidence()) if problems else (),
         )
 
     def _do(self, kind: str, rng: random.Random) -> None:

@@ -31,18 +31,23 @@ class StoredRecord:
 def judge(
     stored: Sequence[StoredRecord], numbers: int, deliveries: Sequence[Delivery], leases: Iterable[Lease]
 ) -> Iterator[str]:
-    """Yield what is wrong; nothing if all promises are kept. The producer has written the first *numbers* numbers."""
+    """
+    Yield what is wrong; nothing if all promises are kept. The producer has written the first *numbers* numbers.
+
+    The workers have had time to commit everything: see `uncommitted`.
+    """
+    by_shard = {lease.shard_id: lease for lease in leases}
     by_batch: dict[str, list[Delivery]] = defaultdict(list)
     for delivery in sorted(deliveries, key=lambda delivery: delivery.at_s):
         by_batch[delivery.batch_id].append(delivery)
     yield from _of_stream(stored, numbers)
-    for check in (_have_equal_records, _are_committed_once):
-        for batch, times in by_batch.items():
-            yield from check(batch, times)
+    for batch, times in by_batch.items():
+        yield from _have_equal_records(batch, times)
+        yield from _are_committed_once(batch, times, by_shard)
     yield from _are_delivered(stored, by_batch)
     keys = {(record.shard_id, record.position): record.key for record in stored if not record.is_misrouted}
     yield from _are_in_order(keys, by_batch)
-    yield from _are_checkpointed(stored, leases)
+    yield from _are_checkpointed(stored, by_shard)
 
 
 def _of_stream(stored: Sequence[StoredRecord], numbers: int) -> Iterator[str]:
@@ -56,12 +61,23 @@ def _have_equal_records(batch: str, times: Sequence[Delivery]) -> Iterator[str]:
         yield f"batch {batch} had different records at different times"
 
 
-def _are_committed_once(batch: str, times: Sequence[Delivery]) -> Iterator[str]:
+def _are_committed_once(
+    batch: str, times: Sequence[Delivery], by_shard: Mapping[str, Lease]
+) -> Iterator[str]:
     """Yield whether a batch was delivered after its commit, or never committed. Only the last delivery may be committed."""
     if any(each.outcome == "committed" for each in times[:-1]):
         yield f"batch {batch} was delivered again after it was committed"
-    if times[-1].outcome == "dropped":
-        yield f"batch {batch} was never committed, and is not delivered again"
+    if not _is_committed(times[-1], by_shard):
+        last = f"the last outcome of {times[-1].worker} is {times[-1].outcome!r}"
+        yield f"batch {batch} was never committed, and is not delivered again: {last}"
+
+
+def _is_committed(delivery: Delivery, by_shard: Mapping[str, Lease]) -> bool:
+    """Return whether the batch was committed. Of a worker that was killed meanwhile only the table of leases knows it."""
+    if delivery.outcome != "committing":
+        return delivery.outcome == "committed"
+    lease = by_shard.get(delivery.shard_id)  # none: it was there, and is deleted after the end of its shard
+    return lease is None or lease.is_finished or _reached(lease.checkpoint) >= delivery.records[-1]
 
 
 def _are_delivered(stored: Sequence[StoredRecord], by_batch: Mapping[str, list[Delivery]]) -> Iterator[str]:
@@ -97,26 +113,32 @@ def _commit_s(delivery: Delivery) -> float:
     return delivery.at_s if delivery.committing_s is None else delivery.committing_s
 
 
-def _are_checkpointed(stored: Sequence[StoredRecord], leases: Iterable[Lease]) -> Iterator[str]:
-    for lease in unread(last_positions(stored), leases):
-        yield f"the lease of {lease.shard_id} ends at {lease.checkpoint}, before the last record"
-
-
-def last_positions(stored: Iterable[StoredRecord]) -> dict[str, Position]:
-    """Return the last record of each shard that has records."""
+def _are_checkpointed(stored: Iterable[StoredRecord], by_shard: Mapping[str, Lease]) -> Iterator[str]:
     last: dict[str, Position] = {}
     for record in stored:
         last[record.shard_id] = max(record.position, last.get(record.shard_id, (0, 0)))
-    return last
+    for shard_id, position in last.items():
+        lease = by_shard.get(shard_id)  # none: as above, or its records are among those never delivered
+        if lease is not None and not lease.is_finished and _reached(lease.checkpoint) < position:
+            yield f"the lease of {shard_id} ends at {lease.checkpoint}, before the last record"
 
 
-def unread(last: Mapping[str, Position], leases: Iterable[Lease]) -> list[Lease]:
-    """Return the leases that have not reached the *last* records of their shards."""
-    return [
-        lease
-        for lease in leases
-        if not lease.is_finished and _reached(lease.checkpoint) < last.get(lease.shard_id, (0, 0))
-    ]
+def uncommitted(
+    stored: Iterable[StoredRecord], deliveries: Iterable[Delivery], leases: Iterable[Lease]
+) -> set[tuple[str, Position]]:
+    """
+    Return the records in the stream that no worker has committed yet, whatever leases there are.
+
+    A shard may have no lease yet: its parent is read, and its worker was killed before it made the leases of the children.
+    """
+    by_shard = {lease.shard_id: lease for lease in leases}
+    committed = {
+        (each.shard_id, position)
+        for each in deliveries
+        if _is_committed(each, by_shard)
+        for position in each.records
+    }
+    return {(record.shard_id, record.position) for record in stored} - committed
 
 
 def _reached(checkpoint: LeaseCheckpoint) -> Position:

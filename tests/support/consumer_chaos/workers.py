@@ -16,9 +16,12 @@ from attrs import define, field, frozen
 
 from kinesis_consumer.stores.sqlite import SqliteTable
 from kinesis_core.leases import Lease, is_lease, read_lease
+from support.consumer_chaos.journal import Delivery, read_journal
 from support.consumer_chaos.worker import APPLICATION, LEASE_DURATION_S
 
-STOP_DEADLINE_S = 30.0
+STOP_DEADLINE_S = 120.0
+"""Workers that take longer to stop hang."""
+LOG_TAIL_BYTES = 1000
 
 
 @frozen
@@ -108,6 +111,20 @@ class Workers:
         finally:
             table.close()
 
+    def deliveries(self) -> list[Delivery]:
+        """Return all that the journals say."""
+        return [each for path in self.journals.iterdir() for each in read_journal(path)]
+
+    def evidence(self) -> Iterator[str]:
+        """Yield the table of leases, and the end of each worker's log."""
+        for lease in sorted(self.leases(), key=lambda lease: lease.shard_id):
+            yield (
+                f"lease of {lease.shard_id}: {lease.checkpoint}, pending {lease.pending}, owner {lease.actual_owner}, "
+                f"parents {list(lease.parents)}, children {list(lease.children)}"
+            )
+        for log in sorted(self.folder.glob("*.log"), key=lambda path: path.stat().st_mtime):
+            yield f"{log.name}: ...{self._tail(log)}"
+
     def stop_all(self) -> None:
         """Stop all workers in order, and wait for them."""
         for name in list(self._paused):
@@ -150,5 +167,9 @@ class Workers:
         if not journal.exists() or not journal.stat().st_size:
             wanted.add(-signal.SIGTERM)  # it had not entered its group yet
         if child.returncode not in wanted:
-            last = (self.folder / f"{name}.log").read_text()[-1000:]
+            last = self._tail(self.folder / f"{name}.log")
             self.problems.append(f"{name} ended with {child.returncode}: {last}")
+
+    @staticmethod
+    def _tail(log: Path) -> str:
+        return log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")

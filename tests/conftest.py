@@ -15,11 +15,13 @@ import pytest
 from hypothesis import settings
 
 from support.declared_events import declared_events
+from support.examples import examples
+from support.loops import mark_loops
 from support.side_by_side import count_workers, put_long_ones_first
 
 # The duration of an example depends on the machine, not on the code under test.
 # CI runs the same cases each time, so that a failure comes from the change. Other runs try new cases.
-settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ, max_examples=examples(100))
 settings.load_profile("tests")
 
 OURS = (
@@ -33,7 +35,9 @@ OURS = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by these markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_loops(items)
     put_long_ones_first(items)
 
 

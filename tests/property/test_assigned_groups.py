@@ -15,6 +15,7 @@ from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import FINISHED, OLDEST, LeaseCheckpoint, read_lease
+from support.examples import examples
 from support.shared_leases import (
     Fate,
     SharedTime,
@@ -159,7 +160,7 @@ histories = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(starts, histories, st.integers(0, 99))
 def test_leases_have_one_worker_each(
     start: list[tuple[str | None, str | None, LeaseCheckpoint]],

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.planning import Limits, PlanSettings
 from support.bounded_runs import Step, assert_in_order, make, moods, play, steps
+from support.examples import examples
 from support.fake_stream import Mood
 from support.planned import Planned, Read, everything
 
@@ -17,7 +18,7 @@ OLD_LISTING = (
 """A history in which a listing that is older than the run's targets is whole in itself."""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, st.sampled_from([1, 3, 20, None]), steps, steps, st.integers())
 @example(2, Mood(expiries=10, end_page_of_its_own=True, stale_listings=90), 1, *OLD_LISTING, 3727)
 def test_available_now_reads_what_was_there_and_ends(
@@ -47,7 +48,7 @@ def test_available_now_reads_what_was_there_and_ends(
     assert query.batch() == [], "it continued after its end"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, steps, steps, st.integers())
 def test_a_batch_without_a_bound_holds_everything_in_order(
     shards: int, mood: Mood, before: list[Step], later: list[Step], seed: int

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kinesis_core.model import Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import WIDEST, plan_end
+from support.examples import examples
 from support.one_shard import OneShard
 
 BYTES_A_MS = 1024 * 1024 / 1000
@@ -46,7 +47,7 @@ def drain(one: OneShard, limits: Limits) -> list[list[Record]]:
         start = end
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(spells, st.sampled_from([1, 2, 10, 26, 60, 200]))
 def test_records_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> None:
     """A batch holds as many records as it may at most; where sparse spells surround a dense one, so many times that."""
@@ -58,7 +59,7 @@ def test_records_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> 
     assert largest <= (limit if is_even else WIDEST * limit)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(spells, st.sampled_from([1, 500, 30_000, 300_000]))
 def test_bytes_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> None:
     """A batch holds as many bytes as it may and one record more at most, or so many times that between sparse spells."""

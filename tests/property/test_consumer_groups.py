@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from kinesis_consumer.assignment import Mode
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core.leases import Item, is_lease, read_lease
+from support.examples import examples
 from support.fake_stream import Mood
 from support.group_histories import (
     History,
@@ -30,7 +31,7 @@ EXAMPLES = int(os.environ.get("CONSUMER_GROUP_EXAMPLES", "300"))
 """Set it to some thousands to look for rare cases by hand."""
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(scenes, steps)
 def test_every_record_is_delivered_and_committed_once(scene: Scene, history: History) -> None:
     """
@@ -47,7 +48,7 @@ def test_every_record_is_delivered_and_committed_once(scene: Scene, history: His
         group.simulation.end()
 
 
-@settings(max_examples=EXAMPLES // 4, deadline=None)
+@settings(max_examples=examples(EXAMPLES // 4), deadline=None)
 @given(scenes, peaceful_steps)
 def test_a_lease_is_handed_over_without_repeated_records(scene: Scene, history: History) -> None:
     """While workers come and go in order, and shards are split and merged, a leader's group delivers each record once."""

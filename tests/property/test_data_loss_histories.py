@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kinesis_core.errors import DataLossError, StreamRecreatedError
 from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
 from support.reported import reported_losses
@@ -201,7 +202,7 @@ class Watched:
         return any((s, number) in self.gone() for s, number in last.items())
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(limits, positions, histories)
 def test_what_is_lost_is_reported_and_nothing_else(
     limit: int, position: StartingPosition, history: list[Step]
@@ -221,7 +222,7 @@ def test_what_is_lost_is_reported_and_nothing_else(
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(limits, histories, gaps, st.sampled_from([0, 0, 20]), st.booleans(), st.sampled_from([1.0, 400.0]))
 def test_what_is_left_is_read(
     limit: int, history: list[Step], gaps: dict[int, int], throttles: int, crosses: bool, period_s: float
@@ -258,7 +259,7 @@ def play_to_the_end(
     assert not watched.unreported(reported), "a loss in silence"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     limits, st.integers(1, 60), st.lists(st.one_of(puts, waits), max_size=12), st.booleans(), st.booleans()
 )
@@ -289,7 +290,7 @@ def test_available_now_ends_whatever_leaves(
     assert read == before or not fails
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(limits, positions, histories, histories)
 def test_no_record_of_a_stream_recreated_is_read(
     limit: int, position: StartingPosition, before: list[Step], after: list[Step]

@@ -13,6 +13,7 @@ from kinesis_core.model.cuts import EndCut
 from kinesis_core.planning import Planner, PlanSettings
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeShard, FakeStream, Mood
 from support.fake_subscriptions import Subscriptions
 
@@ -36,7 +37,7 @@ def a_range(stream: FakeStream, shard: FakeShard, rng: random.Random) -> ShardRa
     return ShardRange(stream.name, shard.shard_id, rng.choice(starts), rng.choice(ends))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.integers(2, 40),
     st.integers(1, 7),
@@ -121,7 +122,7 @@ class Soak:
         self.clock.sleep(self.rng.choice([0.1, 1.0, 6.0]))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.integers(), st.booleans())
 def test_a_soak_of_twenty_minutes(seed: int, fallback_to_polling: bool) -> None:
     """With cut connections, silence, in-stream errors, splits and merges no record is lost or repeated, and order holds."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned
 
@@ -22,7 +23,7 @@ def put(stream: FakeStream, where: list[tuple[int, float]]) -> None:
         stream.clock.sleep(pause_s)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(1, 3), positions, puts, puts, puts, st.booleans())
 def test_a_replayed_first_batch_holds_the_same(
     shards: int,

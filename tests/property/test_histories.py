@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,
@@ -26,7 +27,7 @@ from support.histories import (
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(
     st.integers(1, 3),
     moods,

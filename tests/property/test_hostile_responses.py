@@ -26,6 +26,7 @@ from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, TrimHor
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.frames import encode_frame
 from support.canned import Canned
+from support.examples import examples
 from support.fake_stream import FakeClock
 from support.hostile import bodies, peak_bytes
 
@@ -214,7 +215,7 @@ def test_memory_is_bounded_by_the_body(body: bytes) -> None:
     assert peak_bytes(decode) < 40 * len(body)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_no_memory_is_reserved_by_a_length(total: int, headers: int) -> None:
     """A frame takes no memory for its announced length before its bytes have come."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kinesis_consumer.stores import ItemTable, MemoryTable, Update
 from kinesis_consumer.stores.typed_json import decode_item, encode_item
 from kinesis_core.errors import InvalidRequestError
+from support.examples import examples
 from support.item_tables import Servers
 
 KEYS = st.sampled_from(["a", "b"])
@@ -144,7 +145,7 @@ SEQUENCES = st.lists(OPERATIONS, min_size=1, max_size=12)
 FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@settings(max_examples=100, suppress_health_check=FIXTURES)
+@settings(max_examples=examples(100), suppress_health_check=FIXTURES)
 @given(operations=SEQUENCES)
 def test_sqlite(servers: Servers, tmp_path: Path, operations: list[Any]) -> None:
     """A table in a file behaves as one in memory."""
@@ -152,7 +153,7 @@ def test_sqlite(servers: Servers, tmp_path: Path, operations: list[Any]) -> None
         check(opener(), operations)
 
 
-@settings(max_examples=15, suppress_health_check=FIXTURES)
+@settings(max_examples=examples(15), suppress_health_check=FIXTURES)
 @given(operations=SEQUENCES)
 def test_dynamodb(servers: Servers, tmp_path: Path, operations: list[Any]) -> None:
     """A table in DynamoDB behaves as one in memory."""

@@ -23,6 +23,7 @@ from kinesis_core.leases import (
 from kinesis_core.model import KclApplication, PerStream
 from kinesis_core.planning import Limits, PlanSettings
 from support.aggregated import History, Query, Row, Written, histories, limits, moods
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned
 
@@ -106,7 +107,7 @@ class Application:
         return self.data.draw(st.booleans())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.data(),
     st.integers(1, 3),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kinesis_consumer.assignment import Assign, BeginHandOver, Decision, decide
 from kinesis_core.leases import FINISHED, OLDEST, Lease
+from support.examples import examples
 from support.shared_leases import make_lease
 
 names = st.sampled_from(["w0", "w1", "w2", "w3", "w4", "w5"])
@@ -70,7 +71,7 @@ def difference(leases: Sequence[Lease], workers: Collection[str]) -> int:
     return max(loads) - min(loads) if loads else 0
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_each_lease_without_a_worker_gets_a_live_one(seen: Situation) -> None:
     """Unowned, expired and overdue leases are assigned to workers that may have them, and nobody else gets anything."""
@@ -81,7 +82,7 @@ def test_each_lease_without_a_worker_gets_a_live_one(seen: Situation) -> None:
     assert {decision.worker for decision in decisions} <= seen.workers
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_leases_in_handover_are_left_alone(seen: Situation) -> None:
     """Only live workers hand over, to others, and no lease twice. A finished lease is never handed over."""
@@ -94,7 +95,7 @@ def test_leases_in_handover_are_left_alone(seen: Situation) -> None:
             assert lease.key not in seen.expired | seen.overdue
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_workers_end_with_equally_many_leases(seen: Situation) -> None:
     """Once all hand-overs have ended, a second run leaves no two workers more than one lease apart."""
@@ -104,7 +105,7 @@ def test_workers_end_with_equally_many_leases(seen: Situation) -> None:
     assert difference(leases, seen.workers) <= 1
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_one_run_is_enough_without_earlier_handovers(seen: Situation) -> None:
     """As many hand-overs begin as are needed, at once."""
@@ -113,7 +114,7 @@ def test_one_run_is_enough_without_earlier_handovers(seen: Situation) -> None:
     assert difference(carry_out(leases, decisions), seen.workers) <= 1
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_decisions_are_stable(seen: Situation) -> None:
     """A second run decides nothing about what the first one has done, neither before nor after its hand-overs have ended."""
@@ -123,7 +124,7 @@ def test_decisions_are_stable(seen: Situation) -> None:
         assert decide(finish_hand_overs(leases), seen.workers, (), ()) == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(situations())
 def test_no_lease_moves_without_need(seen: Situation) -> None:
     """No more leases are handed over than the workers with more than their share have too many."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kinesis_consumer.assignment import LeaderLock
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core.errors import UnavailableError
+from support.examples import examples
 from support.shared_leases import SharedTime, UnreliableTable, WorkerClock
 
 DURATIONS_S = (10.0, 10.0, 6.0)
@@ -68,7 +69,7 @@ class Candidates:
         self.check()
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(st.lists(steps, max_size=40), st.integers(0, 9))
 def test_there_is_one_leader_at_most(
     history: list[tuple[int, str, list[str | float], float]], seed: int

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kinesis_core.options import starting_position
 from kinesis_core.planning import Limits, PlanSettings
 from support.aggregated import History, Query, Row, Written, histories, limits, moods
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned
 
@@ -91,7 +92,7 @@ class Connector:
         return {**position, "subSequenceNumber": str(index if size else -1), "isLast": str(is_last).lower()}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.data(),
     st.integers(1, 3),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_core.planning.plan_ahead import Timer
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,
@@ -82,7 +83,7 @@ class QueryAhead(Query):
         return None if end.to_json() == self.start.to_json() else end
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(1, 3), moods, limits, steps, st.integers())
 def test_planned_ahead_every_record_is_read_exactly_once(
     shards: int, mood: Mood, bounds: Limits, history: History, seed: int

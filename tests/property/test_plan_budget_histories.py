@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from support import bounded_runs
+from support.examples import examples
 from support.fake_stream import FakeClock, Mood
 from support.histories import (
     History,
@@ -29,7 +30,7 @@ from support.slow_stream import CALL_S, SlowStream
 budgets = st.sampled_from([0.0, 0.5 * CALL_S, 1.5 * CALL_S, 4 * CALL_S])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.integers(1, 6), moods, limits, budgets, steps, st.booleans(), st.booleans(), st.integers())
 def test_every_record_is_read_exactly_once(
     shards: int,
@@ -53,7 +54,7 @@ def test_every_record_is_read_exactly_once(
     assert_children_after_parents(stream, query.batches)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 6),
     bounded_runs.moods,
@@ -106,7 +107,7 @@ def test_available_now_reads_what_was_there_and_ends(
     assert query.batch() == [], "it continued after its end"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 8), budgets, st.sets(st.integers(0, 7)), st.integers(1, 3))
 def test_nothing_new_is_only_said_of_all_shards(
     shards: int, budget_s: float, busy: set[int], per_shard: int

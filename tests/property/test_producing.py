@@ -14,6 +14,7 @@ from kinesis_core.model.put_records import MAX_PUT_BYTES
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
+from support.examples import examples
 from support.fake_puts import Desk, FakePuts, FaultRates, payloads_of
 
 keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)
@@ -58,7 +59,7 @@ def test_adding_many_is_adding_one_by_one(rows: list[tuple[bytes, str]], max_byt
     assert together.build() == single.build()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(st.tuples(payloads, few_keys, hash_keys), max_size=60), sizes, st.integers(1, 6), st.booleans()
 )
@@ -84,7 +85,7 @@ def test_packing_keeps_bounds_and_shards(
     assert desk.accumulator.counts.held_bytes == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(fault_rates, st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
 def test_every_mishap_is_survived(rates: FaultRates, shards: int, aggregated: bool, seed: int) -> None:
     """
@@ -116,7 +117,7 @@ reshards = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(reshards, st.booleans(), st.sampled_from([1, 300, 2**24]), st.integers(0, 2**32))
 def test_resharding_misplaces_nothing_for_good(
     plan: list[tuple[str, int, int]], aggregated: bool, buffer_bytes: int, seed: int
@@ -158,7 +159,7 @@ stream_changes = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     stream_changes,
     st.booleans(),

@@ -14,6 +14,7 @@ from kinesis_core.model import Cut, Page
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.shard_cache import ShardCache
 from kinesis_core.planning.shard_state import ShardState
+from support.examples import examples
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.reported import reported_losses
@@ -118,7 +119,7 @@ def drain(query: Planned) -> list[tuple[str, str]]:
     return read
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from([5, 20, 100]),
     st.integers(0, 2**32),
@@ -144,7 +145,7 @@ def test_a_cache_can_be_thrown_away_at_any_time(
     assert lost == whole_lost
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1, 5, 1000]), steps)
 def test_a_loss_is_reported_once(seed: int, limit: int, history: Sequence[Step]) -> None:
     """However many plans come before the oldest record is read, taken or not: one loss after one cut is one warning."""

@@ -12,6 +12,7 @@ from kinesis_core.model import Listing, Shard, ShardOffset, by_id
 from kinesis_core.planning.discovery import Discovery
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_hole, find_needless
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream
 
 steps = st.lists(
@@ -99,7 +100,7 @@ def reader_of(shards: int, before: list[tuple[str, int]], *, from_latest: bool) 
     return reader
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.integers(1, 3), steps, steps, st.booleans())
 def test_a_complete_listing_is_used(
     shards: int, before: list[tuple[str, int]], history: list[tuple[str, int]], from_latest: bool
@@ -126,7 +127,7 @@ def no_loss(shard_id: str, _started: ShardOffset, _what: str) -> None:
     raise AssertionError(f"{shard_id} was reported as lost")
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.integers(1, 3), steps, steps, st.booleans(), st.data())
 def test_a_stale_listing_never_misleads(
     shards: int,

@@ -15,6 +15,7 @@ from kinesis_consumer.leases import release, renew
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import FINISHED, OLDEST, Lease, read_lease
+from support.examples import examples
 from support.shared_leases import SharedTime, UnreliableTable, WorkerClock, leases_in, make_lease, put_leases
 
 DURATION_S = 10.0
@@ -113,7 +114,7 @@ histories = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(starts, st.integers(1, 5), st.integers(1, 3), histories, st.integers(0, 99))
 def test_workers_that_take_end_with_equally_many_leases(
     start: list[tuple[str | None, object]],

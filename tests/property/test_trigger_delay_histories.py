@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, Offset, TrimHorizon
 from kinesis_core.planning import BatchGate, Limits, PlanSettings
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (
     History,
@@ -50,7 +51,7 @@ class WaitingQuery(Query):
         return None if end.to_json() == self.start.to_json() else end
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, limits, steps, minima, delays, st.booleans(), st.integers())
 def test_every_record_is_read_exactly_once(
     shards: int,
@@ -85,7 +86,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 3),
     st.sampled_from([0, 0, 300]),

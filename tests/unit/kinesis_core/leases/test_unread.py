@@ -12,6 +12,7 @@ from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, Thrott
 from kinesis_core.leases.lease import ALL_USER_RECORDS, LeaseCheckpoint
 from kinesis_core.leases.unread import check_number, last_before
 from kinesis_core.model import At, Cut
+from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 
 A = "shardId-000000000000"
@@ -64,7 +65,7 @@ def test_many_records() -> None:
     assert stream.clock.now_s() - started_s <= 10
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.sampled_from([0.0, 0.01, 1.0, 60.0, 4000.0])), max_size=8),
     st.floats(0, 1),

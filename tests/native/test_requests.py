@@ -25,6 +25,7 @@ from kinesis_core.producing.row_columns import RowColumns
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.shard_queue import ShardBatch
+from support.examples import examples
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
 from support.native import require_native
@@ -134,7 +135,7 @@ def make_entries(lists: Sequence[Any], by_native: bool) -> Sequence[PutEntry]:
     return join_entries(parts)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(entry_lists, st.sampled_from([("orders", None), ("orders", "arn:aws:kinesis"), ('"\\\né', None)]))
 def test_same_bodies(lists: list[Any], stream: tuple[str, str | None]) -> None:
     """The body of a request is the same, byte for byte, whatever the keys contain."""
@@ -165,7 +166,7 @@ def test_lengths_in_cbor(size: int) -> None:
     assert body == wire_cbor.encode_put_in_python(list(entries), "orders", None)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(entry_lists, st.slices(150), st.randoms())
 def test_records_are_a_sequence(lists: list[Any], part: slice, rng: random.Random) -> None:
     """Records are read, cut, picked and joined like those in a list."""
@@ -203,7 +204,7 @@ def test_indexes_beyond_the_end() -> None:
         entries.native.pick([-1])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(row_lists, bounds, st.booleans())
 def test_arrays_are_put_like_lists(rows: list[Any], starts: set[int], aggregated: bool) -> None:
     """A producer writes Arrow arrays as it writes lists of the same values."""

@@ -2,7 +2,9 @@
 The list of all checks. It needs Python, and Java 17 for everything with Spark. It installs the rest itself:
 
     python3 noxfile.py -s demo
-    python3 noxfile.py -s tests
+    python3 noxfile.py -s unit          a minute; Python is enough
+    python3 noxfile.py -s tests         what proves the promises
+    python3 noxfile.py -s everything    what CI runs
 
 `python3 noxfile.py --list` shows the other sessions. With nox installed, `nox -s tests` does the same.
 """
@@ -77,6 +79,11 @@ PACKAGES = {
 """The published packages, each with the packages of ours that it needs."""
 NEED_PYSPARK = {"spark-kinesis-source", "spark-kinesis-sink"}
 """Packages whose modules import PySpark. No package installs it."""
+WITHOUT_SPARK = [name for name in PACKAGES if name not in NEED_PYSPARK]
+FEW_EXAMPLES = {"EXAMPLES_SHARE": "0.1"}
+"""Property tests try a tenth of their examples. The session `slow` tries all of them."""
+ONE_PER_CORE = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(os.cpu_count() or 1)}
+"""Test processes for tests that keep a core busy. Those with Spark wait most of the time."""
 FOLDERS = {name: f"packages/{name.replace('kinesis-credentials', 'credentials')}" for name in PACKAGES}
 NATIVE = ROOT / "packages" / "kinesis-native"
 """The optional package in Rust. It is the only one that is built by a compiler."""
@@ -154,11 +161,33 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def unit(session: nox.Session) -> None:
+    """Run unit tests, and property tests with few examples. It needs neither Java nor Spark nor Rust."""
+    session.install(*_editable(*WITHOUT_SPARK), f"{FOLDERS['kinesis-core']}[arrow]", *_group("unit"))
+    folders = ("tests/unit", "tests/property", "--ignore-glob=*/spark_kinesis_*", "-m", "unit")
+    _pytest(session, *(session.posargs or folders), env=ONE_PER_CORE | FEW_EXAMPLES)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests on the newest Spark, but not the pages of the documentation; arguments after -- go to pytest."""
+    """Run the tests that prove the promises, on the newest Spark; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench", native=True)
-    _pytest(session, *(session.posargs or ["tests", "-m", "not pasted and not connect"]))
+    _pytest(session, *(session.posargs or ["tests", "-m", "unit or tests"]), env=FEW_EXAMPLES)
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Run the tests that only the loop `everything` has, on the newest Spark, and property tests with all their examples."""
+    _require_java(session)
+    _install(session, "test", "demo", "bench", native=True)
+    _pytest(session, *(session.posargs or ["tests", "-m", "everything and not pasted and not connect"]))
+
+
+@nox.session(venv_backend="none")
+def everything(session: nox.Session) -> None:
+    """Run all checks, two at a time, as CI does: see .ci/run."""
+    session.run("bash", ".ci/run", external=True)
 
 
 @nox.session
@@ -388,8 +417,8 @@ def _group(*names: str) -> list[str]:
     return list(nox.project.dependency_groups(PYPROJECT, *names))
 
 
-def _editable() -> list[str]:
-    return [f"--editable={folder}" for folder in FOLDERS.values()]
+def _editable(*names: str) -> list[str]:
+    return [f"--editable={FOLDERS[name]}" for name in names or FOLDERS]
 
 
 def _wheels(session: nox.Session, *packages: str) -> list[str]:

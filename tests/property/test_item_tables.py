@@ -153,6 +153,7 @@ def test_sqlite(servers: Servers, tmp_path: Path, operations: list[Any]) -> None
         check(opener(), operations)
 
 
+@pytest.mark.tests  # with moto
 @settings(max_examples=examples(15), suppress_health_check=FIXTURES)
 @given(operations=SEQUENCES)
 def test_dynamodb(servers: Servers, tmp_path: Path, operations: list[Any]) -> None:

@@ -21,8 +21,8 @@ from support.streams import KEY_ID, REGION, SECRET
 from support.witness import moto
 
 Opener = Callable[[], ItemTable]
-KINDS = ("memory", "sqlite", "dynamodb")
-"""DynamoDB is that of moto."""
+KINDS = ("memory", "sqlite", pytest.param("dynamodb", marks=pytest.mark.tests))
+"""DynamoDB is that of moto, which takes seconds to start."""
 
 
 def open_dynamo_table(endpoint_url: str, name: str, **settings: Any) -> DynamoTable:

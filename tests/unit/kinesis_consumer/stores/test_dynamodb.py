@@ -187,6 +187,7 @@ def describe(table: DynamoTable) -> Any:
     return table.client.client.describe_table(TableName=table.name)["Table"]
 
 
+@pytest.mark.tests
 def test_a_new_table_of_leases(endpoint_url: str) -> None:
     """A new table has the KCL's key and index, and is billed by request."""
     table = open_dynamo_table(endpoint_url, "dynamo-new")
@@ -201,6 +202,7 @@ def test_a_new_table_of_leases(endpoint_url: str) -> None:
     table.close()
 
 
+@pytest.mark.tests
 def test_a_table_of_an_older_kcl(endpoint_url: str) -> None:
     """A table without the index is used as it is, where a query fails. It gets the index when that is asked for."""
     old = open_dynamo_table(endpoint_url, "dynamo-old")
@@ -217,6 +219,7 @@ def test_a_table_of_an_older_kcl(endpoint_url: str) -> None:
     new.close()
 
 
+@pytest.mark.tests
 def test_a_table_with_another_key(endpoint_url: str) -> None:
     """Tables of the KCL with another key have no index, and items have that key."""
     table = open_dynamo_table(endpoint_url, "dynamo-state", key_name="key", with_index=True)
@@ -239,6 +242,7 @@ def test_a_table_with_another_key(endpoint_url: str) -> None:
     leases.close()
 
 
+@pytest.mark.tests
 def test_large_items_make_pages(endpoint_url: str) -> None:
     """More than DynamoDB returns at once is scanned whole."""
     table = open_dynamo_table(endpoint_url, "dynamo-large")

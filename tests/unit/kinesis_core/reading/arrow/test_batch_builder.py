@@ -47,6 +47,7 @@ def build(page: Page, columns: list[str], deaggregate: bool = True) -> pa.Record
     return BatchBuilder(columns, deaggregate).build(page, "orders", "shardId-000000000000")
 
 
+@pytest.mark.tests  # with Spark's own schema
 @settings(deadline=None)
 @given(names=subsets)
 def test_the_schema_is_the_one_spark_expects(names: list[str]) -> None:

@@ -1,0 +1,63 @@
+"""The loops of tests: each folder has one, and CONTRIBUTING.md says which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.loops import FOLDERS, LOOPS, TESTS, mark_loops
+
+PAGE = (TESTS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (`tests/[^|]*) \| (\w+) \|", re.MULTILINE)
+
+
+@pytest.fixture
+def item_in(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Return a function that makes a test in a folder, with markers."""
+
+    def make(folder: str, *markers: str) -> pytest.Item:
+        item = pytest.Function.from_parent(request.node.parent, name="test_something", callobj=lambda: None)
+        item.path = TESTS / folder / "test_something.py"
+        for marker in markers:
+            item.add_marker(marker)
+        return item
+
+    return make
+
+
+def loops_of(item: pytest.Item) -> set[str]:
+    mark_loops([item])
+    return {loop for loop in LOOPS if item.get_closest_marker(loop)}
+
+
+def test_a_test_is_in_the_loop_of_its_folder(item_in: Callable[..., Any]) -> None:
+    """A marker says otherwise. What needs another server, a page or a client of Spark Connect is in the largest loop."""
+    assert loops_of(item_in("unit/kinesis_core/model")) == {"unit"}
+    assert loops_of(item_in("unit/spark_kinesis_sink")) == {"tests"}
+    assert loops_of(item_in("unit/kinesis_core/model", "everything")) == {"everything"}
+    for marker in ("witness", "pasted", "connect"):
+        assert loops_of(item_in("spark", marker)) == {"everything"}
+
+
+def test_a_folder_without_a_loop_is_an_error(item_in: Callable[..., Any]) -> None:
+    """No test is left out of all loops by mistake."""
+    for folder in ("new", "unit/new"):
+        with pytest.raises(pytest.UsageError, match=r"test_something\.py is in no loop"):
+            mark_loops([item_in(folder)])
+
+
+def test_contributing_names_each_folder_and_its_loop() -> None:
+    """The table of folders is complete, and right."""
+    named = {
+        folder: loop
+        for cell, loop in ROW.findall(PAGE)
+        for folder in re.findall(r"`tests/([\w/]+)`", cell)
+    }
+    assert named == FOLDERS
+    tests = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    assert {path for path in tests if not any(path.is_relative_to(folder) for folder in FOLDERS)} == set()
+    assert [folder for folder in FOLDERS if not Path(TESTS, folder).is_dir()] == []

@@ -53,9 +53,7 @@ def test_a_folder_without_a_loop_is_an_error(item_in: Callable[..., Any]) -> Non
 def test_contributing_names_each_folder_and_its_loop() -> None:
     """The table of folders is complete, and right."""
     named = {
-        folder: loop
-        for cell, loop in ROW.findall(PAGE)
-        for folder in re.findall(r"`tests/([\w/]+)`", cell)
+        folder: loop for cell, loop in ROW.findall(PAGE) for folder in re.findall(r"`tests/([\w/]+)`", cell)
     }
     assert named == FOLDERS
     tests = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}

@@ -181,13 +181,16 @@ def test_shown(page: Path, block: Block) -> None:
     "page", [page for page in PAGES if name(page) in OF_DEVELOPERS], ids=lambda page: page.name
 )
 def test_commands_of_developers(page: Path) -> None:
-    """Each command in a page for developers is a session of the noxfile, an installation of ours, or a tool of git."""
+    """Each command in a page for developers is a session of the noxfile, its pytest, an installation of ours, or a tool of git."""
     sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE))
     for block in blocks(page):
         for line in block.text.splitlines() if block.use is Use.COMMANDS else []:
             match shlex.split(line, comments=True):
                 case ["python3", "noxfile.py", "-s", session, *_]:
                     assert session.partition("(")[0] in sessions
+                case [pytest_of_session, "-q", path] if pytest_of_session.startswith(".nox/"):
+                    assert pytest_of_session in {f".nox/{session}/bin/pytest" for session in sessions}
+                    assert (ROOT / path).exists()
                 case ["python3", "noxfile.py", "--list"] | ["git", *_] | []:
                     pass
                 case ["pip", "install", *requirements]:

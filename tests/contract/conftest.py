@@ -18,9 +18,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from kinesis_emulator import EmulatorProcess
+from support.servers import KINESIS_LOCAL, MOTO
 from support.witness import kinesis_local, moto
 
-SERVERS = ("emulator", "kinesis-local", "moto")
 _names = itertools.count()
 """For names in the order in which they are made, which is the one that moto lists them in."""
 
@@ -42,7 +42,7 @@ def _server_of(item: pytest.Item) -> str | None:
     return None if parameters is None else parameters.params.get("endpoint_url")
 
 
-@pytest.fixture(scope="session", params=SERVERS)
+@pytest.fixture(scope="session", params=["emulator", KINESIS_LOCAL, MOTO])
 def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Yield the endpoint of each server in turn. Without node kinesis-local is skipped with the reason."""
     match request.param:

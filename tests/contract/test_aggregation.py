@@ -60,6 +60,7 @@ def aggregate(rows: list[Row]) -> bytes:
 
 
 @cases
+@pytest.mark.witness
 def test_is_read_by_the_package_from_npm(rows: list[Row]) -> None:
     """
     Amazon's de-aggregator for Node finds the same payloads, partition keys and explicit hash keys, in order. When only some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core import Stream
+from kinesis_core import PlanSettings, ReadSettings, Stream
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.canned import CannedKinesis, CannedStream
 
@@ -19,6 +19,8 @@ def test_a_canned_stream_is_read_to_its_tip(user_records: int) -> None:
             region=canned.region,
             endpoint_url=kinesis.endpoint_url,
             credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
+            plan=PlanSettings(min_fetch_period_s=0.0),
+            read=ReadSettings(min_fetch_period_s=0.0),
         )
         batch = stream.read("TRIM_HORIZON")
         found = [(r.shard_id, r.sequence_number, r.sub_sequence_number) for r in batch.records()]

@@ -15,8 +15,9 @@ from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, 
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, UnavailableError
 from kinesis_core.model import After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
 from kinesis_credentials import StaticKeys
+from support.servers import KINESIS_LOCAL, MOTO
 
-SPEAKING = pytest.mark.parametrize("endpoint_url", ["emulator", "kinesis-local"], indirect=True)
+SPEAKING = pytest.mark.parametrize("endpoint_url", ["emulator", KINESIS_LOCAL], indirect=True)
 SHARD = "shardId-000000000000"
 PAYLOADS = [b"", b"\x00\xff", b"\xf3\x89\x9a\xc2", "é".encode()]
 
@@ -111,7 +112,7 @@ def test_a_refused_record_is_named(api: BotoStreamApi) -> None:
     assert [result.error_code for result in response.results] == [None, "InvalidArgumentException"]
 
 
-@pytest.mark.parametrize("endpoint_url", ["moto"], indirect=True)
+@pytest.mark.parametrize("endpoint_url", [MOTO], indirect=True)
 def test_a_server_that_fails_on_cbor(endpoint_url: str, stream: Any) -> None:
     """moto fails with status 500 over a body in CBOR. That is retried, and the error names the option."""
     with pytest.raises(UnavailableError, match=r"not CBOR.*wireFormat=json"):

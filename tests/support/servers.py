@@ -11,8 +11,9 @@ FAN_OUT = {"consumerType": "SubscribeToShard", "fanOutFallback": "false"}
 
 both_ways = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out"], indirect=True)
 """Runs a test by polling and by enhanced fan-out."""
-_WITNESS = pytest.param("kinesis-local", marks=pytest.mark.witness)
-witnessed = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out", _WITNESS], indirect=True)
+KINESIS_LOCAL = pytest.param("kinesis-local", marks=pytest.mark.witness)
+MOTO = pytest.param("moto", marks=pytest.mark.witness)
+witnessed = pytest.mark.parametrize("endpoint_url", ["emulator", "fan-out", KINESIS_LOCAL], indirect=True)
 """Like `both_ways`, and by polling an independent server, so that our emulator cannot prove itself right."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,42 +22,53 @@ CHANGES = {
     "errors": ("Raise the stream's retention first.", "Set failOnDataLoss=false first."),
 }
 """A part of each page, and what somebody writes instead by hand."""
+Generate = Callable[..., object]
 
 
-def generate(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"docs.generate_{name}", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generate:
+    """Return a function that runs the generator of a page on a copy of it, here and not in a process, and returns the status."""
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "cli").symlink_to(ROOT / "docs" / "cli")  # the page of commands links to pages that exist
+
+    def run(name: str, *arguments: str) -> object:
+        program = shutil.copy(ROOT / "docs" / f"generate_{name}.py", tmp_path)
+        monkeypatch.setattr(sys, "argv", [program, *arguments])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(program, run_name="__main__")
+        return ended.value.code
+
+    return run
 
 
 @EVERY_PAGE
 def test_page_is_current(name: str) -> None:
     """The page in the repository is the one that its generator writes."""
-    checked = generate(ROOT, name, "--check")
+    command = [sys.executable, "-m", f"docs.generate_{name}", "--check"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @EVERY_PAGE
-def test_stale_page(name: str, tmp_path: Path) -> None:
+def test_stale_page(
+    name: str, generate: Generate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A page that differs is an error, and the check prints the difference. Writing the page again corrects it."""
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    page = tmp_path / "docs" / "reference" / f"{name}.md"
+    page = tmp_path / "reference" / f"{name}.md"
     generated, by_hand = CHANGES[name]
-    current = page.read_text()
+    current = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
     page.write_text(current.replace(generated, by_hand))
-    checked = generate(tmp_path, name, "--check")
-    assert checked.returncode == 1
-    assert [line for line in checked.stdout.splitlines() if line.startswith("-") and by_hand in line]
-    assert generate(tmp_path, name).returncode == 0
+    assert generate(name, "--check") == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert [line for line in shown if line.startswith("-") and by_hand in line]
+    assert generate(name) == 0
     assert page.read_text() == current
 
 
 @EVERY_PAGE
-def test_missing_page(name: str, tmp_path: Path) -> None:
+def test_missing_page(name: str, generate: Generate, tmp_path: Path) -> None:
     """A page that does not exist fails the check, and is written."""
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    page = tmp_path / "docs" / "reference" / f"{name}.md"
-    current = page.read_text()
-    page.unlink()
-    assert generate(tmp_path, name, "--check").returncode == 1
-    assert generate(tmp_path, name).returncode == 0
-    assert page.read_text() == current
+    page = tmp_path / "reference" / f"{name}.md"
+    assert generate(name, "--check") == 1
+    assert generate(name) == 0
+    assert page.read_text() == (ROOT / "docs" / "reference" / f"{name}.md").read_text()

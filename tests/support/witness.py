@@ -29,6 +29,8 @@ _HERE = Path(__file__).parent
 _CACHE = _HERE.parents[1] / ".nox" / "witness"
 _INSTALL_S = _START_S = 300
 """They end what hangs."""
+_POLL_S = 0.02
+"""How often moto's server looks whether it is to stop."""
 
 
 class WitnessUnavailableError(Exception):
@@ -185,7 +187,7 @@ def moto(wrap: Callable[[Wsgi], Wsgi] = lambda application: application) -> Iter
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # no line per request
     application = wrap(_one_at_a_time(DomainDispatcherApplication(create_backend_app)))
     server = make_server("127.0.0.1", 0, application, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

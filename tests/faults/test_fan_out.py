@@ -23,6 +23,7 @@ from kinesis_core.reading.fan_out import find_consumer, remove_consumer
 from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
+from support.loops import variants
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 """A socket that the garbage collector closes is a warning, which pytest would otherwise not report as a failure."""
@@ -37,7 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
-@pytest.fixture(params=["HTTP/1.1", "HTTP/2 reset", "HTTP/2 goaway", "HTTP/2 cut"])
+@pytest.fixture(params=variants(["HTTP/1.1", "HTTP/2 reset", "HTTP/2 goaway", "HTTP/2 cut"], kept=2))
 def open_desk(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> OpenDesk:
     """Return a function that opens a desk. Over HTTP/2 the emulator breaks connections off in one of three ways."""
     protocol, _, ending = request.param.partition(" ")

@@ -74,7 +74,7 @@ def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
     """The client sends nothing to a server with an untrusted certificate. The error says so."""
     assert at.front is not None
     other, _ = make_certificate(tmp_path)
-    apis = Apis(connect(at.front.url, 5, other), STREAM, None, at.clock)
+    apis = Apis(connect(at.front.url, certificate=other), STREAM, None, at.clock)
     with pytest.raises(UnavailableError, match="certificate"):
         apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert at.subscriptions() == 0
@@ -83,7 +83,7 @@ def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
 def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
     """An endpoint that cannot be reached is an error that may pass, with what to check."""
     with refusing_port() as port:
-        apis = Apis(connect(f"https://127.0.0.1:{port}", 5, files[0]), STREAM, None, at.clock)
+        apis = Apis(connect(f"https://127.0.0.1:{port}", certificate=files[0]), STREAM, None, at.clock)
         refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl"
         with pytest.raises(UnavailableError, match=refused) as caught:
             apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
@@ -98,7 +98,9 @@ def test_a_proxy_is_used(
     assert at.front is not None
     with Tunnels() as tunnels:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:{password}@127.0.0.1:{tunnels.port}")
-        api = Apis(connect(at.front.url, 5, files[0]), STREAM, None, at.clock).subscribing(at.consumer)
+        api = Apis(connect(at.front.url, certificate=files[0]), STREAM, None, at.clock).subscribing(
+            at.consumer
+        )
         if password == "wrong":
             with pytest.raises(UnavailableError, match="ProxyError") as caught:
                 api.subscribe(SHARD, TrimHorizon())

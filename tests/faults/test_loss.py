@@ -17,6 +17,7 @@ from kinesis_core.reading import FanOutSettings, ReadSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Limits, ManualClock, Settings, Step
 from kinesis_emulator.requests import Request
+from support.loops import variants
 from support.streams import make_client
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
@@ -104,7 +105,7 @@ def test_a_retention_that_is_decreased_during_a_batch(
             take(stream, [], PAGE, lower)
 
 
-@pytest.mark.parametrize("is_closed", [False, True])
+@pytest.mark.parametrize("is_closed", variants([False, True]))
 def test_what_leaves_between_two_subscriptions(
     emulator: Emulator, clock: ManualClock, is_closed: bool
 ) -> None:

@@ -21,7 +21,10 @@ from kinesis_emulator import Emulator, Limits, Settings
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 ROWS = 3_000
-PATIENCE_S = 60
+PATIENCE_S = 600
+"""It ends what hangs, however long a busy machine stands still."""
+NEVER_S = 1000.0
+"""Longer than pytest lets a test run."""
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def open_producer(emulator: Emulator, **settings: Any) -> Producer:
         region="us-east-1",
         endpoint_url=emulator.endpoint_url,
         credentials=KEYS,
-        settings=ProducerSettings(**settings),
+        settings=ProducerSettings(**{"record_ttl_s": PATIENCE_S, **settings}),
     )
 
 
@@ -117,8 +120,8 @@ def test_children_that_are_never_listed(emulator: Emulator) -> None:
     with open_producer(emulator, record_ttl_s=2.0) as producer:
         emulator.settings.hide_children_s = 1e6
         emulator.split("orders", emulator.shard_ids("orders")[0])
-        put(producer, 0, 100)
-        with pytest.raises(PutError) as caught:
+        with pytest.raises(PutError) as caught:  # noqa: PT012 # a busy machine may be late with the first call
+            put(producer, 0, 100)
             producer.flush()
     assert sum(caught.value.counts.values()) == 100
     with pytest.raises(UnavailableError, match=f"of stream orders for the hash keys 0 to {2**128 - 1}[.]"):
@@ -176,7 +179,7 @@ def test_a_stream_recreated_before_a_flush(emulator: Emulator) -> None:
 def test_a_stream_that_is_deleted_before_rows_are_sent(emulator: Emulator) -> None:
     """Rows for a deleted stream fail at once, before their deadline."""
     emulator.create_stream("orders", shards=2)
-    with open_producer(emulator, record_max_buffered_time_s=3.0) as producer:
+    with open_producer(emulator, record_max_buffered_time_s=NEVER_S, record_ttl_s=4 * NEVER_S) as producer:
         put(producer, 0, 10)
         emulator.delete_stream("orders")
         with pytest.raises(PutError, match="ResourceNotFoundException 10"):
@@ -267,13 +270,11 @@ def test_a_switch_under_many_writers(emulator: Emulator) -> None:
 
 
 def test_a_switch_while_rows_wait(emulator: Emulator) -> None:
-    """Rows put before a switch and sent after it are written as the new strategy requires."""
+    """Rows put before a switch and sent after it are written as the new strategy requires. A flush does not wait for more rows."""
     emulator.create_stream("orders", shards=4, strategy="AUTO")
-    with open_producer(emulator, record_max_buffered_time_s=20.0) as producer:
+    with open_producer(emulator, record_max_buffered_time_s=NEVER_S, record_ttl_s=4 * NEVER_S) as producer:
         put(producer, 0, 400, has_keys=False)
         emulator.distribute("orders", "USER_PARTITION_KEY")
-        began_s = time.monotonic()
         assert producer.flush().user_records == 400
-        assert time.monotonic() - began_s < 20
     assert copies_for_the_kcl(emulator) == payloads(0, 400)
     assert all(record.partition_key for record in emulator.records("orders"))

@@ -19,6 +19,7 @@ from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Settings
 from kinesis_emulator import Limits as ServiceLimits
 from support.injected import InjectedFaults
+from support.loops import variants
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 STREAM = StreamRef("orders")
@@ -37,7 +38,7 @@ def emulator() -> Iterator[Emulator]:
 def connect(
     emulator: Emulator,
     longest_wait_s: float = 1.0,
-    outage_timeout_s: float = 6.0,
+    outage_timeout_s: float = 600.0,
     wire_format: WireFormat = WireFormat.JSON,
 ) -> Connection:
     """Return a connection to *emulator* with quick retries."""
@@ -89,7 +90,10 @@ class Reader:
 
 @pytest.mark.parametrize(
     ("seed", "wire_format"),
-    [*((seed, WireFormat.JSON) for seed in range(12)), *((seed, WireFormat.CBOR) for seed in range(4))],
+    [
+        *variants([(seed, WireFormat.JSON) for seed in range(12)]),
+        *variants([(seed, WireFormat.CBOR) for seed in range(4)]),
+    ],
 )
 def test_every_record_once_and_every_retry_in_the_log(
     emulator: Emulator, caplog: pytest.LogCaptureFixture, seed: int, wire_format: WireFormat
@@ -121,7 +125,7 @@ def test_every_record_once_and_every_retry_in_the_log(
     assert emulator.calls.count("GetRecords", wire_format=wire_format.value) == reads
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", variants(range(4)))
 @pytest.mark.parametrize("aggregated", [True, False])
 @pytest.mark.parametrize("wire_format", WireFormat)
 def test_everything_is_written_and_every_retry_in_the_log(

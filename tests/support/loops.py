@@ -6,7 +6,9 @@ A folder has a loop. A test or a file that is in another loop than its folder ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,16 @@ FOLDERS = {
 }
 NEED_MORE = ("connect", "pasted", "witness")
 """Markers of tests that need more than Python and Java: their loop is `everything`."""
+
+
+def variants(values: Sequence[Any], kept: int = 1) -> list[Any]:
+    """
+    Return *values* to parametrize a test with: the first *kept* in the loop of its folder, the others in `everything`.
+
+    A tuple is a value for each of several arguments.
+    """
+    rest = (value if isinstance(value, tuple) else (value,) for value in values[kept:])
+    return [*values[:kept], *(pytest.param(*value, marks=pytest.mark.everything) for value in rest)]
 
 
 def mark_loops(items: list[pytest.Item]) -> None:

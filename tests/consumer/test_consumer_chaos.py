@@ -23,8 +23,8 @@ from support.consumer_chaos.workers import Incident, Workers
 SHORT = Plan(seed=3, workers=4, records=10_000, kills=4, stops=2, pauses=1, reshards=4)
 
 
+@pytest.mark.everything
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
-@pytest.mark.timeout(600)
 def test_workers_are_killed_stopped_and_paused(tmp_path: Path) -> None:
     """
     Workers over one file of leases are killed, stopped and paused, while shards are split and merged. No record is lost. The records

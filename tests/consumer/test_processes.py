@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +16,10 @@ from attrs import define
 from kinesis_emulator import Emulator
 
 TESTS = Path(__file__).parents[1]
-MINUTE_S = 60.0
-pytestmark = pytest.mark.timeout(120)
+NEVER_S = 3600.0
+"""A lease that does not expire while pytest lets a test run."""
+EXPIRY_S = 16
+"""Longer than a busy machine stands still: whoever renews a lease keeps it."""
 
 
 @define
@@ -88,18 +89,16 @@ def put(emulator: Emulator, *data: bytes) -> None:
 def test_sigterm_finishes_the_batch_in_hand_and_lets_the_lease_go(start: Start, emulator: Emulator) -> None:
     """
     After SIGTERM the batch in hand is committed, and the process ends well. Another one has the shard at once, while leases are
-    valid for a minute: it takes about a second on a quiet machine.
+    valid for an hour.
     """
     put(emulator, b"1", b"2")
-    first = start("worker-1", MINUTE_S)
+    first = start("worker-1", NEVER_S)
     assert first.hear() == "1"
-    second = start("worker-2", MINUTE_S)
+    second = start("worker-2", NEVER_S)
     first.child.send_signal(signal.SIGTERM)
     assert first.tell("commit") == "committed"
     assert first.hear() == "closed"
-    closed_s = time.monotonic()
     assert second.hear() == "2"
-    assert time.monotonic() - closed_s < 10
     assert first.child.wait() == 0
 
 
@@ -109,10 +108,10 @@ def test_a_worker_that_stands_still_has_lost_its_lease(start: Start, emulator: E
     has got the batch.
     """
     put(emulator, b"1", b"2")
-    first = start("worker-1", 2)
+    first = start("worker-1", EXPIRY_S)
     assert first.hear() == "1"
     first.child.send_signal(signal.SIGSTOP)
-    second = start("worker-2", 2)
+    second = start("worker-2", EXPIRY_S)
     assert second.hear() == "1"
     first.child.send_signal(signal.SIGCONT)
     assert first.tell("is_ours") == "False"
@@ -130,7 +129,7 @@ def test_forks_and_programs_of_the_user(start: Start, emulator: Emulator) -> Non
     be run: the worker keeps its lease, and goes on.
     """
     put(emulator, b"1", b"2")
-    member = start("worker-1", MINUTE_S)
+    member = start("worker-1", NEVER_S)
     assert member.hear() == "1"
     assert member.tell("fork and leave") == "3"
     assert member.tell("fork and terminate") == str(-signal.SIGTERM)

@@ -19,7 +19,7 @@ from support.consumer_chaos.verdict import StoredRecord, judge, uncommitted
 from support.consumer_chaos.workers import Workers
 
 TURN_S = 0.1
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 """Workers that commit nothing for so long hang."""
 _TESTS = Path(__file__).parents[2]
 

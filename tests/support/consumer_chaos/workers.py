@@ -19,7 +19,7 @@ from kinesis_core.leases import Lease, is_lease, read_lease
 from support.consumer_chaos.journal import Delivery, read_journal
 from support.consumer_chaos.worker import APPLICATION, LEASE_DURATION_S
 
-STOP_DEADLINE_S = 120.0
+STOP_DEADLINE_S = 300.0
 """Workers that take longer to stop hang."""
 LOG_TAIL_BYTES = 1000
 

@@ -11,8 +11,6 @@ from support.kcl.worker import BY_NUMBER, DEFAULTS
 
 pytestmark = pytest.mark.witness
 Make = Callable[..., KclApplication]
-OWN_TIMES_S = 120.0
-"""A KCL looks for leases that it was given each 10 s, by default."""
 
 
 def leader(application: KclApplication) -> str | None:
@@ -56,11 +54,11 @@ def test_java_with_its_own_times_follows(kcl_application: Make) -> None:
     python.wait_shards(4)
     with application.load():
         java = application.start("3.5.1", "java", settings=DEFAULTS, first_sync="default")
-        java.wait_shards(2, OWN_TIMES_S)
+        java.wait_shards(2)
         python.wait_shards(2)
         assert leader(application) == "python"
         python.stop()
-        java.wait_shards(4, OWN_TIMES_S)
+        java.wait_shards(4)
     application.wait_all_delivered()
     assert not application.verdict().faults
     assert not application.verdict().repeated

@@ -31,7 +31,7 @@ from support.http2_front import Ending, Http2Front, Protocol
 STREAM, SHARD, REGION = "orders", "shardId-000000000000", "us-east-1"
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 RECORDS_PER_EVENT = 5
-CLOSED_S = 30.0
+CLOSED_S = 300.0
 """The maximum time until a socket is closed; a test fails after it."""
 
 

@@ -67,7 +67,7 @@ class Http2Front:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=300)
 
     async def _listen(self) -> None:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

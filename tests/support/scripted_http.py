@@ -85,7 +85,7 @@ class ScriptedHttp:
 
     def wait_until_left(self) -> None:
         """Wait until one more connection is closed."""
-        assert self._left.acquire(timeout=10)
+        assert self._left.acquire(timeout=300)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

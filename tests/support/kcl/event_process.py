@@ -16,7 +16,7 @@ from attrs import define, field
 
 T = TypeVar("T")
 Event = dict[str, Any]
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 """How long to wait for an event by default. It ends a test that fails, so it is long."""
 
 

@@ -18,7 +18,7 @@ from support.witness import WitnessUnavailableError
 
 SOURCES = Path(__file__).parent / "java"
 CACHE = Path(__file__).parents[3] / ".nox" / "kcl"
-_FETCH_S, _COMPILE_S = 600, 120
+_FETCH_S, _COMPILE_S = 600, 300
 
 
 @frozen

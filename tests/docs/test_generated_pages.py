@@ -32,7 +32,7 @@ def generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generate:
     (tmp_path / "cli").symlink_to(ROOT / "docs" / "cli")  # the page of commands links to pages that exist
 
     def run(name: str, *arguments: str) -> object:
-        program = shutil.copy(ROOT / "docs" / f"generate_{name}.py", tmp_path)
+        program = str(shutil.copy(ROOT / "docs" / f"generate_{name}.py", tmp_path))
         monkeypatch.setattr(sys, "argv", [program, *arguments])
         with pytest.raises(SystemExit) as ended:
             runpy.run_path(program, run_name="__main__")

@@ -31,7 +31,7 @@ UNPACED: dict[str, Any] = {
     "plan": PlanSettings(min_fetch_period_s=0.0),
     "read": ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e9),
 }
-DEADLINE_S = 60
+DEADLINE_S = 300
 Connection = dict[str, Any]
 
 

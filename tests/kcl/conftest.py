@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kinesis_emulator import EmulatorProcess
-from support.kcl.application import KclApplication
+from support.kcl.application import KclApplication, archive_classes
 from support.kcl.dynamodb_local import DynamoDbLocal
-from support.kcl.programs import KCL_2, KCL_3
+from support.kcl.worker import PROGRAMS, VERSIONS
 from support.witness import WitnessUnavailableError, require
 
 
@@ -20,12 +20,14 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DynamoD
     """Yield a DynamoDB. Where it or the KCL cannot be installed, the test is skipped with the reason, or fails."""
     with ExitStack() as stack:
         try:
-            for program in (KCL_2, KCL_3):
+            for program in PROGRAMS.values():
                 program.install()
-            log = tmp_path_factory.mktemp("dynamodb") / "log"
-            server = stack.enter_context(DynamoDbLocal.start(log))
+            folder = tmp_path_factory.mktemp("dynamodb")
+            server = stack.enter_context(DynamoDbLocal.start(folder / "log"))
         except WitnessUnavailableError as error:
             require(error)
+        for version in VERSIONS:
+            archive_classes(version, server, folder)
         yield server
 
 

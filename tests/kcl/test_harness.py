@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -11,7 +12,7 @@ from support.kcl.application import KclApplication, repeated
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.event_process import EventProcessError
 from support.kcl.group_worker import Delivered
-from support.kcl.worker import VERSIONS, Version, quick
+from support.kcl.worker import PROGRAMS, VERSIONS, Version, quick
 from support.streams import StreamUnderTest
 
 pytestmark = pytest.mark.witness
@@ -141,6 +142,15 @@ def test_fan_out(application: KclApplication, version: Version) -> None:
 def arn(stream: StreamUnderTest) -> str:
     summary = stream.client.describe_stream_summary(StreamName=stream.name)
     return str(summary["StreamDescriptionSummary"]["StreamARN"])
+
+
+@each_version
+def test_a_worker_begins_with_loaded_classes(application: KclApplication, version: Version) -> None:
+    """Its JVM takes most classes from the archive of an earlier worker, and loads few from the jars."""
+    worker = application.start(version)
+    worker.wait_started()
+    maps = Path(f"/proc/{worker.process.pid}/maps").read_text()
+    assert str(PROGRAMS[version].install().loaded) in maps
 
 
 def test_only_this_machine_reaches_it(dynamodb_local: DynamoDbLocal) -> None:

@@ -14,12 +14,13 @@ from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_credentials import StaticKeys
+from kinesis_emulator import EmulatorProcess
 from support.kcl.dynamodb_local import DynamoDbLocal, Item
 from support.kcl.event_process import DEADLINE_S, EventProcess
 from support.kcl.group_worker import Delivered, GroupWorker
 from support.kcl.python_worker import PythonOptions, start_python
 from support.kcl.verdict import Verdict, judge
-from support.kcl.worker import KclOptions, KclWorker, Version
+from support.kcl.worker import PROGRAMS, KclOptions, KclWorker, Version
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 
 _names = itertools.count()
@@ -159,6 +160,23 @@ class KclApplication:
 
     def leases(self) -> dict[str, Item]:
         return self.dynamodb.leases(self.name)
+
+
+def archive_classes(version: Version, dynamodb: DynamoDbLocal, folder: Path) -> None:
+    """Let a worker read once, so that the JVMs of all later ones begin with the classes that it has loaded."""
+
+    def run(made: Path) -> None:
+        with (
+            EmulatorProcess() as kinesis,
+            KclApplication(dynamodb, kinesis.endpoint_url, folder) as application,
+        ):
+            application.create_table()
+            application.put(100)
+            worker = application.start(version, loaded=made)
+            worker.wait_records(100)
+            worker.stop(graceful=False)
+
+    PROGRAMS[version].install().record(run)
 
 
 def repeated(records: Iterable[Delivered]) -> list[str]:

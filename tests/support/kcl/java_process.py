@@ -30,5 +30,7 @@ def start_java(
         f"-D{kind}.proxy{name}" for kind in ("http", "https") for name in (f"Host={host}", f"Port={port}")
     ]
     given = [f"-D{each}" for each in ("http.nonProxyHosts=127.0.0.1", *properties)]
+    if installed.loaded.exists():
+        flags = (*flags, f"-XX:SharedArchiveFile={installed.loaded}")
     command = ["java", *flags, *proxies, *given, "-cp", installed.class_path, main, *arguments]
     return EventProcess(command, log)

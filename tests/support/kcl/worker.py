@@ -16,7 +16,7 @@ from support.streams import REGION
 Version = Literal["2.7.2", "3.5.1"]
 VERSIONS: tuple[Version, ...] = ("2.7.2", "3.5.1")
 Setting = str | int | float | bool
-_PROGRAMS = {program.version: program for program in (KCL_2, KCL_3)}
+PROGRAMS = {program.version: program for program in (KCL_2, KCL_3)}
 _NOWHERE = "http://127.0.0.1:1"
 
 QUICK: Mapping[str, Setting] = {
@@ -111,6 +111,8 @@ class KclOptions:
     """Whether it speaks CBOR to Kinesis, as it does by default. Otherwise it speaks JSON, as this project does."""
     is_fast: bool = False
     """Whether the JVM makes fast code, as in production, instead of a quick start."""
+    loaded: Path | None = None
+    """Where the JVM archives the classes that it has loaded, when it ends."""
 
     def arguments(self) -> tuple[str, ...]:
         values: dict[str, Any] = {
@@ -153,8 +155,10 @@ class KclWorker(GroupWorker):
             "org.slf4j.simpleLogger.showDateTime=true",
             "org.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
         )
-        installed = _PROGRAMS[options.version].install()
+        installed = PROGRAMS[options.version].install()
         flags = FAST if options.is_fast else SMALL
+        if options.loaded is not None:
+            flags = (*flags, f"-XX:ArchiveClassesAtExit={options.loaded}")
         return cls(
             options.worker, start_java(installed, "Worker", options.arguments(), log, properties, flags)
         )

@@ -173,7 +173,9 @@ def tests(session: nox.Session) -> None:
     """Run the tests that prove the promises, on the newest Spark; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench", native=True)
-    _pytest(session, *(session.posargs or ["tests", "-m", "unit or tests"]), env=FEW_EXAMPLES)
+    _pytest(
+        session, *(session.posargs or ["tests", "-m", "(unit or tests) and not witness"]), env=FEW_EXAMPLES
+    )
 
 
 @nox.session

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 840  # below the one that pytest sets, so that the child is ended and its output shown
 
 
+@pytest.mark.everything
 def test_short_demo() -> None:
     """The short form of the demo runs without a terminal, and counts every record exactly once."""
     done = subprocess.run(

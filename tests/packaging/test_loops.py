@@ -39,8 +39,9 @@ def test_a_test_is_in_the_loop_of_its_folder(item_in: Callable[..., Any]) -> Non
     assert loops_of(item_in("unit/kinesis_core/model")) == {"unit"}
     assert loops_of(item_in("unit/spark_kinesis_sink")) == {"tests"}
     assert loops_of(item_in("unit/kinesis_core/model", "everything")) == {"everything"}
+    assert loops_of(item_in("spark", "tests")) == {"tests"}
     for marker in ("witness", "pasted", "connect"):
-        assert loops_of(item_in("spark", marker)) == {"everything"}
+        assert loops_of(item_in("docs", marker)) == {"everything"}
 
 
 def test_a_folder_without_a_loop_is_an_error(item_in: Callable[..., Any]) -> None:

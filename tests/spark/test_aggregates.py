@@ -44,6 +44,7 @@ def test_switched_off(stream: StreamUnderTest, read: Read) -> None:
     assert [bytes(row.data) for row in read(deaggregate="false")] == [packed]
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize(
     "data",
     [
@@ -74,6 +75,7 @@ def test_empty_aggregate(stream: StreamUnderTest, read: Read) -> None:
     assert (payloads[0], payloads[-1]) == (b"before", b"after")
 
 
+@pytest.mark.tests
 @both_ways
 def test_replay(stream: StreamUnderTest, make_query: Callable[..., Query]) -> None:
     """An aggregate is never split between batches, and a replayed batch has the same user records."""

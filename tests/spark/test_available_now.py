@@ -17,6 +17,7 @@ MakeQuery = Callable[..., Query]
 pytestmark = pytest.mark.all_sparks
 
 
+@pytest.mark.tests
 @both_ways
 def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """
@@ -37,11 +38,13 @@ def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_qu
     assert sorted(query.payloads) == sorted(stream.payloads)
 
 
+@pytest.mark.tests
 def test_available_now_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """AvailableNow on an empty stream ends as well."""
     assert make_query(stream.options()).start(availableNow=True).finish().rows == []
 
 
+@pytest.mark.tests
 @pytest.mark.skipif(not HAS_ADMISSION_CONTROL, reason="AvailableNow is one batch before Spark 4.2")
 def test_available_now_in_bounded_batches(
     stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from kinesis_emulator import Emulator
 from support.streams import StreamUnderTest
 
+pytestmark = pytest.mark.tests
+
 NOON = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=6)
 Read = Callable[..., list[bytes]]
 

@@ -50,6 +50,7 @@ def continues_only_without_failing(query: Query, python_log: PythonLog, shard_id
     assert f"shard={shard_id}" in line
 
 
+@pytest.mark.tests
 def test_a_position_that_was_trimmed(
     clock: ManualClock, stream: StreamUnderTest, half_read: Query, python_log: PythonLog
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_position_that_was_trimmed(
     assert "retention 24 h" in python_log.lines("data.lost")[0]
 
 
+@pytest.mark.tests
 def test_a_shard_past_retention(
     clock: ManualClock, stream: StreamUnderTest, half_read: Query, python_log: PythonLog
 ) -> None:
@@ -78,6 +80,7 @@ def test_a_shard_past_retention(
     assert sorted(half_read.payloads) == sorted([*stream.payloads[:5], *stream.payloads[10:]])
 
 
+@pytest.mark.tests
 def test_a_long_silence_is_no_loss(
     clock: ManualClock, stream: StreamUnderTest, make_query: MakeQuery
 ) -> None:

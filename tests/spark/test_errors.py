@@ -13,6 +13,8 @@ from support.ports import refusing_port
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
 
+pytestmark = pytest.mark.tests
+
 MakeQuery = Callable[..., Query]
 Fails = Callable[[dict[str, Any]], str]
 

@@ -113,6 +113,7 @@ def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
 # Subscriptions -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.tests
 def test_subscriptions_that_break(
     emulator: Emulator, make_stream: MakeStream, make_query: MakeQuery, subscribe_calls: SubscribeCalls
 ) -> None:
@@ -171,6 +172,7 @@ def test_one_line_about_polling(
     assert lines == ["fan_out.polled ranges=3 reasons={'ResourceInUseException': 3}"]
 
 
+@pytest.mark.tests
 def test_children(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
 ) -> None:

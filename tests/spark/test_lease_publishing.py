@@ -48,6 +48,7 @@ def wait_for_checkpoints(query: Query, database: DynamoDb, wanted: dict[str, str
     return database.leases()
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_positions(
     make_stream: Callable[..., StreamUnderTest], database: DynamoDb, make_query: MakeQuery

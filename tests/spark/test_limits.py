@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from pyspark.sql import DataFrame, Row
 
 from kinesis_emulator import Emulator
@@ -15,6 +16,7 @@ from support.streams import StreamUnderTest
 MakeQuery = Callable[..., Query]
 
 
+@pytest.mark.tests
 @both_ways
 def test_backlog_in_bounded_batches(
     stream: StreamUnderTest, put_backlog: Callable[[str, int], list[bytes]], make_query: MakeQuery
@@ -30,6 +32,7 @@ def test_backlog_in_bounded_batches(
     assert len(sizes) >= 6
 
 
+@pytest.mark.tests
 @both_ways
 def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """An idle stream runs no batches, however often it is polled."""
@@ -40,6 +43,7 @@ def test_idle_stream(emulator: Emulator, stream: StreamUnderTest, make_query: Ma
     assert query.offsets() == planned
 
 
+@pytest.mark.tests
 def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """From Spark 4.2 on, the progress of a query reports the lag of each shard. This causes no batches."""
     stream.put_numbers(3)
@@ -94,6 +98,7 @@ def test_actions_on_one_batch(stream: StreamUnderTest, make_query: MakeQuery) ->
     assert query.payloads == stream.payloads
 
 
+@pytest.mark.tests
 def test_retried_task(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A task that fails after the source and is retried reads identical records."""
 

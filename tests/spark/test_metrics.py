@@ -22,7 +22,7 @@ from spark_kinesis_source.metrics import OpenTelemetryExporter, PrometheusExport
 from support.spark_harness import Query, wait_until
 from support.streams import StreamUnderTest
 
-pytestmark = pytest.mark.all_sparks
+pytestmark = [pytest.mark.tests, pytest.mark.all_sparks]
 MakeQuery = Callable[..., Query]
 HOUR_S = 3600
 

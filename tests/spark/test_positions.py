@@ -41,6 +41,7 @@ def rows_by_shard(rows: list[Row]) -> dict[str, list[bytes]]:
     return found
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize("position", [None, "LATEST"])
 @both_ways
 def test_latest(stream: StreamUnderTest, make_query: MakeQuery, position: str | None) -> None:
@@ -82,6 +83,7 @@ def test_at_timestamp(spark: SparkSession, old_stream: StreamUnderTest, noon: st
     assert read(spark, old_stream.options(startingPosition=noon)) == [b"noon", b"afternoon"]
 
 
+@pytest.mark.tests
 def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
     """Each shard starts at its own position, and shards without one at their oldest record."""
     stream = make_stream(shards=4)

@@ -23,6 +23,7 @@ def put_split_put_merge_put(stream: StreamUnderTest) -> None:
     stream.put_numbers(10)
 
 
+@pytest.mark.tests
 @witnessed
 def test_split_and_merge_while_streaming(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """Records put before, between and after a split and a merge arrive once. Finished shards run no batches."""
@@ -59,6 +60,7 @@ def test_ten_rounds_of_resharding(stream: StreamUnderTest, make_query: MakeQuery
     assert sorted(query.payloads) == sorted(stream.payloads)
 
 
+@pytest.mark.tests
 @witnessed
 def test_split_of_a_parent_with_a_backlog(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A parent with a backlog of several batches is read to its end before its children are read."""

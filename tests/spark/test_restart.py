@@ -16,6 +16,7 @@ pytestmark = pytest.mark.all_sparks
 MakeQuery = Callable[..., Query]
 
 
+@pytest.mark.tests
 @both_ways
 def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """After a restart, records put meanwhile arrive, and none is repeated."""
@@ -26,6 +27,7 @@ def test_restart_after_a_committed_batch(stream: StreamUnderTest, make_query: Ma
     assert query.payloads == stream.payloads
 
 
+@pytest.mark.tests
 @witnessed
 def test_replay_of_a_batch(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """A batch with a lost commit is replayed with the same records, although newer ones exist."""

@@ -27,6 +27,7 @@ def read(spark: SparkSession, stream: StreamUnderTest) -> list[Row]:
     return reader.load().collect()
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 @either
 def test_write_and_read_back(spark: SparkSession, make_stream: MakeStream, aggregated: str) -> None:
@@ -172,6 +173,7 @@ def test_record_of_the_largest_size(spark: SparkSession, emulator: Emulator, str
     ]
 
 
+@pytest.mark.tests
 def test_empty(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
     """A frame without rows writes nothing."""
     emulator.settings.fault = seen = CarriedOut()

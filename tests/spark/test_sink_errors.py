@@ -74,6 +74,7 @@ def test_columns_for_routing(
     assert message in write_fails(frame_of(spark, columns), sink_options(stream, streamName=None))
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_columns_of_a_stream(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, tmp_path: Path
@@ -150,6 +151,7 @@ def test_modes(
     assert emulator.records(stream.name) == []
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -175,6 +177,7 @@ def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], 
     assert "row 7" in str(caught.value)
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_permanent_failure(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
     """A write that is denied after the first check fails the batch. The error has counts, code, shard and the hash of a key."""

@@ -50,6 +50,7 @@ def data_of(emulator: Emulator, stream: StreamUnderTest) -> Counter[str]:
     return Counter(record.data.decode() for record in user_records(emulator, stream.name))
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_append_across_a_restart(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
@@ -66,6 +67,7 @@ def test_append_across_a_restart(
     assert data_of(emulator, stream) == Counter({str(number): 1 for number in range(400)})
 
 
+@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_stream_to_stream(
     spark: SparkSession, make_stream: MakeStream, make_sink: MakeSink, make_query: Callable[..., Query]
@@ -181,6 +183,7 @@ def test_producers_are_kept(
     assert seen.calls["PutRecords"] >= 5
 
 
+@pytest.mark.tests
 def test_replayed_batch(emulator: Emulator, stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
     """A batch whose commit was lost is written again: rows are written at least once."""
     feed.add(numbered(0, 10))

@@ -19,7 +19,7 @@ from support.streams import StreamUnderTest
 
 PROVIDER = {"credentialProviderClass": "support.scripted_provider.Scripted"}
 """Keys are secrets, which a table does not accept."""
-pytestmark = pytest.mark.all_sparks
+pytestmark = [pytest.mark.tests, pytest.mark.all_sparks]
 
 
 @pytest.fixture

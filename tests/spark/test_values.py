@@ -30,6 +30,7 @@ def load(spark: SparkSession) -> Load:
     return load
 
 
+@pytest.mark.tests
 @both_ways
 def test_default_columns(emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """The default columns are data, streamName, partitionKey, sequenceNumber and approximateArrivalTimestamp, with the values put."""
@@ -49,6 +50,7 @@ def test_default_columns(emulator: Emulator, stream: StreamUnderTest, make_query
     }
 
 
+@pytest.mark.tests
 def test_every_column(stream: StreamUnderTest, load: Load) -> None:
     """A schema may name all columns. A plain record has the sub-sequence number 0 and no hash key."""
     (put,) = stream.put("hello", key="greeting")
@@ -83,6 +85,7 @@ def test_subset_of_columns(stream: StreamUnderTest, load: Load, columns: tuple[s
     assert row.asDict().keys() == set(columns)
 
 
+@pytest.mark.tests
 def test_no_secret_in_plans(stream: StreamUnderTest, load: Load, make_query: MakeQuery) -> None:
     """Neither a plan nor a checkpoint nor the progress of a query shows the secret key."""
     stream.put("hello")
@@ -93,6 +96,7 @@ def test_no_secret_in_plans(stream: StreamUnderTest, load: Load, make_query: Mak
     assert SECRET not in "\n".join([plan, str(query.query.lastProgress), *files])
 
 
+@pytest.mark.tests
 def test_unusual_records(emulator: Emulator, load: Load) -> None:
     """An empty payload, a missing partition key, a missing arrival time and a record of 10 MiB are read unchanged."""
     emulator.create_stream("orders", max_record_kib=10240)

@@ -32,14 +32,14 @@ FOLDERS = {
     "effects": "tests",
     "faults": "tests",
     "packaging": "tests",
-    "spark": "tests",
     "chaos": "everything",
     "connect": "everything",
     "kcl": "everything",
     "soak": "everything",
+    "spark": "everything",
 }
 NEED_MORE = ("connect", "pasted", "witness")
-"""Markers of tests that need more than Python and Java: their loop is `everything`."""
+"""Markers of tests that need more than Python and Java: their loop is `everything`, whatever that of their folder or function."""
 
 
 def variants(values: Sequence[Any], kept: int = 1) -> list[Any]:
@@ -60,15 +60,15 @@ def mark_loops(items: list[pytest.Item]) -> None:
         pytest.UsageError: A test is in a folder without a loop.
     """
     for item in items:
-        if not any(item.get_closest_marker(loop) for loop in LOOPS):
+        if any(item.get_closest_marker(name) for name in NEED_MORE):
+            item.add_marker("everything")
+        elif not any(item.get_closest_marker(loop) for loop in LOOPS):
             item.add_marker(_loop_of(item))
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker("everything")  # there it tries more examples
 
 
 def _loop_of(item: pytest.Item) -> str:
-    if any(item.get_closest_marker(name) for name in NEED_MORE):
-        return "everything"
     folders = item.path.relative_to(TESTS).parts
     loop = FOLDERS.get("/".join(folders[:2])) or FOLDERS.get(folders[0])
     if loop is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -15,9 +15,9 @@ from kinesis_core.aws import RetryBudget, stream_client
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import TrimHorizon
 from kinesis_emulator.faults import Fault
-from support.effects.world import SOURCE, STREAM, Effect, Observe, Options, World
+from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.fake_stream import FakeClock
-from support.halves import batch_reader, payloads, write
+from support.loops import TESTS
 from support.streams import KEY_ID, SECRET
 from support.wire import Sent
 
@@ -115,17 +115,11 @@ def speaks_cbor(world: World, options: Options) -> object:
 def freezes(world: World, options: Options) -> object:
     """Return whether the first task of a new worker freezes its heap."""
     world.emulator.put(STREAM, "one")
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as worker:
-        return worker.submit(run_task, world.half.name, world.options(options)).result()
-
-
-def run_task(half: str, options: Options) -> bool:
-    if half == SOURCE.name:
-        reader = batch_reader(options)
-        payloads(reader, reader.partitions())
-    else:
-        write(options, ["one"])
-    return gc.get_freeze_count() > 0
+    given = json.dumps([world.half.name, world.options(options)])
+    command = [sys.executable, "-m", "support.effects.first_task"]
+    done = subprocess.run(command, input=given, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def is_checked(world: World, options: Options) -> object:

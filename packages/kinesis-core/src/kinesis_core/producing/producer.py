@@ -224,7 +224,7 @@ class Producer:
         self.close()
 
     def __del__(self) -> None:
-        if self._is_closed:
+        if self._is_closed or not self._sender.is_in_its_process:
             return
         self._sender.cancel()
         if self._sender.accumulator.counts.held_bytes:

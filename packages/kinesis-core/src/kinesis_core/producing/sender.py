@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Sequence
 
@@ -64,6 +65,7 @@ class Sender:
 
     def put(self, rows: Rows) -> None:
         """Add *rows*. Waits while the buffer is full."""
+        self._check_threads()
         with self._lock:
             groups = self.accumulator.group(rows)
             left = self._offer(groups)
@@ -92,6 +94,7 @@ class Sender:
 
     def flush(self) -> Totals:
         """Wait until everything put so far is written. Returns what happened since the last flush."""
+        self._check_threads()
         with self._lock:
             self._check()
             generation = self.accumulator.begin_generation()
@@ -110,6 +113,7 @@ class Sender:
 
     def finish(self) -> Totals:
         """Accept no more rows, and flush. A failure that a caller has got already is not raised again."""
+        self._check_threads()
         with self._lock:
             self._is_closing = True
             self._progress.notify_all()  # callers that wait for room get an error
@@ -119,6 +123,8 @@ class Sender:
 
     def cancel(self) -> None:
         """Let the threads end after the responses that they wait for."""
+        if not self._has_threads():
+            return
         with self._lock:
             self._is_stopped = True
             self._work.notify_all()
@@ -127,16 +133,37 @@ class Sender:
     def stop(self) -> None:
         """Send no more, and wait for the last response."""
         self.cancel()
-        for thread in self._threads:
+        for thread in self._threads if self._has_threads() else ():
             if thread is not threading.current_thread():
                 thread.join()
 
-    def _check(self) -> None:
-        if self._process != os.getpid():
+    @property
+    def is_in_its_process(self) -> bool:
+        """Whether this is no copy in a forked process."""
+        return self._process == os.getpid()
+
+    def _has_threads(self) -> bool:
+        """
+        Return whether the threads can run.
+
+        They are not in a forked process, and end at any instruction when the interpreter ends. Who held the lock then holds it
+        forever.
+        """
+        return self.is_in_its_process and not sys.is_finalizing()
+
+    def _check_threads(self) -> None:
+        if not self.is_in_its_process:
             raise KinesisError(
                 f"The producer of stream {self.accumulator.stream} belongs to another process. Open a producer in each "
                 "process."
             )
+        if sys.is_finalizing():
+            raise KinesisError(
+                f"Python has ended, and the threads of the producer of stream {self.accumulator.stream} with it. Close "
+                "producers before the program ends."
+            )
+
+    def _check(self) -> None:
         if self.accumulator.failure is not None:
             self._is_failure_reported = True
             raise PutError(*self.accumulator.failure.args)

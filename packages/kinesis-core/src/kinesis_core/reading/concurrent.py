@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -115,6 +116,8 @@ class ConcurrentReader:
 
     def stop(self) -> None:
         """Stop each thread after its current page. The threads are daemons, so no caller waits for a slow server."""
+        if sys.is_finalizing():
+            return  # they have ended, perhaps with a lock of the queue
         self._stopped.set()
         while not self._read.empty():
             self._read.get_nowait()

@@ -1,0 +1,118 @@
+"""The end of a program, and the start of a forked one: threads are gone at any instruction, and a lock that one had stays taken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support.loops import TESTS
+
+TIMEOUT_S = 300
+START = """
+import os, random, sys, threading, types
+from kinesis_core import KinesisError, Producer
+from support.fake_puts import FakePuts
+
+# Python takes it apart at its end. What the main module has stays, if a thread still runs one of its functions.
+sys.modules["kept"] = kept = types.ModuleType("kept")
+
+def open_producer():
+    return Producer(FakePuts().create(1), rng=random.Random(0))
+
+def take_for_ever(lock):
+    def take():
+        with lock:
+            taken.set()
+            threading.Event().wait()
+    taken = threading.Event()
+    threading.Thread(target=take, daemon=True).start()
+    taken.wait()
+
+"""
+
+
+def run(program: str) -> tuple[str, str]:
+    """Return the output, and the errors, of *program*, which has to end."""
+    done = subprocess.run(
+        [sys.executable, "-c", START + program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_program_ends_without_closing_a_producer() -> None:
+    """It ends also if one of the producer's threads had the lock."""
+    program = """
+kept.writing = open_producer()
+kept.writing.put(b"data")
+kept.writing.flush()
+take_for_ever(kept.writing._sender._lock)
+"""
+    assert run(program) == ("", "")
+
+
+def test_a_program_ends_in_a_block_that_writes() -> None:
+    """A generator that was never finished leaves its block when Python ends. What it put is lost, and an error says why."""
+    program = """
+def write():
+    with open_producer() as writing:
+        writing.put(b"data")
+        yield
+
+written = write()
+next(written)
+"""
+    _, err = run(program)
+    assert "Close producers before the program ends." in err
+
+
+def test_a_program_ends_while_it_reads() -> None:
+    """It ends also if one of the reading threads had the lock of their queue."""
+    program = """
+from kinesis_core.model import After, At, ShardRange
+from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
+from support.scripted_stream import scripted_stream
+
+stream = scripted_stream(1)
+shard = stream.open_shards()[0]
+stream.put_many(shard, 100)
+first, *_, last = stream.shards[shard].records
+polling = PollingRangeReader(lambda _: stream, ReadSettings(max_records_per_fetch=10), random.Random(0))
+all_of_it = ShardRange(stream.name, shard, At(first.number), After(last.number))
+kept.pages = read_concurrently([[all_of_it]], polling, 1, stream.clock)
+next(kept.pages)
+take_for_ever(kept.pages.gi_frame.f_locals["concurrent"]._read.mutex)
+"""
+    assert run(program) == ("", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_waits_for_nobody() -> None:
+    """It gets an error at once, also if it began while a thread had the lock, and leaves the parent's records alone."""
+    program = """
+writing = open_producer()
+writing.put(b"data")
+take_for_ever(writing._sender._lock)
+child = os.fork()
+if not child:
+    for use in (lambda: writing.put(b"more"), writing.flush, writing.close):
+        try:
+            use()
+        except KinesisError as error:
+            os.write(1, f"{error}\\n".encode())
+    del writing, use
+    os._exit(0)
+assert os.waitpid(child, 0) == (child, 0)
+os._exit(0)
+"""
+    out, err = run(program)
+    assert out.count("belongs to another process. Open a producer in each process.") == 3
+    assert err == ""

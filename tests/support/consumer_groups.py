@@ -17,10 +17,10 @@ from kinesis_core.leases import Lease, is_lease, read_lease
 from kinesis_core.model import TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
+from support.waiting import PATIENCE_S
 
-QUICK = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2)
-EVENT_S = 20.0
-"""The longest wait for something that happens at once on a quiet machine."""
+QUICK = GroupSettings(lease_duration_s=60.0, fetch_interval_s=0.2)
+"""No lease expires where a busy machine stands still for some seconds: its batch would be delivered again."""
 
 
 def new_stream(shards: int = 1) -> FakeStream:
@@ -77,5 +77,5 @@ def in_background(run: threading.Thread) -> Iterator[None]:
     """Run a thread beside the block, and wait for its end after it."""
     run.start()
     yield
-    run.join(EVENT_S)
+    run.join(PATIENCE_S)
     assert not run.is_alive()

@@ -1,17 +1,17 @@
-"""Waits for what other processes do."""
+"""Waits for what other threads and processes do."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 60.0
-"""What takes longer hangs."""
+PATIENCE_S = 180.0
+"""What takes longer hangs, also on a machine that is busy or stands still for a while."""
 
 
-def wait_until(is_so: Callable[[], object]) -> None:
-    """Wait until *is_so* returns something true."""
+def wait_until(is_so: Callable[[], object], found: Callable[[], object] = lambda: None) -> None:
+    """Wait until *is_so* returns something true. If it never does, the error shows what is *found* instead."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)  # until another process has gone on
+        assert time.monotonic() < deadline_s, found()
+        time.sleep(0.01)  # until the others have gone on

@@ -21,29 +21,20 @@ from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import AccessDeniedError
-from kinesis_core.clock import SteadyClock
 from kinesis_core.model import Page, Shard
-from support.consumer_groups import EVENT_S, QUICK, fill, leases_of, new_group, new_stream
+from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 from support.lease_faults import FaultyTable
+from support.waiting import PATIENCE_S, wait_until
 
 SHARD = "shardId-000000000000"
 PATIENT = GroupSettings(lease_duration_s=3600, fetch_interval_s=0.2)
 """What happens within seconds does not happen because a lease expired."""
-ONE_BY_ONE = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=1)
+ONE_BY_ONE = evolve(QUICK, max_batch_records=1)
 
 
 def data(batch: Batch) -> list[bytes]:
     return [record.data for record in batch.records()]
-
-
-def wait_for(condition: Callable[[], bool], clock: SteadyClock | None = None) -> None:
-    """Wait until *condition* holds, and fail where it never does."""
-    clock = clock or SteadyClock()
-    until_s = clock.now_s() + EVENT_S
-    while not condition():
-        assert clock.now_s() < until_s, "it did not happen"
-        clock.sleep(0.01)
 
 
 def read(group: ConsumerGroup, count: int) -> list[bytes]:
@@ -54,6 +45,16 @@ def read(group: ConsumerGroup, count: int) -> list[bytes]:
         found += data(batch)
         batch.commit()
     return found
+
+
+def step_of(threads: WorkerThreads) -> list[Batch]:
+    """Do once what the threads of a worker do. Returns the next batch, if there is one."""
+    threads.coordinator.step()
+    threads.worker.renew()
+    for reader in threads.worker.due_readers():
+        threads.worker.advance(reader)
+    batch = threads.worker.take()
+    return [] if batch is None else [batch]
 
 
 # Iteration -------------------------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def test_committing_again_does_nothing() -> None:
     fill(stream, 3)
     with new_group(stream, table, settings=ONE_BY_ONE) as group:
         batch = next(group)
-        wait_for(lambda: not group._threads.worker.readers()[0].has_room)  # the following page is there
+        wait_until(lambda: not group._threads.worker.readers()[0].has_room)  # the following page is there
         second = threading.Thread(target=batch.commit)
 
         def begin_second_commit() -> str:
@@ -148,7 +149,7 @@ def test_the_lag_is_that_of_the_last_page() -> None:
     assert group.lag() == {}
     with group:
         next(group)
-        wait_for(lambda: group.lag() != {})
+        wait_until(lambda: group.lag() != {})
         assert set(group.lag()["orders"]) == {SHARD}
 
 
@@ -176,12 +177,7 @@ def test_a_merged_shard_waits_for_both_parents() -> None:
 
     def step() -> None:
         clock.sleep(1)
-        threads.coordinator.step()
-        threads.worker.renew()
-        for reader in threads.worker.due_readers():
-            threads.worker.advance(reader)
-        if batch := threads.worker.take():
-            batches.append(batch)
+        batches.extend(step_of(threads))
 
     while len(batches) < 2:
         step()
@@ -197,7 +193,7 @@ def test_a_merged_shard_waits_for_both_parents() -> None:
     assert data(batches[2]) == [b"child"]
 
 
-SMALL = GroupSettings(lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=1, max_buffered_bytes=100)
+SMALL = evolve(ONE_BY_ONE, max_buffered_bytes=100)
 
 
 def test_batches_fit_into_the_memory() -> None:
@@ -224,7 +220,7 @@ def test_a_full_memory_costs_no_time() -> None:
         stream.put(shard, b"x" * 100)
     with new_group(stream, settings=SMALL) as group:
         first = next(group)
-        wait_for(lambda: len(group._threads.worker.readers()) == 4)
+        wait_until(lambda: len(group._threads.worker.readers()) == 4)
         assert group._threads._read_due() > 0
         first.commit()
         assert read(group, 3) == [b"x" * 100] * 3
@@ -238,9 +234,7 @@ def test_a_batch_that_was_delivered_before_is_read_whole() -> None:
     with new_group(stream, table) as group:
         dropped = next(group)
         assert len(data(dropped)) == 10
-    small = GroupSettings(
-        lease_duration_s=3.0, fetch_interval_s=0.2, max_batch_records=2, max_buffered_bytes=100
-    )
+    small = evolve(SMALL, max_batch_records=2)
     with new_group(stream, table, settings=small, worker="worker-2") as group:
         assert data(next(group)) == data(dropped)
 
@@ -266,7 +260,7 @@ def test_stop_ends_an_iteration_and_keeps_the_leases() -> None:
     fill(stream, 2)
     with new_group(stream, table, settings=ONE_BY_ONE) as group:
         batch = next(group)
-        wait_for(lambda: bool(group._threads.worker._shards.ready._batches))
+        wait_until(lambda: bool(group._threads.worker._shards.ready._batches))
         group.stop()
         assert group._threads.take() is None
         assert list(group) == []
@@ -285,7 +279,7 @@ def test_leases_are_renewed_until_the_batch_in_hand_is_done() -> None:
         for _ in range(3):
             now_s = clock.now = clock.now + QUICK.lease_duration_s * 0.9
             group._threads.wake()
-            wait_for(lambda now_s=now_s: group._threads.worker.readers()[0].held.renewed_s == now_s)  # type: ignore[misc]
+            wait_until(lambda now_s=now_s: group._threads.worker.readers()[0].held.renewed_s == now_s)  # type: ignore[misc]
         batch.commit()
 
 
@@ -296,7 +290,7 @@ def test_close_lets_everything_go() -> None:
     group = new_group(stream, table)
     with group:
         next(group)
-        wait_for(lambda: len(table.scan()) == 5)
+        wait_until(lambda: len(table.scan()) == 5)
     group.close()
     assert {lease.owner for lease in leases_of(table).values()} == {None}
     assert {item["leaseKey"] for item in table.scan()} == {*stream.shards, "Migration3.0"}
@@ -329,7 +323,7 @@ def test_close_gives_the_leases_to_another_worker() -> None:
     with first:
         batch = next(first)
         with new_group(stream, table, settings=PATIENT, worker="worker-2") as second:
-            wait_for(lambda: any(item["leaseKey"] == "worker-2" for item in table.scan()))
+            wait_until(lambda: any(item["leaseKey"] == "worker-2" for item in table.scan()))
             first.close()
             assert data(next(second)) == data(batch)
 
@@ -339,11 +333,11 @@ def test_a_worker_that_is_dead_gets_no_lease_at_close() -> None:
     stream, table = new_stream(), MemoryTable()
     fill(stream, 1)
     with new_group(stream, table, settings=PATIENT, worker="worker-9"):
-        wait_for(lambda: SHARD in leases_of(table))
+        wait_until(lambda: SHARD in leases_of(table))
         follower = new_group(stream, table, settings=PATIENT)
         with follower:
             coordinator = follower._threads.coordinator
-            wait_for(
+            wait_until(
                 lambda: (
                     coordinator._roles.leader is not None
                     and coordinator._roles.leader.lock.leader == "worker-9"
@@ -360,7 +354,8 @@ def test_a_worker_that_is_dead_gets_no_lease_at_close() -> None:
 def test_a_leader_that_closes_gives_nothing_to_the_dead() -> None:
     """A worker was killed a moment ago. Its report is still young, but the leader has seen that it renews no lease."""
     stream, table, clock = new_stream(2), MemoryTable(), FakeClock()
-    coordinator = new_group(stream, table, clock=clock)._threads.coordinator
+    settings = evolve(QUICK, lease_duration_s=3.0)
+    coordinator = new_group(stream, table, settings=settings, clock=clock)._threads.coordinator
     coordinator.step()
     now_s = int(coordinator.wall_clock.now_s())
     table.create("worker-0", {"entityType": "WORKER_METRIC_STATS", "lut": now_s, "sts": {}, "opr": {}})
@@ -408,7 +403,7 @@ class Hanging(FakeStream):
     def hang(self, call: str) -> None:
         if call == self.call:
             self.hangs.set()
-            self.responds.wait(2 * EVENT_S)
+            self.responds.wait(2 * PATIENCE_S)
 
 
 @pytest.mark.parametrize("call", ["list_shards", "get_records"])
@@ -422,9 +417,9 @@ def test_close_does_not_wait_for_kinesis(call: str, monkeypatch: pytest.MonkeyPa
     closer = threading.Thread(target=group.close)
     try:
         group.__enter__()
-        assert stream.hangs.wait(EVENT_S)
+        assert stream.hangs.wait(PATIENCE_S)
         closer.start()
-        closer.join(EVENT_S)
+        closer.join(PATIENCE_S)
         assert not closer.is_alive()
         assert {lease.owner for lease in leases_of(table).values()} <= {None}
         assert {item["leaseKey"] for item in table.scan()} <= {SHARD, "Migration3.0"}
@@ -444,7 +439,7 @@ def test_close_in_a_callback_only_stops_the_group() -> None:
 
     group = new_group(stream, table, settings=PATIENT, callbacks=Callbacks(metric=close))
     with group:
-        assert closed.wait(EVENT_S)
+        assert closed.wait(PATIENCE_S)
         assert group._threads.is_stopping
         assert group._threads._renewing is not None, "batches in hand keep their leases"
         assert list(group) == []
@@ -494,7 +489,7 @@ def test_callbacks_say_what_happens_to_leases() -> None:
     with new_group(stream, callbacks=calls.callbacks()) as group:
         read(group, 1)
         children = stream.split(SHARD)
-        wait_for(lambda: len(calls) == 4)
+        wait_until(lambda: len(calls) == 4)
     assert calls[:2] == [("gained", "orders", SHARD), ("ended", "orders", SHARD)]
     assert sorted(calls[2:4]) == [("gained", "orders", child) for child in children]
     assert sorted(calls[4:]) == [("lost", "orders", child) for child in children]
@@ -502,19 +497,32 @@ def test_callbacks_say_what_happens_to_leases() -> None:
 
 def test_a_hand_over_is_announced_and_waits_for_the_batch_in_hand() -> None:
     """When a second worker joins, the first one is asked for a lease, commits its batch, and then lets the lease go."""
-    stream, table, calls = new_stream(2), MemoryTable(), Calls()
+    stream, table, calls, clock = new_stream(2), MemoryTable(), Calls(), FakeClock()
     fill(stream, 2)
-    with new_group(stream, table, callbacks=calls.callbacks()) as group:
-        batches = [next(group), next(group)]
-        with new_group(stream, table, worker="worker-2") as second:
-            wait_for(lambda: any(call[0] == "hand over" for call in calls))
-            assert not any(call[0] == "lost" for call in calls)
-            for batch in batches:
-                batch.commit()
-            wait_for(lambda: any(call[0] == "lost" for call in calls))
-            moved = calls[-1][2]
-            new = stream.put(moved, b"new").data
-            assert data(next(second)) == [new]
+    first = new_group(stream, table, callbacks=calls.callbacks(), clock=clock)._threads
+    second = new_group(stream, table, worker="worker-2", clock=clock)._threads
+    batches: list[Batch] = []
+    found: list[Batch] = []
+
+    def step() -> None:
+        clock.sleep(1)
+        batches.extend(step_of(first))
+        found.extend(step_of(second) if len(batches) == 2 else [])
+
+    while not any(call[0] == "hand over" for call in calls):
+        step()
+    for _ in range(5):
+        step()
+    assert not any(call[0] == "lost" for call in calls)
+    for batch in batches:
+        batch.commit()
+    while not any(call[0] == "lost" for call in calls):
+        step()
+    moved = calls[-1][2]
+    new = stream.put(moved, b"new").data
+    while not found:
+        step()
+    assert data(found[0]) == [new]
 
 
 def test_a_lease_that_is_lost_is_reported_once() -> None:
@@ -563,9 +571,9 @@ def test_the_lag_is_measured_while_nothing_is_read() -> None:
         stream, settings=evolve(PATIENT, max_batch_records=1), callbacks=callbacks, clock=clock
     ) as group:
         next(group)
-        wait_for(lambda: not group._threads.worker.readers()[0].has_room)
+        wait_until(lambda: not group._threads.worker.readers()[0].has_room)
         clock.sleep(1000)
-        wait_for(lambda: found[-1] >= 1_000_000)
+        wait_until(lambda: found[-1] >= 1_000_000)
 
 
 @pytest.mark.parametrize("name", ["lease_gained", "shard_ended", "metric"])
@@ -708,7 +716,7 @@ def test_a_task_commits_and_closes_without_blocking_others() -> None:
             assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
     def waiting() -> str:
-        assert go_on.wait(EVENT_S), "the event loop is blocked"
+        assert go_on.wait(PATIENCE_S), "the event loop is blocked"
         return ""
 
     asyncio.run(program())
@@ -721,7 +729,7 @@ def test_a_cancelled_commit_is_done_before_its_task_ends() -> None:
     fill(stream, 1)
 
     def waiting() -> str:
-        go_on.wait(EVENT_S)
+        go_on.wait(PATIENCE_S)
         return ""
 
     async def program(group: ConsumerGroup) -> None:
@@ -777,7 +785,7 @@ def test_a_handler_that_takes_long_is_not_warned_of(is_async: bool, caplog: pyte
     def handle(_: Batch) -> None:
         clock.sleep(2 * UNCOMMITTED_S)
         seen = len(waits)
-        wait_for(lambda: len(waits) > seen + 4)
+        wait_until(lambda: len(waits) > seen + 4)
         group.stop()
 
     async def handle_async(batch: Batch) -> None:
@@ -855,14 +863,14 @@ def test_close_in_a_callback_leaves_the_handler() -> None:
     entered, closed = threading.Event(), threading.Event()
 
     def close(*_: object) -> None:
-        entered.wait(EVENT_S)
+        entered.wait(PATIENCE_S)
         group.close()
         closed.set()
 
     group = new_group(new_stream(), callbacks=Callbacks(lease_gained=close))
     with group:
         entered.set()
-        assert closed.wait(EVENT_S)
+        assert closed.wait(PATIENCE_S)
         assert TERMINATION._here() == [group._threads]
         assert list(group) == []
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

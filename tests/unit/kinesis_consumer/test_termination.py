@@ -12,6 +12,7 @@ import pytest
 from attrs import define
 
 from kinesis_consumer.termination import Termination
+from support.waiting import PATIENCE_S
 
 TESTS = Path(__file__).parents[2]
 BEGINNING = """
@@ -38,7 +39,7 @@ def run(program: str) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     return done.returncode, done.stdout
 

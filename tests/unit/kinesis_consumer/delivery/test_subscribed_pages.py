@@ -25,6 +25,7 @@ from kinesis_core.model import Cut, SubscribedPage, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.consumer_parts import NoOwner, OneShard, data
 from support.fake_stream import FakeClock
+from support.waiting import PATIENCE_S
 
 
 @define
@@ -68,7 +69,7 @@ def test_no_event_yet_is_not_the_tip() -> None:
     reader.fetch()
     assert reader.next_batch() is None
     api.end.set()
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE_S)
     reader.fetch()
     reader.fetch()
     again = reader.next_batch()

@@ -21,8 +21,9 @@ from kinesis_core import OptionError, UserRecord
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import After, Page, Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import ShardPage
-from support.consumer_groups import EVENT_S, fill, leases_of, new_group, new_stream
+from support.consumer_groups import fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
+from support.waiting import PATIENCE_S
 
 SHARD = "shardId-000000000000"
 Seen = list[Any]
@@ -462,7 +463,7 @@ def test_several_shards_are_handled_at_once() -> None:
     with new_group(stream) as group:
 
         def handler(_: Batch) -> None:
-            both.wait(EVENT_S)
+            both.wait(PATIENCE_S)
             group.stop()
 
         group.run(handler, threads=2, retries=0)
@@ -476,7 +477,7 @@ def test_an_error_ends_all_threads() -> None:
     both = threading.Barrier(2)
 
     def handler(batch: Batch) -> None:
-        both.wait(EVENT_S)
+        both.wait(PATIENCE_S)
         if batch.shard_id == failing:
             raise ZeroDivisionError
 

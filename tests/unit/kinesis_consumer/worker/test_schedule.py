@@ -11,7 +11,7 @@ from kinesis_consumer.stores import MemoryTable
 from kinesis_consumer.worker import Worker
 from kinesis_consumer.worker.schedule import Schedule
 from kinesis_consumer.worker.worker import LOOK_S
-from support.consumer_groups import fill, leases_of, new_group, new_stream
+from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
 
 
@@ -126,13 +126,13 @@ def test_a_shard_is_read_on_when_a_hand_over_is_revoked() -> None:
     assert worker.take() is not None
     (lease,) = leases_of(table).values()
     assert table.update(updates.begin_hand_over(lease, "other")) is not None
-    clock.sleep(1.5)
+    clock.sleep(QUICK.lease_duration_s / 2)
     worker.renew()
     assert reader.held.is_leaving
     assert worker.due_readers() == []
     (lease,) = leases_of(table).values()
     assert table.update(updates.assign(lease, worker.name)) is not None
-    clock.sleep(1.5)
+    clock.sleep(QUICK.lease_duration_s / 2)
     worker.renew()
     assert not reader.held.is_leaving
     clock.sleep(LOOK_S)

@@ -11,9 +11,10 @@ from attrs import define
 
 from kinesis_consumer import GroupSettings
 from kinesis_consumer.worker import WorkerThreads
-from support.consumer_groups import EVENT_S, fill, new_group, new_stream
+from support.consumer_groups import fill, new_group, new_stream
 from support.fake_stream import FakeClock
 from support.lease_faults import FaultyTable
+from support.waiting import PATIENCE_S
 
 RARELY = GroupSettings(lease_duration_s=30.0, fetch_interval_s=3600, max_batch_records=1)
 
@@ -25,14 +26,15 @@ class NoWait(threading.Condition):
         raise AssertionError(f"somebody waits {timeout} s")
 
 
-def test_a_change_before_a_wait_is_not_missed() -> None:
+def test_a_change_before_a_wait_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who looked before a change does not wait after it, neither a thread nor a task."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 2 * PATIENCE_S)
     threads = new_group(new_stream())._threads
     threads._changed = NoWait()
     seen = threads.changes
     threads.wake()
     threads.wait(seen)
-    asyncio.run(asyncio.wait_for(threads.wait_async(seen, 0.5), 0.4))
+    asyncio.run(asyncio.wait_for(threads.wait_async(seen, 2 * PATIENCE_S), PATIENCE_S))
 
 
 def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +48,7 @@ def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(0)
         waker = threading.Thread(target=threads.wake)
         waker.start()
-        await asyncio.wait_for(waiting, EVENT_S)
+        await asyncio.wait_for(waiting, PATIENCE_S)
         waker.join()
 
     asyncio.run(program())

@@ -1,0 +1,14 @@
+"""What holds for all tests of the consumer."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_consumer.worker import WorkerThreads
+from support.waiting import PATIENCE_S
+
+
+@pytest.fixture(autouse=True)
+def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a group that is closed wait for a thread that stands still: it leaves its leases behind otherwise."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.CLOSE_S", PATIENCE_S)

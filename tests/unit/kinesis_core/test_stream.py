@@ -25,6 +25,7 @@ from kinesis_core.model import Cut, Page
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream
+from support.waiting import PATIENCE_S
 
 A = "shardId-000000000000"
 NINE, TEN = "2026-01-31T09:00:00Z", "2026-01-31T10:00:00Z"
@@ -46,7 +47,7 @@ class Together(ScriptedStream):
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         if shard_id not in self.asked:
             self.asked.add(shard_id)
-            self.everybody.wait(timeout=60)
+            self.everybody.wait(PATIENCE_S)
         with self.lock:
             return super().get_iterator(shard_id, cut)
 

@@ -25,6 +25,7 @@ from kinesis_credentials import (
     open_session,
 )
 from kinesis_credentials.keys import Keys, MalformedKeysError
+from support.waiting import PATIENCE_S
 
 KEYS = StaticKeys("AKIDEXAMPLE", "s3cr3t-invented", "t0ken-invented")
 
@@ -216,7 +217,7 @@ def test_forked_child() -> None:
     with sessions._lock:
         child = context.Process(target=lambda: responses.put(cached_session(KEYS) is parent))
         child.start()
-    child.join(timeout=30)
+    child.join(PATIENCE_S)
     assert child.exitcode == 0
     assert responses.get() is False
 

@@ -11,6 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
+from support.waiting import PATIENCE_S
 
 Client = Any
 STREAM = "orders"
@@ -23,7 +24,7 @@ def new_client() -> Callable[..., Client]:
     session = boto3.Session()
 
     def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key", **more: Any) -> Client:
-        config = Config(retries={"total_max_attempts": 1}, read_timeout=10, max_pool_connections=20)
+        config = Config(retries={"total_max_attempts": 1}, read_timeout=PATIENCE_S, max_pool_connections=20)
         return session.client(
             "kinesis",
             endpoint_url=endpoint_url,

@@ -12,6 +12,7 @@ from botocore.exceptions import EventStreamError
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from kinesis_emulator import Emulator, EventFault, Fault, ManualClock
+from support.waiting import PATIENCE_S
 
 SHARD = "shardId-000000000000"
 Suffer = Callable[..., Iterator[dict[str, Any]]]
@@ -31,7 +32,7 @@ def suffer(emulator: Emulator, opened: list[Any]) -> Suffer:
     """Return a function that subscribes with a fault and returns the events."""
     arn = emulator.register_consumer("orders", "one")
 
-    def subscribe(fault: EventFault, read_timeout: float = 30) -> Iterator[dict[str, Any]]:
+    def subscribe(fault: EventFault, read_timeout: float = PATIENCE_S) -> Iterator[dict[str, Any]]:
         client = boto3.client(
             "kinesis",
             endpoint_url=emulator.endpoint_url,
@@ -65,10 +66,10 @@ def test_a_cut_in_the_middle_of_an_event_is_a_protocol_error(emulator: Emulator,
 
 def test_silence_is_a_read_timeout(suffer: Suffer, opened: list[Any]) -> None:
     """A connection without data raises urllib3's ReadTimeoutError after boto3's `read_timeout`."""
-    events = suffer(EventFault(after_events=1, silence=True), read_timeout=30)
+    events = suffer(EventFault(after_events=1, silence=True))
     next(events)
     connection = opened[0]._raw_stream._fp.fp.raw._sock
-    assert connection.gettimeout() == 30
+    assert connection.gettimeout() == PATIENCE_S
     connection.settimeout(0.01)  # and not before, as the first event takes its time on a busy machine
     with pytest.raises(ReadTimeoutError):
         next(events)

@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from kinesis_emulator import Emulator, EmulatorProcess
 from kinesis_emulator.cli import main
+from support.waiting import PATIENCE_S
 
 COMMAND = [sys.executable, "-m", "kinesis_emulator"]
 
@@ -31,7 +32,7 @@ def test_a_child_process_serves_its_streams(new_client: Callable[..., Any]) -> N
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", port), timeout=1)
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
 
 def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[..., Any]) -> None:
@@ -67,11 +68,11 @@ def test_the_child_ends_when_its_parent_is_killed() -> None:
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == -signal.SIGKILL
     with socket.socket() as probe:
-        probe.settimeout(10)
+        probe.settimeout(PATIENCE_S)
         # The connection stays open while the emulator runs. The test waits for its end.
         if probe.connect_ex(("127.0.0.1", int(done.stdout))) == 0:
             assert read_until_closed(probe) == b""

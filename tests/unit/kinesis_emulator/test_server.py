@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator
+from support.waiting import PATIENCE_S
 
 TYPE = "application/x-amz-json-1.1"
 
 
 @pytest.fixture
 def connection(emulator: Emulator) -> Iterator[http.client.HTTPConnection]:
-    made = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=10)
+    made = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
     yield made
     made.close()
 
@@ -100,7 +101,7 @@ def test_bad_requests_are_refused_with_a_400(
 
 def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
     """A body without Content-Length is refused before it is sent, and its connection is closed."""
-    with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", emulator.port), timeout=PATIENCE_S) as client:
         client.sendall(
             b"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.ListStreams\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
@@ -113,7 +114,7 @@ def test_a_chunked_body_is_refused(emulator: Emulator) -> None:
 
 def test_expect_100_continue_gets_its_response(emulator: Emulator) -> None:
     """A client that waits for `100 Continue` before it sends its body gets it."""
-    with socket.create_connection(("127.0.0.1", emulator.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", emulator.port), timeout=PATIENCE_S) as client:
         client.sendall(
             b"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.ListStreams\r\n"
             b"Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
@@ -127,14 +128,14 @@ def test_only_the_loopback_interface_is_served(emulator: Emulator) -> None:
     """The emulator listens on 127.0.0.1 only."""
     assert emulator.endpoint_url == f"http://127.0.0.1:{emulator.port}"
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.2", emulator.port), timeout=1)
+        socket.create_connection(("127.0.0.2", emulator.port), timeout=PATIENCE_S)
 
 
 def test_stopping_cuts_open_connections() -> None:
     """An emulator stops at once although clients keep their connections open. One that was never started stops too."""
     running = Emulator()
     running.start()
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE_S) as client:
         client.sendall(
             b"POST / HTTP/1.1\r\nX-Amz-Target: Kinesis_20131202.ListStreams\r\nContent-Length: 2\r\n\r\n{}"
         )

@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from kinesis_emulator import Emulator, Fault, ManualClock, Settings
+from support.waiting import PATIENCE_S
 
 NOW_S = 1_700_000_000  # 2023-11-14 22:13:20
 
@@ -25,7 +26,7 @@ def strict(emulator: Emulator) -> Emulator:
 @pytest.fixture
 def call(emulator: Emulator) -> Iterator[Callable[[str | None], tuple[int, str, str]]]:
     """Return a function that lists streams with a signature's date, and returns status, code and message."""
-    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
 
     def call(signed_at: str | None) -> tuple[int, str, str]:
         headers = {"X-Amz-Target": "Kinesis_20131202.ListStreams"}

@@ -11,6 +11,7 @@ from botocore.eventstream import EventStreamBuffer
 
 from kinesis_emulator import Emulator, EventFault, Fault, cbor
 from support.raw_calls import CBOR, JSON, SHARD, Call, as_json, calls_to, iterator
+from support.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_events_are_in_cbor(emulator: Emulator) -> None:
     start = {"Type": "TRIM_HORIZON"}
     body = cbor.encode({"ConsumerARN": arn, "ShardId": SHARD, "StartingPosition": start})
     headers = {"X-Amz-Target": "Kinesis_20131202.SubscribeToShard", "Content-Type": CBOR}
-    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
     connection.request("POST", "/", body, headers)
     frames = EventStreamBuffer()
     frames.add_data(connection.getresponse().read())

@@ -9,6 +9,7 @@ from kinesis_cli.live import ShardMeter
 from kinesis_core.model import Page
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name
+from support.waiting import PATIENCE_S
 
 
 def meter_of(stream: FakeStream) -> ShardMeter:
@@ -136,7 +137,7 @@ def test_two_threads() -> None:
             page = super().get_records(iterator, limit, with_data, shard_id)
             if not is_reading.is_set():
                 is_reading.set()
-                is_over.wait(60)
+                is_over.wait(PATIENCE_S)
             return page
 
     stream = Slow(FakeClock(), random.Random(0)).create(1)
@@ -144,11 +145,11 @@ def test_two_threads() -> None:
     write(stream, 10)
     thread = threading.Thread(target=meter.poll)
     thread.start()
-    assert is_reading.wait(60)
+    assert is_reading.wait(PATIENCE_S)
     stream.clock.now += 1
     meter.poll()
     is_over.set()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     sample = meter.sample()
     assert sample is not None
     assert sample.records == 10

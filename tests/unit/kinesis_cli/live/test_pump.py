@@ -6,6 +6,7 @@ import queue
 import threading
 
 from kinesis_cli.live import Pump
+from support.waiting import PATIENCE_S
 
 
 def test_results_and_errors_are_delivered() -> None:
@@ -21,7 +22,7 @@ def test_results_and_errors_are_delivered() -> None:
 
     pump = Pump(fetch, found.put, every_s=0.0, after_error_s=0.0)
     pump.start()
-    delivered = [found.get(timeout=60) for _ in range(4)]
+    delivered = [found.get(timeout=PATIENCE_S) for _ in range(4)]
     pump.stop()
     assert [str(one) for one in delivered] == ["1", "no", "2", "3"]
 
@@ -35,19 +36,19 @@ def test_a_pause() -> None:
     def fetch() -> int:
         calls.append(len(calls))
         entered.release()
-        assert left.acquire(timeout=60)
+        assert left.acquire(timeout=PATIENCE_S)
         return calls[-1]
 
     pump: Pump[int] = Pump(fetch, found.put, every_s=0.0)  # type: ignore[arg-type]
     pump.start()
-    assert entered.acquire(timeout=60)
+    assert entered.acquire(timeout=PATIENCE_S)
     pump.pause()
     left.release()
     assert not entered.acquire(timeout=0.1)
     pump.resume()
-    assert entered.acquire(timeout=60)
+    assert entered.acquire(timeout=PATIENCE_S)
     left.release()
-    assert found.get(timeout=60) == 1
+    assert found.get(timeout=PATIENCE_S) == 1
     pump.stop()
     left.release()
 
@@ -59,16 +60,16 @@ def test_a_stop_does_not_wait() -> None:
 
     def fetch() -> None:
         entered.set()
-        left.wait(60)
+        left.wait(PATIENCE_S)
 
     pump: Pump[None] = Pump(fetch, found.put, every_s=0.0)
     before = set(threading.enumerate())  # those of other tests may still end
     pump.start()
-    assert entered.wait(60)
+    assert entered.wait(PATIENCE_S)
     (thread,) = [one for one in set(threading.enumerate()) - before if one.name == "kinesis-top"]
     pump.stop()
     assert thread.daemon
     left.set()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert found.empty()

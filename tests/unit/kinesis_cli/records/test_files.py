@@ -11,6 +11,7 @@ import pytest
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.records import form_of, open_file
+from support.waiting import PATIENCE_S
 
 
 def test_the_name_decides_the_form() -> None:
@@ -65,7 +66,7 @@ def test_a_device_is_written_to(tmp_path: Path) -> None:
     reader.start()
     with open_file(pipe, None) as (target, _):
         target.write(b"new")
-    reader.join(60)
+    reader.join(PATIENCE_S)
     assert found == [b"new"]
     assert pipe.is_fifo()
 

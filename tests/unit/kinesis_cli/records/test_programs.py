@@ -9,6 +9,7 @@ import pytest
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.records.programs import Program
+from support.waiting import PATIENCE_S
 
 READER_GOES = """
 import os, signal, sys
@@ -70,7 +71,7 @@ def test_the_reader_goes() -> None:
         try:
             assert running.stderr.readline() == "sending\n"
             running.stdout.close()
-            assert running.wait(60) == 1
+            assert running.wait(PATIENCE_S) == 1
             assert "ReaderGoneError" in running.stderr.read()
         finally:
             running.kill()

@@ -27,6 +27,7 @@ from kinesis_core.stream import _THREADS
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from kinesis_credentials.failures import translate as translate_lookup
 from support.ports import refusing_port
+from support.waiting import PATIENCE_S
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -147,7 +148,7 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
         target=lambda: responses.put(stream_client(connection(), ORDERS).client is opened.client)
     )
     child.start()
-    child.join(timeout=30)
+    child.join(PATIENCE_S)
     assert child.exitcode == 0
     assert responses.get() is False
 

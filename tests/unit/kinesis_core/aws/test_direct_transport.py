@@ -16,6 +16,7 @@ from botocore.exceptions import ConnectionClosedError, HTTPClientError, ReadTime
 from urllib3 import PoolManager
 
 from kinesis_core.aws.direct_transport import DirectTransport, first_lines
+from support.waiting import PATIENCE_S
 
 URL = "http://kinesis.example.com/"
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -47,7 +48,7 @@ class Session:
         """Put an open connection into the pool."""
         connection = self.pool._get_conn()
         connection.sock, self.far_end = socket.socketpair()
-        connection.sock.settimeout(30)
+        connection.sock.settimeout(PATIENCE_S)
         self.pool._put_conn(connection)
 
     @property
@@ -157,7 +158,7 @@ class Decrypted(SSLSocket):
 
     def __init__(self, fileno: int) -> None:
         socket.socket.__init__(self, fileno=fileno)
-        self.settimeout(30)
+        self.settimeout(PATIENCE_S)
 
     def pending(self) -> int:
         return self.left
@@ -259,7 +260,7 @@ def test_the_session_closes_its_connections(session: Session) -> None:
     assert connections.exchange(REQUEST) is not None
     server.join()
     session._manager.clear()
-    session.far_end.settimeout(5)
+    session.far_end.settimeout(PATIENCE_S)
     assert session.far_end.recv(1) == b""
 
 

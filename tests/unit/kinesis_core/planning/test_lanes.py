@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from kinesis_core.planning.lanes import Lanes
+from support.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_shards_are_begun_in_their_order() -> None:
 def test_shards_are_planned_at_the_same_time(lanes: Lanes) -> None:
     """As many as there are threads: each waits here for the others."""
     together = threading.Barrier(3)
-    lanes.run_all(lambda _: together.wait(30), ["a", "b", "c"])
+    lanes.run_all(lambda _: together.wait(PATIENCE_S), ["a", "b", "c"])
 
 
 def test_a_failure_cancels_the_rest(lanes: Lanes) -> None:
@@ -55,7 +56,7 @@ def test_a_failure_cancels_the_rest(lanes: Lanes) -> None:
 
     def plan(shard_id: str) -> None:
         begun.append(shard_id)
-        together.wait(30)
+        together.wait(PATIENCE_S)
         raise ValueError(shard_id)
 
     with pytest.raises(ValueError, match="shard-0"):

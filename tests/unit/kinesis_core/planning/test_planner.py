@@ -14,6 +14,7 @@ from kinesis_core.planning.probe import GAP_CALLS
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
+from support.waiting import PATIENCE_S
 
 A, B, C, D = (f"shardId-{i:012d}" for i in range(4))
 
@@ -169,11 +170,11 @@ class HalfDown(ScriptedStream):
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         if shard_id == A:
-            assert self.called.wait(30)
+            assert self.called.wait(PATIENCE_S)
             raise AccessDeniedError("not allowed", "AccessDeniedException")
         self.is_under_way = True
         self.called.set()
-        assert self.waited_for.wait(30)
+        assert self.waited_for.wait(PATIENCE_S)
         self.is_under_way = False
         return super().get_records(iterator, limit, with_data, shard_id)
 
@@ -436,7 +437,7 @@ def test_closing_ends_the_threads() -> None:
     query.planner.close()
     mine = [t for t in threading.enumerate() if t.name.startswith("kinesis-plan")]
     for thread in mine:
-        thread.join(timeout=10)
+        thread.join(PATIENCE_S)
     assert not any(thread.is_alive() for thread in mine)
 
 

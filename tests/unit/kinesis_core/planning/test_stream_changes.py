@@ -14,6 +14,7 @@ from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.stream_facts import KNOWN_S, StreamFacts
 from support.planned import Planned, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
+from support.waiting import PATIENCE_S
 
 A = "shardId-000000000000"
 HOUR_S = 3600
@@ -206,7 +207,7 @@ def test_threads_that_find_expired_iterators_ask_once() -> None:
 
     facts.api = Described(describe_while_others_ask)  # type: ignore[assignment]
     facts.see_same_stream()
-    other.join(30)
+    other.join(PATIENCE_S)
     assert not asked[1].is_set()
 
 

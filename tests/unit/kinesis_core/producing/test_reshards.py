@@ -17,7 +17,6 @@ from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
-PATIENCE_S = 30
 
 
 @define

@@ -23,6 +23,7 @@ from support.numbered import (
     rows,
     write,
 )
+from support.waiting import PATIENCE_S
 
 THROTTLED = ThrottledError("Rate exceeded.", "LimitExceededException")
 
@@ -201,7 +202,7 @@ def test_threads_share_a_check() -> None:
     watch._check_lock = check_lock  # type: ignore[assignment]
 
     def list_slowly() -> None:
-        assert check_lock.second.wait(30)
+        assert check_lock.second.wait(PATIENCE_S)
 
     desk.puts.before_listing = list_slowly
     with ThreadPoolExecutor(2) as threads:

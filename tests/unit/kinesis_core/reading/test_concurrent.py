@@ -16,9 +16,7 @@ from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurre
 from kinesis_core.reading.concurrent import PAGES_AHEAD
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
-
-DEADLINE_S = 20.0
-"""Far longer than any step here takes. A test that reaches it has failed."""
+from support.waiting import PATIENCE_S
 
 
 def whole(stream: ScriptedStream, shard_id: str) -> ShardRange:
@@ -53,7 +51,7 @@ def _no_thread_is_left() -> Iterator[None]:
     """Check that every thread that a test started ends by itself."""
     yield
     for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
-        thread.join(DEADLINE_S)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive(), "a reading thread continued"
 
 
@@ -94,7 +92,7 @@ class Gate:
         return self.stream.now_ms()
 
     def get_iterator(self, shard_id: str, cut: At | After) -> str:
-        self.barrier.wait(DEADLINE_S)
+        self.barrier.wait(PATIENCE_S)
         return self.stream.get_iterator(shard_id, cut)
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
@@ -148,7 +146,7 @@ def test_closing_early_stops_the_threads(taken: int) -> None:
         next(pages)
     pages.close()  # type: ignore[attr-defined]
     for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
-        thread.join(DEADLINE_S)
+        thread.join(PATIENCE_S)
     assert len(stream.calls_of("GetRecords")) <= taken + PAGES_AHEAD + 2 * 3
 
 
@@ -178,7 +176,7 @@ def test_closing_stops_a_thread_without_a_page(trouble: str) -> None:
     clock = Watched()
     pages = pages_of(stream, [(whole(stream, good),), (whole(stream, bad),)], 2, clock)
     assert len(by_shard(take(pages, 3))[good]) == 30
-    assert clock.often.wait(DEADLINE_S)
+    assert clock.often.wait(PATIENCE_S)
     pages.close()  # type: ignore[attr-defined]
 
 

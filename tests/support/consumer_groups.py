@@ -19,8 +19,20 @@ from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
 from support.waiting import PATIENCE_S
 
-QUICK = GroupSettings(lease_duration_s=60.0, fetch_interval_s=0.2)
+QUICK = GroupSettings(lease_duration_s=3600.0, fetch_interval_s=0.2)
 """No lease expires where a busy machine stands still for some seconds: its batch would be delivered again."""
+
+
+class QuickClock(SteadyClock):
+    """A clock whose seconds pass quickly, as periods of a group are seconds. Its hour, the longest lease, is more than a minute."""
+
+    SPEED = 50
+
+    def now_s(self) -> float:
+        return super().now_s() * self.SPEED
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds / self.SPEED)
 
 
 def new_stream(shards: int = 1) -> FakeStream:
@@ -47,7 +59,7 @@ def new_group(
         {None: streams} if isinstance(streams, FakeStream) else dict(streams.items())
     )
     tables = tables or GroupTables(table or MemoryTable())
-    leases, steady = tables.leases, clock or SteadyClock()
+    leases, steady = tables.leases, clock or QuickClock()
     sources = {stream_id: _source(stream, stream_id) for stream_id, stream in by_id.items()}
     member = Worker(worker, leases, sources, settings, steady, callbacks or Callbacks())
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)

@@ -12,3 +12,9 @@ from support.waiting import PATIENCE_S
 def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a group that is closed wait for a thread that stands still: it leaves its leases behind otherwise."""
     monkeypatch.setattr(f"{WorkerThreads.__module__}.CLOSE_S", PATIENCE_S)
+
+
+@pytest.fixture(autouse=True)
+def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads of a group look often at their clock, which is a quick one or a test's own."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 0.01)

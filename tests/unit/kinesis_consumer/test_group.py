@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field
 
-from kinesis_consumer import Batch, Callbacks, ConsumerGroup, GroupSettings, LeaseLostError
+from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
 from kinesis_consumer.stores import MemoryTable
 from kinesis_consumer.termination import TERMINATION
@@ -28,8 +28,6 @@ from support.lease_faults import FaultyTable
 from support.waiting import PATIENCE_S, wait_until
 
 SHARD = "shardId-000000000000"
-PATIENT = GroupSettings(lease_duration_s=3600, fetch_interval_s=0.2)
-"""What happens within seconds does not happen because a lease expired."""
 ONE_BY_ONE = evolve(QUICK, max_batch_records=1)
 
 
@@ -319,10 +317,10 @@ def test_close_gives_the_leases_to_another_worker() -> None:
     """Another worker has the shard at once, and not after the lease duration, which is an hour here."""
     stream, table = new_stream(), MemoryTable()
     fill(stream, 1)
-    first = new_group(stream, table, settings=PATIENT)
+    first = new_group(stream, table)
     with first:
         batch = next(first)
-        with new_group(stream, table, settings=PATIENT, worker="worker-2") as second:
+        with new_group(stream, table, worker="worker-2") as second:
             wait_until(lambda: any(item["leaseKey"] == "worker-2" for item in table.scan()))
             first.close()
             assert data(next(second)) == data(batch)
@@ -332,9 +330,9 @@ def test_a_worker_that_is_dead_gets_no_lease_at_close() -> None:
     """A worker that was killed reported a moment ago. The leader gets the leases, as it is known to be alive."""
     stream, table = new_stream(), MemoryTable()
     fill(stream, 1)
-    with new_group(stream, table, settings=PATIENT, worker="worker-9"):
+    with new_group(stream, table, worker="worker-9"):
         wait_until(lambda: SHARD in leases_of(table))
-        follower = new_group(stream, table, settings=PATIENT)
+        follower = new_group(stream, table)
         with follower:
             coordinator = follower._threads.coordinator
             wait_until(
@@ -413,7 +411,7 @@ def test_close_does_not_wait_for_kinesis(call: str, monkeypatch: pytest.MonkeyPa
     table = MemoryTable()
     stream = Hanging(FakeClock(), call=call)
     stream.create(1)
-    group = new_group(stream, table, settings=PATIENT)
+    group = new_group(stream, table)
     closer = threading.Thread(target=group.close)
     try:
         group.__enter__()
@@ -437,7 +435,7 @@ def test_close_in_a_callback_only_stops_the_group() -> None:
         group.close()
         closed.set()
 
-    group = new_group(stream, table, settings=PATIENT, callbacks=Callbacks(metric=close))
+    group = new_group(stream, table, callbacks=Callbacks(metric=close))
     with group:
         assert closed.wait(PATIENCE_S)
         assert group._threads.is_stopping
@@ -451,7 +449,7 @@ def test_a_fork_cannot_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch in a process that was forked has no lease there: its commit is an error, and writes nothing."""
     stream, table = new_stream(), FaultyTable()
     fill(stream, 1)
-    with new_group(stream, table, settings=PATIENT) as group:
+    with new_group(stream, table) as group:
         batch = next(group)
         table.calls.clear()
         with monkeypatch.context() as patch:
@@ -499,8 +497,9 @@ def test_a_hand_over_is_announced_and_waits_for_the_batch_in_hand() -> None:
     """When a second worker joins, the first one is asked for a lease, commits its batch, and then lets the lease go."""
     stream, table, calls, clock = new_stream(2), MemoryTable(), Calls(), FakeClock()
     fill(stream, 2)
-    first = new_group(stream, table, callbacks=calls.callbacks(), clock=clock)._threads
-    second = new_group(stream, table, worker="worker-2", clock=clock)._threads
+    settings = evolve(QUICK, lease_duration_s=3.0)
+    first = new_group(stream, table, settings=settings, callbacks=calls.callbacks(), clock=clock)._threads
+    second = new_group(stream, table, settings=settings, worker="worker-2", clock=clock)._threads
     batches: list[Batch] = []
     found: list[Batch] = []
 
@@ -567,9 +566,7 @@ def test_the_lag_is_measured_while_nothing_is_read() -> None:
     stream, clock = new_stream(), FakeClock()
     fill(stream, 2)
     callbacks = Callbacks(metric=lambda _, value, __: found.append(value))
-    with new_group(
-        stream, settings=evolve(PATIENT, max_batch_records=1), callbacks=callbacks, clock=clock
-    ) as group:
+    with new_group(stream, settings=ONE_BY_ONE, callbacks=callbacks, clock=clock) as group:
         next(group)
         wait_until(lambda: not group._threads.worker.readers()[0].has_room)
         clock.sleep(1000)
@@ -699,7 +696,7 @@ def test_a_task_commits_and_closes_without_blocking_others() -> None:
     fill(stream, 1)
 
     async def program() -> None:
-        async with new_group(stream, table, settings=PATIENT) as group:
+        async with new_group(stream, table) as group:
             assert signal.getsignal(signal.SIGTERM) == TERMINATION.on_signal
             batch = await anext(group)
             table.hook = waiting
@@ -746,7 +743,7 @@ def test_a_cancelled_commit_is_done_before_its_task_ends() -> None:
             await committing
         assert batch.is_committed
 
-    with new_group(stream, table, settings=PATIENT) as group:
+    with new_group(stream, table) as group:
         asyncio.run(program(group))
 
 
@@ -766,7 +763,7 @@ def test_a_cancelled_commit_that_fails_says_why() -> None:
         assert isinstance(error.value.__cause__, LeaseLostError)
         assert not batch.is_committed
 
-    with new_group(stream, table, settings=PATIENT) as group:
+    with new_group(stream, table) as group:
         asyncio.run(program(group))
 
 
@@ -778,7 +775,7 @@ def test_a_handler_that_takes_long_is_not_warned_of(is_async: bool, caplog: pyte
     """`run` commits by itself, so a batch that its handler works on for minutes is no forgotten one."""
     stream, clock = new_stream(), FakeClock()
     fill(stream, 1)
-    group = new_group(stream, settings=PATIENT, clock=clock)
+    group = new_group(stream, clock=clock)
     waits: list[float] = []
     before_wait, before_wait_async = group._threads.wait, group._threads.wait_async
 

@@ -312,7 +312,8 @@ class SimulatedTable:
         result = write()
         after = group.table.get(key)
         if after != before:
-            group.note_index()
+            if (before or {}).get(LEASE_OWNER) != (after or {}).get(LEASE_OWNER):
+                group.note_index()
             group.ledger.write(self.member.name, before, after)
         return result
 

@@ -72,10 +72,12 @@ class Task:
     has_ended: bool = False
     version: int = 0
     """Counts the times for which it was scheduled; only the last one counts."""
-    baton: threading.Semaphore = field(factory=lambda: threading.Semaphore(0))
+    baton: threading.Lock = field(factory=threading.Lock)
+    """It is released when the task is to run."""
     thread: threading.Thread = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.baton.acquire()
         self.thread = threading.Thread(target=self._run, name=self.name, daemon=True)
 
     @property

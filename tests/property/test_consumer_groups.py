@@ -31,6 +31,7 @@ EXAMPLES = int(os.environ.get("CONSUMER_GROUP_EXAMPLES", "300"))
 """Set it to some thousands to look for rare cases by hand."""
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(scenes, steps)
 def test_every_record_is_delivered_and_committed_once(scene: Scene, history: History) -> None:
@@ -89,6 +90,7 @@ def is_balanced(group: SimulatedGroup) -> bool:
     return is_settled and sorted(workers.values()) == [4] * 10
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize(
     ("mode", "most_moves", "within_s"), [(Mode.ASSIGNED, 0, 3.0), (Mode.TAKING, 1, 15.0)]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from support.histories import (
 )
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(1000), deadline=None)
 @given(
     st.integers(1, 3),

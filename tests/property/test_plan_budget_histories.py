@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ from support.slow_stream import CALL_S, SlowStream
 budgets = st.sampled_from([0.0, 0.5 * CALL_S, 1.5 * CALL_S, 4 * CALL_S])
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(600), deadline=None)
 @given(st.integers(1, 6), moods, limits, budgets, steps, st.booleans(), st.booleans(), st.integers())
 def test_every_record_is_read_exactly_once(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.tests
 def test_a_program_of_threads_does_without_asyncio() -> None:
     """`import kinesis_consumer` does not import asyncio: a program that uses it has it already."""
     program = "import sys, kinesis_consumer; print('asyncio' in sys.modules)"

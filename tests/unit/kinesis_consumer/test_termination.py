@@ -44,6 +44,7 @@ def run(program: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.tests
 @pytest.mark.skipif(os.name == "nt", reason="its processes do not end by signals")
 @pytest.mark.parametrize(
     "program",
@@ -77,6 +78,7 @@ def test_sigterm_ends_a_program_without_groups(program: str) -> None:
     assert run(program) == (-signal.SIGTERM, "closed\n")
 
 
+@pytest.mark.tests
 def test_a_second_sigterm_is_part_of_the_first() -> None:
     """A program that was asked twice to end closes its group, and ends as it wants to."""
     program = """

@@ -36,6 +36,7 @@ def shown(package: str, level: str | None) -> list[str]:
     return [re.sub(r"^[\d-]+ [\d:,]+ ", "", line) for line in done.stderr.splitlines()]
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize("package", ["kinesis_credentials", "kinesis_core"])
 @pytest.mark.parametrize(
     ("level", "levels"),
@@ -55,6 +56,7 @@ def test_levels(package: str, level: str, levels: tuple[str, ...]) -> None:
     assert shown(package, level) == [f"{name} {package} {EVENTS[name]}" for name in levels]
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize("level", ["loud", "off", "0", "NOTSET"])
 def test_no_level(level: str) -> None:
     """What is no level has no effect, and a line names the levels."""
@@ -92,6 +94,7 @@ def test_no_standard_error(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     get_logger(f"cup.{level}").warning("data.lost")
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize("level", [None, ""])
 def test_not_asked(level: str | None) -> None:
     """Without the variable no handler is added: Python shows warnings by itself, here to the stream that collects them."""

@@ -106,6 +106,7 @@ def test_other_calls_are_refused(client: Any) -> None:
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
 
 
+@pytest.mark.tests
 def test_calls_are_counted_over_https_too(new_client: Callable[..., Any], tmp_path: Path) -> None:
     """A client that trusts the certificate is served, and each of its calls takes the configured time."""
     certificate, key = make_certificate(tmp_path)

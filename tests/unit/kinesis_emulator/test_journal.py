@@ -146,6 +146,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_text() == "something else\n"
 
 
+@pytest.mark.tests
 def test_acknowledged_records_outlive_a_kill(tmp_path: Path, new_client: NewClient) -> None:
     """After `kill -9` another emulator on the same port and folder has every acknowledged record."""
     with EmulatorProcess({"orders": 2}, data=tmp_path) as emulator:
@@ -172,6 +173,7 @@ def iterator_of(client: Any, start: dict[str, str]) -> dict[str, str]:
     return {"ShardIterator": client.get_shard_iterator(**start)["ShardIterator"]}
 
 
+@pytest.mark.tests
 def test_a_child_process_may_be_ahead_of_our_clock(new_client: NewClient) -> None:
     """The child's clock, and so the Date of its responses, is ahead by the given time."""
     with (
@@ -183,6 +185,7 @@ def test_a_child_process_may_be_ahead_of_our_clock(new_client: NewClient) -> Non
     assert 7000 < ahead_s < 7400
 
 
+@pytest.mark.tests
 def test_a_child_process_may_fail_by_seed(new_client: NewClient) -> None:
     """With a share of 1 every call of the child fails in some way."""
     with (

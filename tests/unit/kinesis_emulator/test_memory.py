@@ -93,6 +93,7 @@ def test_a_full_shard_removes_its_oldest_records(
         assert min(first + 20, 50) <= len(held) < 100
 
 
+@pytest.mark.tests
 def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any]) -> None:
     """The child's shards remove old records as configured."""
     with (

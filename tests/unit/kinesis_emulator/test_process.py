@@ -18,6 +18,7 @@ from kinesis_emulator import Emulator, EmulatorProcess
 from kinesis_emulator.cli import main
 from support.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.tests
 COMMAND = [sys.executable, "-m", "kinesis_emulator"]
 
 

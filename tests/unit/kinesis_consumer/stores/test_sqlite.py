@@ -71,6 +71,7 @@ class Writer:
         assert self._child.wait() == -9
 
 
+@pytest.mark.tests
 def test_processes_that_are_killed(path: Path) -> None:
     """Processes create the file and write at once, and are killed while they write. No reported change is lost, and no other made."""
     writers = [Writer(path, f"writer-{number}") for number in range(WRITERS)]
@@ -109,6 +110,7 @@ def test_several_applications_in_one_file(path: Path) -> None:
             assert table.delete("shardId-0", {})
 
 
+@pytest.mark.tests
 def test_a_fork_with_a_child_that_writes(path: Path) -> None:
     """After a fork, parent and child use the table at the same time, also when a thread of the parent was writing at the fork."""
     with opened(path) as table:

@@ -213,6 +213,7 @@ def test_long_and_short_pages_have_the_same_values(deaggregate: bool) -> None:
     assert pa.Table.from_batches(short).combine_chunks().to_batches() == [long]
 
 
+@pytest.mark.tests
 def test_short_pages_import_no_pandas() -> None:
     """A task that reads few records imports neither pandas nor pyarrow.compute, which take longer than the rest of the task."""
     code = f"""
@@ -230,6 +231,7 @@ sys.exit(str({{"pandas", "pyarrow.compute"}} & set(sys.modules)))
     assert done.stderr.strip() == "set()"
 
 
+@pytest.mark.tests
 def test_the_core_does_not_import_pyarrow() -> None:
     """pyarrow is optional: decoding and user records work without it."""
     code = "import sys, kinesis_core, kinesis_core.reading.columns, kinesis_core.aggregation; sys.exit('pyarrow' in sys.modules)"

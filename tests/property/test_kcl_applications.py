@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,7 @@ class Application:
         return self.data.draw(st.booleans())
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.data(),

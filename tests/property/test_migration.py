@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,6 +93,7 @@ class Connector:
         return {**position, "subSequenceNumber": str(index if size else -1), "isLast": str(is_last).lower()}
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.data(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,6 +84,7 @@ class QueryAhead(Query):
         return None if end.to_json() == self.start.to_json() else end
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(300), deadline=None)
 @given(st.integers(1, 3), moods, limits, steps, st.integers())
 def test_planned_ahead_every_record_is_read_exactly_once(

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ class WaitingQuery(Query):
         return None if end.to_json() == self.start.to_json() else end
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, limits, steps, minima, delays, st.booleans(), st.integers())
 def test_every_record_is_read_exactly_once(
@@ -86,6 +88,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 3),

@@ -120,6 +120,7 @@ def test_numbers_continue(tmp_path: Path, clock: ManualClock, new_client: NewCli
         assert int(emulator.put("gone", b"recreated").sequence_number) > int(gone)
 
 
+@pytest.mark.tests
 def test_the_file_is_bounded(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
     """While old records expire, the file of a running emulator stays within bounds, with concurrent writers."""
     sizes: list[int] = []

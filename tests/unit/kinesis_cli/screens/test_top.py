@@ -83,6 +83,7 @@ def test_the_speed_of_readers() -> None:
     run(source, "orders", script)
 
 
+@pytest.mark.tests
 def test_pausing() -> None:
     """`p` stops the calls and says so, and starts them again."""
     source = FixedSource()

@@ -190,6 +190,7 @@ def test_putting_waits_while_the_buffer_is_full(enabled: bool) -> None:
     assert len(puts.copies()) == 1_000
 
 
+@pytest.mark.tests  # its pauses are real
 def test_many_threads_share_a_producer() -> None:
     """Records of all threads are written in spite of refusals and lost responses, and each thread may flush."""
     puts = FakePuts(

@@ -221,8 +221,8 @@ def test_a_file_of_another_kind(path: Path) -> None:
 def test_a_damaged_file(path: Path) -> None:
     """A file whose pages are overwritten is an error that says so."""
     with opened(path) as table:
-        for number in range(200):
-            table.create(f"key-{number}", {"a": "x" * 100})
+        for number in range(20):
+            table.create(f"key-{number}", {"a": "x" * 1000})
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 from kinesis_core import Stream, UserRecord
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.streams import KEY_ID, SECRET
-
-PATIENCE_S = 30.0
+from support.waiting import wait_until
 
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
@@ -28,7 +25,4 @@ def data_of(emulator: Emulator, stream: str) -> list[bytes]:
 
 def await_data(emulator: Emulator, stream: str, wanted: list[bytes]) -> None:
     """Wait until *stream* has the *wanted* records."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while data_of(emulator, stream) != wanted:
-        assert time.monotonic() < deadline_s, data_of(emulator, stream)
-        time.sleep(0.05)  # until another process has written
+    wait_until(lambda: data_of(emulator, stream) == wanted)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
@@ -41,7 +42,13 @@ def kinesis(emulator: Emulator, tmp_path: Path) -> CommandLine:
     home = tmp_path / "home"
     home.mkdir()
     kept = {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
-    return CommandLine({**kept, **environment(emulator.endpoint_url, emulator.settings.region)})
+    return CommandLine(kept).to(emulator)
+
+
+@pytest.fixture
+def installed(kinesis: CommandLine) -> CommandLine:
+    """Return the command `kinesis` as it was installed: see support/command_line.py."""
+    return evolve(kinesis, is_installed=True)
 
 
 @pytest.fixture(scope="module")

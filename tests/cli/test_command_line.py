@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Ran
 from support.imported import imported_by
+from support.loops import variants
 
 HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
 """What a command imports when it has checked its options."""
@@ -29,6 +31,84 @@ class Finder:
 sys.meta_path.insert(0, Finder())
 """
 """A module that Python imports at its start. It sends a signal to its process when another module is imported."""
+
+
+ONE_LINE = b'{"data": "a"}\n'
+RUNS = [
+    "put {stream} -k c",
+    "tail {stream} --no-follow --since 1h -f %s",
+    "tial",
+    "dump {stream} -o raw",
+    "dump {stream} -o arrow --file /dev/null",
+    "replay - {stream} --speed max",
+    "copy {stream} {empty}",
+    "shards {stream} --no-sample",
+    "top {stream}",
+    "advise {empty}",
+    "doctor {stream} -o yaml",
+    "lag {stream} --checkpoint /dev/null",
+    "leases orders --watch-for soon",
+    "consumers {empty}",
+    "emulator --port 99999",
+]
+"""Of each command one run whose outputs are the same each time."""
+
+
+@pytest.mark.parametrize("arguments", variants(RUNS, kept=3))
+def test_a_fork_is_what_was_installed(
+    kinesis: CommandLine,
+    installed: CommandLine,
+    emulator: Emulator,
+    create: Callable[[int], str],
+    arguments: str,
+) -> None:
+    """A command that most tests run, a fork of a process that has imported all modules, does what the installed one does."""
+    stream, empty = create(1), create(1)
+    emulator.put(stream, b"x")
+    command = [each.format(stream=stream, empty=empty) for each in arguments.split()]
+    ours, theirs = (each(*command, stdin=ONE_LINE, status=None) for each in (kinesis, installed))
+    assert ours == theirs
+    assert ours.out or ours.err
+
+
+@pytest.mark.parametrize("number", variants([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL]))
+def test_a_fork_ends_as_what_was_installed(
+    kinesis: CommandLine,
+    installed: CommandLine,
+    emulator: Emulator,
+    create: Callable[[int], str],
+    number: signal.Signals,
+) -> None:
+    """A signal means to a fork what it means to the installed command."""
+    stream = create(1)
+    emulator.put(stream, b"x")
+    ended = []
+    for each in (kinesis, installed):
+        with each.started("tail", stream, "-n", "1", "-f", "%s") as tail:
+            assert tail.lines(1) == ["x"]
+            ended.append(tail.end(number))
+    ours, theirs = ended
+    assert ours == theirs
+    assert ours.status in (128 + number, -number)
+
+
+@pytest.mark.everything
+def test_a_fork_on_a_terminal(
+    kinesis: CommandLine, installed: CommandLine, create: Callable[[int], str]
+) -> None:
+    """A fork meets its terminal as the installed command does: its size, its colours, and Ctrl-C."""
+    stream = create(1)
+    ours, theirs = (each.on_terminal("shards", stream, "--no-sample") for each in (kinesis, installed))
+    assert ours == theirs
+    ended = []
+    for each in (kinesis, installed):
+        with each.terminal("put", stream) as terminal:
+            terminal.wait_for("Ctrl-D ends.")
+            terminal.type("\x03")
+            ended.append(terminal.rest())
+    ours, theirs = ended
+    assert ours == theirs
+    assert ours.status == Status.INTERRUPTED
 
 
 def test_help_lists_the_commands(kinesis: CommandLine) -> None:
@@ -73,7 +153,7 @@ def test_completion(kinesis: CommandLine, tmp_path: Path) -> None:
     """--install-completion makes bash complete commands and options."""
     home = tmp_path / "shell"
     home.mkdir()
-    in_shell = CommandLine({**kinesis.environment, "HOME": str(home), "SHELL": "/bin/bash"})
+    in_shell = kinesis.having({"HOME": str(home), "SHELL": "/bin/bash"})
     assert "bash" in in_shell("--install-completion").text
     (script,) = (path for path in home.rglob("*") if path.is_file() and path.name != ".bashrc")
     complete = f"source {script}; COMP_WORDS=($*); COMP_CWORD=$(($#-1)); _kinesis; echo ${{COMPREPLY[*]}}"
@@ -84,7 +164,7 @@ def test_completion(kinesis: CommandLine, tmp_path: Path) -> None:
         assert ran.stdout.split() == [found], ran
 
 
-@pytest.mark.parametrize("name", [name for commands in COMMANDS.values() for name in commands])
+@pytest.mark.parametrize("name", variants([name for commands in COMMANDS.values() for name in commands]))
 def test_starting_a_command_imports_only_what_it_needs(name: str) -> None:
     """A command's module imports no other command, and nothing heavy: the first output comes soon."""
     new = imported_by(f"from kinesis_cli.app import make_app; make_app()['{name}']")
@@ -108,22 +188,24 @@ def test_few_modules_come_before_signals_are_handled() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["logging", "kinesis_cli.app", "kinesis_cli.commands.shards", "kinesis_core", "botocore.session"],
+    variants(
+        ["kinesis_core", "logging", "kinesis_cli.app", "kinesis_cli.commands.shards", "botocore.session"]
+    ),
 )
 @pytest.mark.parametrize(("name", "status"), [("SIGINT", Status.INTERRUPTED), ("SIGTERM", Status.TERMINATED)])
 def test_signals_while_modules_are_imported(
-    kinesis: CommandLine, tmp_path: Path, module: str, name: str, status: Status
+    installed: CommandLine, tmp_path: Path, module: str, name: str, status: Status
 ) -> None:
     """A command that is ended before it has begun says nothing."""
     (tmp_path / "sitecustomize.py").write_text(SIGNAL_AT_IMPORT)
     on_path = {"PYTHONPATH": str(tmp_path), "SIGNAL": name, "MODULE": module}
-    there = CommandLine({**kinesis.environment, **on_path})
+    there = installed.having(on_path)
     assert there("shards", "orders", status=None) == Ran(status, b"", "")
 
 
 def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
     """An endpoint that is no URL is an error of usage, wherever it comes from."""
-    wrong = CommandLine({**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": "foo"})
+    wrong = kinesis.having({"AWS_ENDPOINT_URL_KINESIS": "foo"})
     for ran in (
         wrong("tail", "orders", status=2),
         kinesis("tail", "orders", "--endpoint-url", "foo", status=2),
@@ -134,7 +216,9 @@ def test_a_wrong_endpoint(kinesis: CommandLine) -> None:
         assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["tail", "put", "dump", "shards", "advise", "doctor", "consumers"])
+@pytest.mark.parametrize(
+    "command", variants(["tail", "put", "dump", "shards", "advise", "doctor", "consumers"])
+)
 @pytest.mark.parametrize("name", ["", "a b", "x" * 129])
 def test_what_cannot_be_a_stream(kinesis: CommandLine, command: str, name: str) -> None:
     """A name that no stream can have is an error of usage. Nothing is asked of Kinesis."""
@@ -157,6 +241,7 @@ def test_a_wrong_region(kinesis: CommandLine) -> None:
     assert ran.err.endswith("--region accepts the name of a region, such as eu-west-1.\n")
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(
     ("variables", "codes"),
     [
@@ -176,15 +261,16 @@ def test_colours(
     """NO_COLOR takes the colours away, and a terminal that can do nothing gets plain text."""
     stream = create(2)
     emulator.put(stream, b"x")
-    there = CommandLine({**kinesis.environment, **variables})
+    there = kinesis.having(variables)
     shown = there.on_terminal("shards", stream).text
     shown += there.on_terminal("tail", stream, "-n", "1", "--no-follow").text
     assert set(re.findall(r"\x1b\[([^m]*m)", shown)) - {"0m"} == codes
 
 
-def test_a_locale_of_ascii(kinesis: CommandLine, create: Callable[[int], str]) -> None:
+@pytest.mark.everything
+def test_a_locale_of_ascii(installed: CommandLine, create: Callable[[int], str]) -> None:
     """Characters that the locale does not have are replaced."""
-    ascii_only = CommandLine({**kinesis.environment, "PYTHONIOENCODING": "ascii"})
+    ascii_only = installed.having({"PYTHONIOENCODING": "ascii"})
     assert "shardId-000000000001" in ascii_only("shards", create(2), "--no-sample").text
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from kinesis_emulator.client_settings import environment
@@ -152,10 +151,7 @@ def test_an_endpoint_of_the_source_in_the_same_region(
     """An ARN or --to-region of the source's own region leaves its endpoint to the destination."""
     source, by_arn, by_region = create(1), create(1), create(1)
     wanted, region = fill(kinesis, source, 3), emulator.settings.region
-    elsewhere = evolve(
-        kinesis,
-        environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": f"http://127.0.0.1:{free_port()}"},
-    )
+    elsewhere = kinesis.having({"AWS_ENDPOINT_URL_KINESIS": f"http://127.0.0.1:{free_port()}"})
     arn = f"arn:aws:kinesis:{region}:000000000000:stream/{by_arn}"
     elsewhere("copy", source, arn, "--endpoint-url", emulator.endpoint_url)
     elsewhere("copy", source, by_region, "--to-region", region, "--endpoint-url", emulator.endpoint_url)
@@ -241,8 +237,7 @@ def test_a_source_that_fails(kinesis: CommandLine, emulator: Emulator, create: C
     denied = Step(Fault(code="AccessDeniedException"), "GetRecords", after_calls=8, times=None)
     with Emulator(settings=Settings(fault=FaultScript(denied))) as other:
         other.create_stream("orders", 1)
-        to_it = environment(other.endpoint_url, other.settings.region)
-        reading = evolve(kinesis, environment={**kinesis.environment, **to_it})
+        reading = kinesis.to(other)
         first = fill(reading, "orders", 5)
         with reading.started(
             "copy", "orders", destination, "-f", "--to-endpoint-url", emulator.endpoint_url

@@ -10,19 +10,12 @@ import pytest
 from attrs import evolve
 
 from kinesis_emulator import Emulator, Settings
-from kinesis_emulator.client_settings import environment
 from support.command_line import CommandLine
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client
 from support.witness import moto
 
 Create = Callable[[int], str]
-
-
-def to(kinesis: CommandLine, emulator: Emulator) -> CommandLine:
-    """Return *kinesis* with another emulator."""
-    with_it = environment(emulator.endpoint_url, emulator.settings.region)
-    return evolve(kinesis, environment={**kinesis.environment, **with_it})
 
 
 def outcomes(kinesis: CommandLine, *arguments: str, status: int = 0) -> dict[str, str]:
@@ -98,7 +91,7 @@ def test_a_denied_action(kinesis: CommandLine, action: str) -> None:
     with Emulator(settings=Settings(deny={action})) as emulator:
         emulator.create_stream("orders", 1)
         emulator.register_consumer("orders", "billing")
-        found = outcomes(to(kinesis, emulator), "orders", "--sink", "--efo", status=3)
+        found = outcomes(kinesis.to(emulator), "orders", "--sink", "--efo", status=3)
     assert [check for check, outcome in found.items() if outcome == "failed"] == [f"kinesis:{action}"]
 
 
@@ -107,7 +100,7 @@ def test_a_server_without_dry_runs(kinesis: CommandLine) -> None:
     with Emulator(settings=Settings(knows_dry_run=False)) as emulator:
         emulator.create_stream("orders", 1)
         emulator.register_consumer("orders", "billing")
-        found = outcomes(to(kinesis, emulator), "orders", "--sink", "--efo")
+        found = outcomes(kinesis.to(emulator), "orders", "--sink", "--efo")
         calls = emulator.calls.by_action()
     assert {check for check, outcome in found.items() if outcome == "unchecked"} == {
         "identity",
@@ -124,7 +117,7 @@ def test_a_wrong_clock(kinesis: CommandLine) -> None:
     """A clock that AWS would refuse is found by the times of its responses."""
     with Emulator(clock=lambda: time.time() + 600) as emulator:
         emulator.create_stream("orders", 1)
-        found = texts(to(kinesis, emulator), "orders", status=3)
+        found = texts(kinesis.to(emulator), "orders", status=3)
     assert found["clock"].endswith(
         "behind Kinesis. AWS refuses calls from 5 min on. Set the clock, for example by NTP."
     )
@@ -183,7 +176,7 @@ def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
     keys = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "top-secret-of-mine"}
     with moto() as endpoint_url:
         more = {**keys, "AWS_ENDPOINT_URL_STS": endpoint_url}
-        ran = evolve(kinesis, environment={**kinesis.environment, **more})("doctor", stream)
+        ran = kinesis.having(more)("doctor", stream)
     lines = {line.split()[1]: line for line in ran.lines}
     assert lines["credentials"].endswith("key ****MPLE from: environment variables")
     assert "account 123456789012" in lines["identity"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attrs import evolve
-
 from kinesis_cli.ending import Status
 from support.command_line import CommandLine, Ran
 
@@ -16,7 +14,7 @@ def test_it_is_the_emulator(kinesis: CommandLine) -> None:
         first, second = running.lines(2)
         url = first.rpartition(" ")[2]
         assert second == "  stream trial with 2 shards"
-        here = evolve(kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": url})
+        here = kinesis.having({"AWS_ENDPOINT_URL_KINESIS": url})
         here("put", "trial", stdin=b"tea\n")
         assert here("tail", "trial", "-n", "1", "--no-follow", "-f", "%s").lines == ["tea"]
         assert running.interrupt().status == Status.DONE
@@ -35,14 +33,14 @@ def test_nobody_reads_its_first_lines(kinesis: CommandLine) -> None:
     assert kinesis.without_reader("emulator", "--port", "0") == Ran(Status.READER_GONE, b"", "")
 
 
-def test_without_the_package(kinesis: CommandLine, tmp_path: Path) -> None:
+def test_without_the_package(installed: CommandLine, tmp_path: Path) -> None:
     """Without kinesis-emulator the error names the command that installs it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as util\n"
         "found = util.find_spec\n"
         "util.find_spec = lambda name, package=None: None if name == 'kinesis_emulator' else found(name, package)\n"
     )
-    there = evolve(kinesis, environment={**kinesis.environment, "PYTHONPATH": str(tmp_path)})
+    there = installed.having({"PYTHONPATH": str(tmp_path)})
     ran = there("emulator", status=1)
     assert ran.err == (
         'kinesis emulator: This command needs kinesis-emulator: pip install "kinesis-cli[emulator]"\n'

@@ -15,7 +15,6 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-from attrs import evolve
 
 from kinesis_core import Stream
 from kinesis_emulator import Emulator
@@ -68,9 +67,7 @@ def database() -> Iterator[DynamoDb]:
 @pytest.fixture
 def with_tables(kinesis: CommandLine, database: DynamoDb) -> CommandLine:
     """The command line, with a DynamoDB too."""
-    return evolve(
-        kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_DYNAMODB": database.endpoint_url}
-    )
+    return kinesis.having({"AWS_ENDPOINT_URL_DYNAMODB": database.endpoint_url})
 
 
 def states(document: dict[str, Any]) -> list[tuple[str, str, bool]]:
@@ -453,8 +450,7 @@ def test_serve(
     with kinesis.started(
         "lag", stream, "--checkpoint", str(folder), "--serve", f":{port}", "--watch", "0.1"
     ) as serving:
-        assert serving.process.stderr is not None
-        line = serving.process.stderr.readline().decode()
+        line = serving.err.readline().decode()
         assert line.startswith(f"Serving metrics at http://127.0.0.1:{port}/metrics, measured every 0.1 s.")
         of = f'reader="{folder}",stream="{stream}"'
         by_shard = f'reader="{folder}",shard="shardId-000000000000",stream="{stream}"'
@@ -488,14 +484,11 @@ def test_serve_while_kinesis_does_not_respond(kinesis: CommandLine, commit: Call
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         endpoint_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        command = evolve(
-            kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": endpoint_url}
-        )
+        command = kinesis.having({"AWS_ENDPOINT_URL_KINESIS": endpoint_url})
         with command.started(
             "lag", "orders", "--checkpoint", str(commit()), "--serve", f":{port}"
         ) as serving:
-            assert serving.process.stderr is not None
-            assert serving.process.stderr.readline().startswith(b"Serving metrics at ")
+            assert serving.err.readline().startswith(b"Serving metrics at ")
             assert scrape(port) == {}
             assert serving.interrupt().status == 130
 
@@ -521,9 +514,7 @@ def test_another_kinesis(kinesis: CommandLine, tmp_path: Path) -> None:
     with kinesis_local() as endpoint_url:
         stream = StreamUnderTest(endpoint_url, f"orders-{uuid.uuid4().hex[:8]}")
         read, unread = stream.put("first", "second")
-        command = evolve(
-            kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_KINESIS": endpoint_url}
-        )
+        command = kinesis.having({"AWS_ENDPOINT_URL_KINESIS": endpoint_url})
 
         def measured(name: str, number: str) -> list[tuple[str, str, bool]]:
             ended = {read.shard_id: after(number)}

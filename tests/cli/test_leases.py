@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from attrs import define, evolve
+from attrs import define
 
 from kinesis_cli.output import show_time
 from kinesis_consumer import ConsumerGroup, DynamoLeases
@@ -35,9 +35,7 @@ def tables() -> Iterator[DynamoDb]:
 
 @pytest.fixture
 def kinesis(kinesis: CommandLine, tables: DynamoDb) -> CommandLine:
-    return evolve(
-        kinesis, environment={**kinesis.environment, "AWS_ENDPOINT_URL_DYNAMODB": tables.endpoint_url}
-    )
+    return kinesis.having({"AWS_ENDPOINT_URL_DYNAMODB": tables.endpoint_url})
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import boto3  # type: ignore[import-untyped]
 import pytest
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
@@ -66,8 +66,8 @@ def narrow(
     )
     arn = client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamARN"]
     client.register_stream_consumer(StreamARN=arn, ConsumerName=CONSUMER)
-    with_tables = {**kinesis.environment, "AWS_ENDPOINT_URL_DYNAMODB": tables.endpoint_url}
-    return Narrow(evolve(kinesis, environment=with_tables), request.param, stream, arn, tables.table, number)
+    with_tables = kinesis.having({"AWS_ENDPOINT_URL_DYNAMODB": tables.endpoint_url})
+    return Narrow(with_tables, request.param, stream, arn, tables.table, number)
 
 
 def test_shards(narrow: Narrow) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
-from kinesis_emulator.client_settings import environment
-from support.command_line import KINESIS, PATIENCE_S, CommandLine
+from support.command_line import CommandLine
+from support.loops import variants
 from support.streams import StreamUnderTest, make_client
 from support.user_records import await_data, data_of, user_records
 
@@ -110,12 +108,9 @@ def test_lines_are_sent_while_more_may_come(kinesis: CommandLine, emulator: Emul
     """A line is written although the standard input does not end. At its end everything is."""
     stream = create(1)
     with kinesis.started("put", stream) as running:
-        assert running.process.stdin is not None
-        running.process.stdin.write(b"first\nhalf a ")
-        running.process.stdin.flush()
+        running.write(b"first\nhalf a ")
         await_data(emulator, stream, [b"first"])
-        running.process.stdin.write(b"line\n")
-        ran = running.rest()
+        ran = running.rest(b"line\n")
     assert (ran.status, data_of(emulator, stream)) == (0, [b"first", b"half a line"])
 
 
@@ -128,12 +123,9 @@ def test_stop(
     """Ctrl-C, SIGTERM and SIGHUP stop reading. What was read is written, and the last line says where reading stopped."""
     stream = create(1)
     with kinesis.started("put", stream) as running:
-        assert running.process.stdin is not None
-        running.process.stdin.write(b"first\nsecond\nhal")
-        running.process.stdin.flush()
+        running.write(b"first\nsecond\nhal")
         await_data(emulator, stream, [b"first", b"second"])
-        running.process.stdin.write(b"third\n")
-        ran = running.end(number)
+        ran = running.end(number, b"third\n")
     assert ran.status == status
     assert ran.err.startswith(
         f"{len(data_of(emulator, stream))} records written to {stream}, stopped after line "
@@ -153,10 +145,9 @@ def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
 def test_a_full_standard_error(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """What is written is written: a script that would repeat the command would write it twice."""
     stream = create(1)
-    with Path("/dev/full").open("wb") as full:
-        command = [KINESIS, "put", stream]
-        done = subprocess.run(command, input=b"a\n", stderr=full, env=kinesis.environment, timeout=PATIENCE_S)
-    assert (done.returncode, data_of(emulator, stream)) == (0, [b"a"])
+    with Path("/dev/full").open("wb") as full, kinesis.started("put", stream, stderr=full) as running:
+        ran = running.rest(b"a\n")
+    assert (ran.status, data_of(emulator, stream)) == (0, [b"a"])
 
 
 @pytest.mark.parametrize(
@@ -262,16 +253,11 @@ def test_records_that_kinesis_refuses(kinesis: CommandLine, succeeding: int, sta
     denied = Step(Fault(code="AccessDeniedException"), "PutRecords", after_calls=succeeding, times=None)
     with Emulator(settings=Settings(fault=FaultScript(denied))) as emulator:
         emulator.create_stream("orders", 1)
-        to_it = environment(emulator.endpoint_url, emulator.settings.region)
-        denying = evolve(kinesis, environment={**kinesis.environment, **to_it})
-        with denying.started("put", "orders", "--no-aggregate") as running:
-            assert running.process.stdin is not None
+        with kinesis.to(emulator).started("put", "orders", "--no-aggregate") as running:
             if succeeding:
-                running.process.stdin.write(b"secret\n")
-                running.process.stdin.flush()
+                running.write(b"secret\n")
                 await_data(emulator, "orders", [b"secret"])
-            running.process.stdin.write(b"secret\nsecret\n")
-            ran = running.rest()
+            ran = running.rest(b"secret\nsecret\n")
     assert ran.status == status
     assert f"{succeeding} records were written, and 2 may be missing." in ran.err
     assert f"Reading stopped after line {succeeding + 2}." in ran.err

@@ -173,9 +173,7 @@ def test_stop_while_no_table_comes(kinesis: CommandLine, emulator: Emulator, cre
     writer = pa.ipc.new_stream(sink, rows.schema)
     writer.write_table(rows)  # and no end
     with kinesis.started("replay", "-", target, "--form", "arrow") as replaying:
-        assert replaying.process.stdin is not None
-        replaying.process.stdin.write(sink.getvalue())
-        replaying.process.stdin.flush()
+        replaying.write(sink.getvalue())
         wait_until(lambda: emulator.records(target))
         ran = replaying.interrupt()
     assert (ran.status, ran.err) == (

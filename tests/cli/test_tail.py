@@ -265,9 +265,9 @@ def test_other_signals(kinesis: CommandLine, orders: str, number: signal.Signals
     assert (ran.status, ran.err) == (status, "")
 
 
-def test_nohup(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+def test_nohup(installed: CommandLine, orders: str, emulator: Emulator) -> None:
     """A command that was started with nohup goes on without its terminal."""
-    with kinesis.started("tail", orders, "-n", "1", "-f", "%k", under=["nohup"]) as tail:
+    with installed.started("tail", orders, "-n", "1", "-f", "%k", under=["nohup"]) as tail:
         tail.lines(1)
         tail.process.send_signal(signal.SIGHUP)
         emulator.put(orders, b"x", "c-4")
@@ -346,7 +346,7 @@ def test_colours_on_a_terminal(kinesis: CommandLine, orders: str) -> None:
     shown = kinesis.on_terminal("tail", orders, *NOW).text
     assert "\33[36mc-1\33[0m" in shown
     assert '{\33[34m"total"\33[0m: \33[33m9\33[0m}' in shown
-    plain = CommandLine({**kinesis.environment, "NO_COLOR": "1"}).on_terminal("tail", orders, *NOW).text
+    plain = kinesis.having({"NO_COLOR": "1"}).on_terminal("tail", orders, *NOW).text
     assert "\33" not in plain
 
 
@@ -377,7 +377,7 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
     with kinesis.terminal("tail", orders, "--since", "1h", "--efo", "me", "-f", "%k") as terminal:
         terminal.wait_for("c-3")
         for _ in range(2):  # from the kernel and from the shell
-            terminal.signal(signal.SIGHUP)
+            terminal.process.send_signal(signal.SIGHUP)
         assert terminal.rest().status == 129
     client = make_client(emulator.endpoint_url, emulator.settings.region)
     (arn,) = [client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]]

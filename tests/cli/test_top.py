@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
 from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator, Request
-from kinesis_emulator.client_settings import environment
 from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
@@ -45,10 +43,7 @@ def test_streams_are_listed_and_opened(kinesis: CommandLine) -> None:
     """Without a stream all streams are listed. Enter opens one, and Escape returns."""
     with Emulator() as emulator:
         emulator.create_stream("orders", 3)
-        where = environment(emulator.endpoint_url, emulator.settings.region)
-        with evolve(kinesis, environment={**kinesis.environment, **where}).terminal(
-            "top", size=SIZE
-        ) as terminal:
+        with kinesis.to(emulator).terminal("top", size=SIZE) as terminal:
             terminal.wait_for("Enter opens one.")
             terminal.wait_for("orders")
             terminal.type("\r")
@@ -103,7 +98,7 @@ def test_a_signal_restores_the_terminal(
     """A signal from elsewhere ends it, and the terminal is as before."""
     with kinesis.terminal("top", create(1), size=SIZE) as terminal:
         terminal.wait_for(name(0))
-        terminal.signal(number)
+        terminal.process.send_signal(number)
         ended = terminal.rest()
     assert ended.status == status
     assert RESTORED in ended.text
@@ -141,14 +136,14 @@ def test_wrong_uses(kinesis: CommandLine, create: Create) -> None:
         assert "--every accepts" in kinesis("top", stream, "--every", every, status=2).err
 
 
-def test_without_textual(kinesis: CommandLine, tmp_path: Path) -> None:
+def test_without_textual(installed: CommandLine, tmp_path: Path) -> None:
     """Without textual the error names the command that installs it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as util\n"
         "found = util.find_spec\n"
         "util.find_spec = lambda name, package=None: None if name == 'textual' else found(name, package)\n"
     )
-    there = CommandLine({**kinesis.environment, "PYTHONPATH": str(tmp_path)})
+    there = installed.having({"PYTHONPATH": str(tmp_path)})
     ran = there("top", "orders", status=1)
     assert ran.err == 'kinesis top: This command needs textual: pip install "kinesis-cli[top]"\n'
 

@@ -1,4 +1,9 @@
-"""Runs the command `kinesis` as its users do: as a process, in a pipe or on a terminal."""
+"""
+Runs the command `kinesis` as its users do: as a process, in a pipe or on a terminal.
+
+A test of what a command does takes the fixture `kinesis`: its processes are forks, which are cheap. A test of how a command starts
+takes `installed`: each of its processes is a new Python that runs the installed file.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO, Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
+
+from kinesis_emulator import Emulator
+from kinesis_emulator.client_settings import environment
+from support.forks import fork, take_terminal
+from support.waiting import PATIENCE_S
 
 KINESIS = str(Path(sys.executable).with_name("kinesis"))
-PATIENCE_S = 60.0
-"""A command that takes longer hangs."""
+
+
+class Process(Protocol):
+    """What a `Popen` and a `Fork` have."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+    def kill(self) -> None: ...
 
 
 @frozen
@@ -42,13 +63,21 @@ class CommandLine:
     """A terminal whose environment leads to one Kinesis."""
 
     environment: Mapping[str, str]
+    is_installed: bool = sys.platform != "linux"
+    """Whether each process is a new Python that runs the installed file, and no fork."""
+
+    def to(self, emulator: Emulator) -> CommandLine:
+        """Return this with another emulator as its Kinesis."""
+        return self.having(environment(emulator.endpoint_url, emulator.settings.region))
+
+    def having(self, variables: Mapping[str, str]) -> CommandLine:
+        """Return this with *variables* in its environment."""
+        return evolve(self, environment={**self.environment, **variables})
 
     def __call__(self, *arguments: str, stdin: bytes = b"", status: int | None = 0) -> Ran:
         """Run `kinesis` with *arguments* to its end. It ends with *status*, unless that is None."""
-        done = subprocess.run(
-            [KINESIS, *arguments], input=stdin, capture_output=True, env=self.environment, timeout=PATIENCE_S
-        )
-        ran = Ran(done.returncode, done.stdout, done.stderr.decode())
+        with self.started(*arguments) as running:
+            ran = running.rest(stdin)
         assert status is None or ran.status == status, ran
         return ran
 
@@ -56,46 +85,39 @@ class CommandLine:
         """Run `kinesis` with *arguments*, with a pipe as its standard output that nobody reads any more."""
         reading, writing = os.pipe()
         os.close(reading)
-        try:
-            return self._writing_to(writing, arguments)
-        finally:
-            os.close(writing)
+        with open(writing, "wb") as pipe, self.started(*arguments, stdout=pipe) as running:
+            return running.rest()
 
     def into(self, path: str, *arguments: str) -> Ran:
         """Run `kinesis` with *arguments*, with the file *path* as its standard output."""
-        with open(path, "wb") as file:
-            return self._writing_to(file.fileno(), arguments)
-
-    def _writing_to(self, descriptor: int, arguments: tuple[str, ...]) -> Ran:
-        done = subprocess.run(
-            [KINESIS, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=descriptor,
-            stderr=subprocess.PIPE,
-            env=self.environment,
-            timeout=PATIENCE_S,
-        )
-        return Ran(done.returncode, b"", done.stderr.decode())
+        with open(path, "wb") as file, self.started(*arguments, stdout=file) as running:
+            return running.rest()
 
     @contextmanager
-    def started(self, *arguments: str, under: Sequence[str] = ()) -> Iterator[Following]:
+    def started(
+        self,
+        *arguments: str,
+        under: Sequence[str] = (),
+        stdout: IO[bytes] | None = None,
+        stderr: IO[bytes] | None = None,
+    ) -> Iterator[Following]:
         """
         Start `kinesis` with *arguments*, *under* another command such as `nohup`.
 
-        At the end of the block it is killed if it still runs.
+        *stdout* and *stderr* are files for its outputs instead of pipes. At the end of the block it is killed if it still runs.
         """
-        process = subprocess.Popen(
-            [*under, KINESIS, *arguments],
-            env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        try:
-            yield Following(process)
-        finally:
-            process.kill()
-            process.communicate()
+        with ExitStack() as files:
+            (its_in, stdin), (out, its_out), (err, its_err) = (
+                map(files.enter_context, _pipe()) for _ in range(3)
+            )
+            process = self._start(arguments, (its_in, stdout or its_out, stderr or its_err), under)
+            for end in (its_in, its_out, its_err):
+                end.close()
+            try:
+                yield Following(process, stdin, out, err)
+            finally:
+                process.kill()
+                process.wait()
 
     def on_terminal(self, *arguments: str, size: tuple[int, int] = (100, 30)) -> Ran:
         """Run `kinesis` on a terminal of its own with *size* columns and lines. Both its outputs are in `out`."""
@@ -106,29 +128,56 @@ class CommandLine:
     def terminal(self, *arguments: str, size: tuple[int, int] = (100, 30)) -> Iterator[Terminal]:
         """Start `kinesis` on a terminal of its own."""
         columns, lines = size
-        environment = {
-            "TERM": "xterm-256color",
-            **self.environment,
-            "COLUMNS": str(columns),
-            "LINES": str(lines),
-        }
-        pid, descriptor = pty.fork()
-        if pid == 0:
-            os.execve(KINESIS, [KINESIS, *arguments], environment)  # noqa: S606
-        terminal = Terminal(pid, descriptor)
-        try:
-            yield terminal
-        finally:
-            terminal.close()
+        sized = {"TERM": "xterm-256color", **self.environment, "COLUMNS": str(columns), "LINES": str(lines)}
+        screen, its_end = pty.openpty()
+        with open(screen, "r+b", buffering=0) as shown:
+            with open(its_end, "r+b", buffering=0) as its:
+                process = self.having(sized)._start(arguments, (its, its, its), on_terminal=True)
+            try:
+                yield Terminal(process, shown.fileno())
+            finally:
+                process.kill()
+                process.wait()
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
+        under: Sequence[str] = (),
+        *,
+        on_terminal: bool = False,
+    ) -> Process:
+        stdin, stdout, stderr = streams
+        if not self.is_installed:
+            assert not under, "A fork is started by nothing else."
+            numbers = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+            return fork(arguments, self.environment, numbers, on_terminal=on_terminal)
+        return subprocess.Popen(
+            [*under, KINESIS, *arguments],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=self.environment,
+            preexec_fn=take_terminal if on_terminal else None,
+        )
+
+
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    reading, writing = os.pipe()
+    return open(reading, "rb"), open(writing, "wb")
 
 
 class Following:
     """A command that runs, in pipes."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process, stdin: IO[bytes], out: IO[bytes], err: IO[bytes]) -> None:
         self.process = process
-        assert process.stdout is not None
-        self._out = process.stdout
+        self._stdin, self._out, self.err = stdin, out, err
+
+    def write(self, data: bytes) -> None:
+        """Write *data* to its standard input."""
+        self._stdin.write(data)
+        self._stdin.flush()
 
     def lines(self, count: int) -> list[str]:
         """Wait for the next *count* lines of its standard output, and return them."""
@@ -140,23 +189,36 @@ class Following:
         """Press Ctrl-C, and wait for the end."""
         return self.end(signal.SIGINT)
 
-    def end(self, number: signal.Signals) -> Ran:
-        """Send a signal, and wait for the end."""
+    def end(self, number: signal.Signals, stdin: bytes = b"") -> Ran:
+        """Send a signal, write *stdin* as the last of its standard input, and wait for the end."""
         self.process.send_signal(number)
-        return self.rest()
+        return self.rest(stdin)
 
-    def rest(self) -> Ran:
-        """Wait for the end."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
-        return Ran(self.process.returncode, out, err.decode())
+    def rest(self, stdin: bytes = b"") -> Ran:
+        """Write *stdin* as the last of its standard input, and wait for the end."""
+        with ThreadPoolExecutor() as pool:
+            writing = pool.submit(self._write_to_the_end, stdin)
+            out, err = pool.submit(self._out.read), pool.submit(self.err.read)
+            try:
+                status = self.process.wait(PATIENCE_S)
+            except BaseException:
+                self.process.kill()  # the threads end with it
+                raise
+        writing.result()
+        return Ran(status, out.result(), err.result().decode())
+
+    def _write_to_the_end(self, data: bytes) -> None:
+        with suppress(BrokenPipeError):  # it ended before it had read all
+            self._stdin.write(data)
+        with suppress(BrokenPipeError):
+            self._stdin.close()
 
 
 class Terminal:
     """A command that runs on a terminal."""
 
-    def __init__(self, pid: int, descriptor: int) -> None:
-        self._pid, self._descriptor, self._shown = pid, descriptor, b""
-        self._status: int | None = None
+    def __init__(self, process: Process, descriptor: int) -> None:
+        self.process, self._descriptor, self._shown = process, descriptor, b""
 
     def wait_for(self, text: str) -> None:
         """Wait until *text* has been shown since the last such call."""
@@ -170,22 +232,11 @@ class Terminal:
         """Press *keys*."""
         os.write(self._descriptor, keys.encode())
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal, as another program does."""
-        os.kill(self._pid, number)
-
     def rest(self) -> Ran:
         """Wait for the end."""
         while self._read():
             pass
-        return Ran(self._wait(), self._shown, "")
-
-    def close(self) -> None:
-        """End the command if it still runs."""
-        if self._status is None:
-            os.kill(self._pid, signal.SIGKILL)
-            self._wait()
-        os.close(self._descriptor)
+        return Ran(self.process.wait(PATIENCE_S), self._shown, "")
 
     def _read(self) -> bool:
         """Read what is shown next. Return False at the end."""
@@ -197,8 +248,3 @@ class Terminal:
             return False
         self._shown += shown
         return bool(shown)
-
-    def _wait(self) -> int:
-        _, status = os.waitpid(self._pid, 0)
-        self._status = os.waitstatus_to_exitcode(status)
-        return self._status

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
-from kinesis_emulator.client_settings import environment
+from kinesis_emulator import Emulator, Fault, FaultScript, Limits, Request, Settings, Step
 from support.command_line import CommandLine
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
@@ -131,15 +131,28 @@ def test_follow(
     assert set(data_of(emulator, destination)) == {*first, *second, *third}
 
 
-def test_what_was_read_is_written_at_once(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+def test_what_was_read_is_written_at_once(kinesis: CommandLine) -> None:
     """A page of the source is written before the next one is read, so that large records do not fill the memory."""
-    source, destination, count = create(1), create(1), 12
-    for number in range(count):
-        emulator.put(source, bytes([number]) * 900_000)
-    with kinesis.started("copy", source, destination) as running:  # it takes seconds: a shard gives 2 MiB/s
-        wait_until(lambda: data_of(emulator, destination))
-        ran = running.interrupt()
-    copied = len(data_of(emulator, destination))
+    count, is_reading_on, is_over = 12, threading.Event(), threading.Event()
+
+    def wait(request: Request) -> None:
+        if request.action == "GetRecords" and emulator.records("copied"):
+            is_reading_on.set()
+            is_over.wait()
+
+    settings = Settings(limits=Limits.unlimited(), fault=wait)
+    with Emulator(settings=settings) as emulator:
+        for stream in ("orders", "copied"):
+            emulator.create_stream(stream, 1)
+        for number in range(count):
+            emulator.put("orders", bytes([number]) * 900_000)
+        try:
+            with kinesis.to(emulator).started("copy", "orders", "copied") as running:
+                wait_until(is_reading_on.is_set)
+                ran = running.interrupt()
+        finally:
+            is_over.set()
+        copied = len(data_of(emulator, "copied"))
     assert ran.status == 130
     assert 0 < copied < count
     assert ran.err.startswith(f"{copied} record")

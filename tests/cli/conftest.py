@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from kinesis_emulator import Emulator
-from kinesis_emulator.client_settings import environment
+from support.bursts import standing_emulator
 from support.command_line import CommandLine
 from support.witness import kinesis_local
 
@@ -21,6 +21,13 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
+        yield running
+
+
+@pytest.fixture
+def standing() -> Iterator[Emulator]:
+    """An emulator whose clock stands: see support/bursts.py."""
+    with standing_emulator() as running:
         yield running
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import boto3  # type: ignore[import-untyped]
 
 from kinesis_emulator import Emulator
-from support.bursts import burst
+from support.bursts import AT_ONCE, burst
 from support.command_line import CommandLine
 from support.lineages import name
 
@@ -16,43 +16,44 @@ Create = Callable[[int], str]
 KEYS = {"aws_access_key_id": "000000000000", "aws_secret_access_key": "secret"}
 
 
-def test_split_where_the_traffic_is(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+def test_split_where_the_traffic_is(kinesis: CommandLine, standing: Emulator) -> None:
     """The printed call splits a hot shard where its traffic is halved. `advise` itself changes nothing."""
-    stream = create(2)
+    standing.create_stream("orders", 2)
     keys = [f"key-{number}" for number in range(300)]
-    low = [key for key in keys if emulator.put(stream, b"", key).shard_id == name(0)]
-    burst(emulator, stream, low)
-    lines = kinesis("advise", stream, "--sample", "1h", "--endpoint-url", emulator.endpoint_url).lines
+    low = [key for key in keys if standing.put("orders", b"", key).shard_id == name(0)]
+    burst(standing, "orders", low, records=AT_ONCE)
+    lines = kinesis("advise", "orders", "--sample", "1h", "--endpoint-url", standing.endpoint_url).lines
     assert any("hot" in line and line.startswith(name(0)) for line in lines)
     (call,) = [line for line in lines if line.startswith("  aws kinesis split-shard")]
-    assert emulator.shard_ids(stream) == [name(0), name(1)]
+    assert standing.shard_ids("orders") == [name(0), name(1)]
     options = dict(zip(*[iter(shlex.split(call)[3:])] * 2, strict=True))
-    assert options["--endpoint-url"] == emulator.endpoint_url
+    assert options["--endpoint-url"] == standing.endpoint_url
     client = boto3.client("kinesis", endpoint_url=options["--endpoint-url"], region_name="us-east-1", **KEYS)
     client.split_shard(
         StreamARN=options["--stream-arn"],
         ShardToSplit=options["--shard-to-split"],
         NewStartingHashKey=options["--new-starting-hash-key"],
     )
-    owners = [emulator.put(stream, b"", key).shard_id for key in low]  # they had equal parts of the traffic
+    owners = [standing.put("orders", b"", key).shard_id for key in low]  # they had equal parts of the traffic
     assert abs(owners.count(name(2)) - owners.count(name(3))) <= 1
 
 
-def test_a_hot_key_is_named(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+def test_a_hot_key_is_named(kinesis: CommandLine, standing: Emulator) -> None:
     """A key that carries a hot shard is named with its share, and no split is advised for it."""
-    stream = create(1)
-    burst(emulator, stream, ["customer-7"])
-    ran = kinesis("advise", stream, "--sample", "1h")
+    standing.create_stream("orders", 1)
+    burst(standing, "orders", ["customer-7"], records=AT_ONCE)
+    ran = kinesis.to(standing)("advise", "orders", "--sample", "1h")
     assert "The key 'customer-7' has 100% of its traffic." in ran.text
     assert any(line.split() == ["customer-7", name(0), "100%", "100%"] for line in ran.lines)
     assert "aws kinesis" not in ran.text
 
 
-def test_an_on_demand_stream(kinesis: CommandLine, emulator: Emulator) -> None:
+def test_an_on_demand_stream(kinesis: CommandLine, standing: Emulator) -> None:
     """No call is advised for an on-demand stream."""
-    emulator.create_stream("on-demand", 2, strategy="USER_PARTITION_KEY")
-    burst(emulator, "on-demand", [f"key-{number}" for number in range(300)], explicit_hash_key=0)
-    ran = kinesis("advise", "on-demand", "--sample", "1h")
+    standing.create_stream("on-demand", 2, strategy="USER_PARTITION_KEY")
+    keys = [f"key-{number}" for number in range(300)]
+    burst(standing, "on-demand", keys, explicit_hash_key=0, records=AT_ONCE)
+    ran = kinesis.to(standing)("advise", "on-demand", "--sample", "1h")
     assert "Kinesis splits its shards by itself" in ran.text
     assert "aws kinesis" not in ran.text
 

@@ -326,7 +326,7 @@ def test_the_core_reads_on_from_there(
     """A query that starts at the application reads on from the position as well."""
     billing.read(6)
     number = emulator.records(billing.stream)[2].sequence_number
-    kinesis("leases", tables.table, f"--reset={SHARDS[0]}=AT {number}", "--yes", "--force")
+    kinesis("leases", tables.table, f"--reset={SHARDS[0]}=AT {number}", "--yes", AT_ONCE, "--force")
     with Stream.open(
         billing.stream,
         region=emulator.settings.region,

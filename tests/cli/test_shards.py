@@ -12,7 +12,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
-from support.bursts import burst
+from support.bursts import AT_ONCE, burst
 from support.command_line import CommandLine
 from support.lineages import name
 from support.witness import kinesis_local
@@ -44,17 +44,17 @@ def test_a_tree_with_rates(kinesis: CommandLine, emulator: Emulator, create: Cre
     assert "········████████················  open" in lines[2]
 
 
-def test_a_hot_shard_in_json(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+def test_a_hot_shard_in_json(kinesis: CommandLine, standing: Emulator) -> None:
     """JSON names the hot shard, and the stream by its ARN is the same stream."""
-    stream = create(2)
-    burst(emulator, stream, explicit_hash_key=0)
-    ran = kinesis("shards", stream, "--sample", "1h", "-o", "json")
+    standing.create_stream("orders", 2)
+    burst(standing, "orders", explicit_hash_key=0, records=AT_ONCE)
+    there = kinesis.to(standing)
+    ran = there("shards", "orders", "--sample", "1h", "-o", "json")
     shown = json.loads(ran.out)
     assert [shard["in"]["isHot"] for shard in shown["shards"]] == [True, False]
-    assert (shown["stream"], shown["openShards"], shown["sampleMs"]) == (stream, 2, 3_600_000)
-    assert (
-        json.loads(kinesis("shards", shown["streamArn"], "--no-sample", "-o", "json").out)["stream"] == stream
-    )
+    assert (shown["stream"], shown["openShards"], shown["sampleMs"]) == ("orders", 2, 3_600_000)
+    again = json.loads(there("shards", shown["streamArn"], "--no-sample", "-o", "json").out)
+    assert again["stream"] == "orders"
 
 
 def test_without_a_sample_nothing_is_read(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
@@ -78,16 +78,18 @@ def test_many_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -
     assert sum("shardId-" in line for line in lines) == 60
 
 
-def test_colours_on_a_terminal(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+@pytest.mark.everything
+def test_colours_on_a_terminal(kinesis: CommandLine, standing: Emulator) -> None:
     """On a terminal closed shards are dim and hot ones red, and each shard is on one line. In a pipe there are no colours."""
-    stream = create(1)
-    emulator.split(stream, name(0))
-    burst(emulator, stream, explicit_hash_key=0)
-    shown = kinesis.on_terminal("shards", stream, "--sample", "1h", size=(80, 24)).text
+    standing.create_stream("orders", 1)
+    standing.split("orders", name(0))
+    burst(standing, "orders", explicit_hash_key=0, records=AT_ONCE)
+    there = kinesis.to(standing)
+    shown = there.on_terminal("shards", "orders", "--sample", "1h", size=(80, 24)).text
     assert f"\x1b[2m{name(0)} " in shown
     assert "\x1b[1;31mhot " in shown
     assert sum("shardId-" in line for line in shown.splitlines()) == 3
-    assert "\x1b" not in kinesis("shards", stream).text
+    assert "\x1b" not in there("shards", "orders").text
 
 
 def test_wrong_options(kinesis: CommandLine, create: Create, emulator: Emulator) -> None:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 
 import boto3  # type: ignore[import-untyped]
+import pytest
 
 from kinesis_emulator import Emulator
 from support.bursts import AT_ONCE, burst
@@ -72,6 +73,7 @@ def test_wrong_options(kinesis: CommandLine, emulator: Emulator, create: Create)
     assert emulator.calls.count("DescribeStreamSummary", stream) == 0
 
 
+@pytest.mark.everything
 def test_a_call_is_one_line_on_a_terminal(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """A call that is longer than the terminal is wide is printed without a line break, so that it can be copied."""
     stream = create(4)

@@ -12,6 +12,7 @@ import pytest
 
 from kinesis_emulator import Emulator, Fault, FaultScript, Limits, Request, Settings, Step
 from support.command_line import CommandLine
+from support.loops import variants
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
 from support.user_records import await_data, data_of, user_records
@@ -107,7 +108,7 @@ def test_the_state_of_another_copy(
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "status"), variants([(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 )
 def test_follow(
     kinesis: CommandLine,

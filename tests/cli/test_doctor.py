@@ -184,6 +184,7 @@ def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
     assert "top-secret" not in ran.text + ran.err
 
 
+@pytest.mark.everything
 def test_on_a_terminal(kinesis: CommandLine, create: Create) -> None:
     """On a terminal the outcomes have colours."""
     assert "\x1b[32mok" in kinesis.on_terminal("doctor", create(1)).text

@@ -16,6 +16,7 @@ from kinesis_cli.ending import Status
 from kinesis_cli.records import decode_line
 from kinesis_emulator import Emulator
 from support.command_line import KINESIS, CommandLine, Ran
+from support.loops import variants
 
 Create = Callable[[int], str]
 PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", "ü".encode()]
@@ -87,7 +88,7 @@ def test_a_file_of_unknown_form(kinesis: CommandLine, orders: str, tmp_path: Pat
         ("/dev/full", "No space left on device. Make room on its disk, or use another one."),
     ],
 )
-@pytest.mark.parametrize("output", ["json", "parquet"])
+@pytest.mark.parametrize("output", variants(["json", "parquet"]))
 def test_a_file_that_cannot_be_written(
     kinesis: CommandLine, orders: str, tmp_path: Path, name: str, advice: str, output: str
 ) -> None:
@@ -100,7 +101,7 @@ def test_a_file_that_cannot_be_written(
     assert list(tmp_path.rglob("*.partial")) == []
 
 
-@pytest.mark.parametrize("output", ["json", "parquet"])
+@pytest.mark.parametrize("output", variants(["json", "parquet"]))
 def test_a_full_disk(kinesis: CommandLine, orders: str, output: str) -> None:
     """A standard output that cannot be written is named too."""
     ran = kinesis.into("/dev/full", "dump", orders, "-o", output)

@@ -130,6 +130,7 @@ def test_expired_records(
     assert f"{tmp_path}: records were lost or may be lost in 1 shard." in lines
 
 
+@pytest.mark.everything
 def test_records_about_to_expire(
     kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
 ) -> None:
@@ -330,6 +331,7 @@ def test_watch_as_json(kinesis: CommandLine, stream: str, commit: Callable[..., 
         ] * 2
 
 
+@pytest.mark.everything
 def test_watch_on_a_terminal(
     kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
 ) -> None:
@@ -379,6 +381,7 @@ def test_an_outage_while_it_watches(
     assert ran.err.count("AccessDeniedException") == ran.err.count("\n") == 1
 
 
+@pytest.mark.everything
 def test_an_outage_on_a_terminal(
     kinesis: CommandLine,
     emulator: Emulator,

@@ -17,6 +17,7 @@ from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
+from support.loops import variants
 from support.streams import KEY_ID, SECRET, wait_for_the_next_millisecond
 
 Create = Callable[[int], str]
@@ -107,6 +108,7 @@ def test_several_streams(kinesis: CommandLine, tables: DynamoDb) -> None:
     assert [lease["stream"] for lease in found["leases"]] == ["123456789012:teas:1700000000"]
 
 
+@pytest.mark.everything
 def test_reset(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     """A reset shows what it changes and asks. It takes away what belongs to the old position and to its owner."""
     notes = {"pendingCheckpoint": {"S": NUMBER}, "pendingCheckpointSubSequenceNumber": {"N": "9"}}
@@ -150,6 +152,7 @@ def test_release(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     assert first["leaseCounter"] == second["leaseCounter"] == {"N": "8"}
 
 
+@pytest.mark.everything
 def test_a_lease_that_changes_meanwhile(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     """A lease that somebody else has written to since it was read is left alone, and the exit status is 3."""
     with kinesis.terminal("leases", table, "--reset=all=TRIM_HORIZON", AT_ONCE, "--force") as terminal:
@@ -163,7 +166,7 @@ def test_a_lease_that_changes_meanwhile(kinesis: CommandLine, tables: DynamoDb, 
     assert item(tables, SHARDS[1])["checkpoint"] == {"S": "TRIM_HORIZON"}
 
 
-@pytest.mark.parametrize("watch_for", ["0s", "1s"])
+@pytest.mark.parametrize("watch_for", variants(["0s", "1s"]))
 @pytest.mark.parametrize("change", ["--reset=all=TRIM_HORIZON", "--release=worker-1"])
 def test_a_watch_that_is_too_short(
     kinesis: CommandLine, tables: DynamoDb, table: str, watch_for: str, change: str
@@ -175,6 +178,7 @@ def test_a_watch_that_is_too_short(
     assert item(tables, SHARDS[0]) == before
 
 
+@pytest.mark.everything
 def test_a_watch_that_is_long_enough(kinesis: CommandLine, tables: DynamoDb, table: str) -> None:
     """A worker that writes nothing for 4 seconds has ended."""
     assert "silent for 4" in kinesis("leases", table).lines[-1]
@@ -254,6 +258,7 @@ def billing(emulator: Emulator, tables: DynamoDb, create: Create) -> Billing:
     return Billing(emulator, tables, stream)
 
 
+@pytest.mark.everything
 def test_workers_that_run(kinesis: CommandLine, tables: DynamoDb, billing: Billing) -> None:
     """While a worker runs it is shown as running, and changes are refused. With --force it reads from the new position."""
     with billing.open() as group:
@@ -309,6 +314,7 @@ def test_our_consumer_reads_on_from_there(
         "--stream",
         billing.stream,
         "--yes",
+        AT_ONCE,
         "--force",
     )
     if left is None:

@@ -15,6 +15,7 @@ from support.command_line import CommandLine
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.lineages import name
 
+pytestmark = pytest.mark.everything
 OWNER = "worker-1.orders.a-long-name.internal.example"
 CONSUMER = "a-consumer-with-a-name-that-is-long"
 

@@ -95,6 +95,7 @@ def test_lines_that_cannot_be_written(kinesis: CommandLine, emulator: Emulator, 
     assert "line 5 has a wrong partition key: it has 300 characters; Kinesis accepts 1 to 256" in ran.err
 
 
+@pytest.mark.everything
 def test_a_line_without_end(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
     """A line of 50 MB is named, and what follows it is written."""
     stream, file = create(1), tmp_path / "long"
@@ -115,7 +116,7 @@ def test_lines_are_sent_while_more_may_come(kinesis: CommandLine, emulator: Emul
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "status"), variants([(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 )
 def test_stop(
     kinesis: CommandLine, emulator: Emulator, create: Create, number: signal.Signals, status: int
@@ -132,6 +133,7 @@ def test_stop(
     )
 
 
+@pytest.mark.everything
 def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
     """Ctrl-C ends a command that waits for its first line."""
     stream = create(1)
@@ -173,6 +175,7 @@ def test_wrong_constants(
     assert data_of(emulator, stream) == []
 
 
+@pytest.mark.everything
 def test_typed_lines(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """On a terminal each typed line is a record, and Ctrl-D ends."""
     stream = create(1)
@@ -185,6 +188,7 @@ def test_typed_lines(kinesis: CommandLine, emulator: Emulator, create: Create) -
     assert (ran.status, ran.lines[-1]) == (0, f"1 record written to {stream}")
 
 
+@pytest.mark.everything
 def test_progress(kinesis: CommandLine, create: Create, tmp_path: Path) -> None:
     """On a terminal there is a line of progress, and in a pipe there is none."""
     stream, file = create(1), tmp_path / "lines"

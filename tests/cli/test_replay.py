@@ -13,6 +13,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
+from support.loops import variants
 from support.user_records import user_records
 from support.waiting import wait_until
 
@@ -28,7 +29,7 @@ def orders(emulator: Emulator, create: Create) -> str:
     return stream
 
 
-@pytest.mark.parametrize("name", ["orders.jsonl", "orders.arrow", "orders.parquet"])
+@pytest.mark.parametrize("name", variants(["orders.jsonl", "orders.parquet", "orders.arrow"], kept=2))
 def test_what_was_dumped(
     kinesis: CommandLine, emulator: Emulator, orders: str, create: Create, tmp_path: Path, name: str
 ) -> None:
@@ -74,6 +75,7 @@ def test_lines_that_are_no_records(kinesis: CommandLine, emulator: Emulator, cre
     ]
 
 
+@pytest.mark.everything
 def test_large_records(kinesis: CommandLine, emulator: Emulator, tmp_path: Path) -> None:
     """A record whose line of JSON is longer than any record comes back: each of its characters takes six."""
     payload = b"\x01" * (2 << 20)
@@ -98,7 +100,7 @@ def table(path: Path, form: str, **columns: Any) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("form", ["arrow", "parquet"])
+@pytest.mark.parametrize("form", variants(["arrow", "parquet"]))
 def test_rows_without_data(
     kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, form: str
 ) -> None:
@@ -134,7 +136,9 @@ def test_a_value_that_is_no_time(
 
 @pytest.mark.parametrize(
     ("column", "values"),
-    [("data", list(range(2500))), ("data", [[1]] * 2500), ("approximateArrivalTimestamp", [True] * 2500)],
+    variants(
+        [("data", list(range(2500))), ("data", [[1]] * 2500), ("approximateArrivalTimestamp", [True] * 2500)]
+    ),
 )
 def test_a_column_of_another_kind(
     kinesis: CommandLine, create: Create, tmp_path: Path, column: str, values: list[Any]
@@ -145,6 +149,7 @@ def test_a_column_of_another_kind(
     assert f"has values in its column '{column}'" in ran.err.splitlines()[-1]
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
 def test_stop_in_a_table(
     kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path, form: str

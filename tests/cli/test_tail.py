@@ -19,6 +19,7 @@ from kinesis_core.model import HASH_KEYS
 from kinesis_emulator import Emulator
 from support.aggregates import aggregate
 from support.command_line import KINESIS, CommandLine
+from support.loops import variants
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
 from support.waiting import wait_until
 
@@ -93,6 +94,7 @@ def test_arrow(kinesis: CommandLine, orders: str) -> None:
     assert table["data"].to_pylist()[1] == b"a\tb"
 
 
+@pytest.mark.everything
 def test_arrow_is_not_for_a_terminal(kinesis: CommandLine, orders: str) -> None:
     """Binary output on a terminal is refused."""
     ran = kinesis.on_terminal("tail", orders, *NOW, "-o", "arrow")
@@ -123,8 +125,8 @@ def test_what_was_left_out_after_ctrl_c(kinesis: CommandLine, orders: str) -> No
     assert (ran.status, ran.err) == (130, "Left out, because not JSON: 1 record.\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("program", ["until(false; .)", "repeat(empty)"])
+@pytest.mark.parametrize("number", variants([signal.SIGINT, signal.SIGTERM]))
+@pytest.mark.parametrize("program", variants(["until(false; .)", "repeat(empty)"]))
 def test_stop_a_program_without_end(
     kinesis: CommandLine, orders: str, program: str, number: signal.Signals
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_shard_that_was_closed_before(
     assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
 
 
+@pytest.mark.everything
 def test_the_last_records_of_very_many_shards(kinesis: CommandLine, emulator: Emulator) -> None:
     """The last records are the latest ones, also where there are too many shards to be merged."""
     emulator.create_stream("wide", MERGED_RANGES + 2)
@@ -256,7 +259,7 @@ def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Em
     assert (ran.status, ran.out, ran.err) == (130, b"", "")
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "status"), variants([(signal.SIGTERM, 143), (signal.SIGHUP, 129)]))
 def test_other_signals(kinesis: CommandLine, orders: str, number: signal.Signals, status: int) -> None:
     """SIGTERM ends it in the same way, and so does the end of its terminal."""
     with kinesis.started("tail", orders, "-n", "1") as tail:
@@ -341,6 +344,7 @@ def test_a_reader_that_has_enough(kinesis: CommandLine, orders: str) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (141, b"c-1\n", b"")
 
 
+@pytest.mark.everything
 def test_colours_on_a_terminal(kinesis: CommandLine, orders: str) -> None:
     """On a terminal key and JSON have colours, and nothing in a payload can control the terminal."""
     shown = kinesis.on_terminal("tail", orders, *NOW).text
@@ -372,6 +376,7 @@ def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, e
     assert consumers() == []
 
 
+@pytest.mark.everything
 def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """A consumer costs money, so it is removed when a connection by ssh is lost, too."""
     with kinesis.terminal("tail", orders, "--since", "1h", "--efo", "me", "-f", "%k") as terminal:
@@ -453,7 +458,7 @@ def test_hash_keys_are_escaped(kinesis: CommandLine, emulator: Emulator, create:
     assert kinesis("tail", stream, *NOW, "-f", "%h").lines == [r"\x1b[31m"]
 
 
-@pytest.mark.parametrize("closed", ["0<&-", "2>&-"])
+@pytest.mark.parametrize("closed", variants(["0<&-", "2>&-"]))
 def test_closed_streams(kinesis: CommandLine, orders: str, closed: str) -> None:
     """A caller may close the standard streams that are not needed."""
     command = f"{KINESIS} tail {orders} --since 1h --no-follow -f %k {closed}"

@@ -18,6 +18,7 @@ from support.lineages import name
 from support.own_checkpoints import leave_own_checkpoint
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.everything
 Create = Callable[[int], str]
 RESTORED = "\x1b[?1049l"
 """Leaves the full screen."""

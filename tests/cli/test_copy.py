@@ -134,7 +134,8 @@ def test_follow(
 
 def test_what_was_read_is_written_at_once(kinesis: CommandLine) -> None:
     """A page of the source is written before the next one is read, so that large records do not fill the memory."""
-    count, is_reading_on, is_over = 12, threading.Event(), threading.Event()
+    count = 36  # four pages, and twice what a producer buffers: the last page cannot be read before anything is written
+    is_reading_on, is_over = threading.Event(), threading.Event()
 
     def wait(request: Request) -> None:
         if request.action == "GetRecords" and emulator.records("copied"):

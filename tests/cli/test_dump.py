@@ -17,6 +17,7 @@ from kinesis_cli.records import decode_line
 from kinesis_emulator import Emulator
 from support.command_line import KINESIS, CommandLine, Ran
 from support.loops import variants
+from support.waiting import PATIENCE_S
 
 Create = Callable[[int], str]
 PAYLOADS = [b'{"total": 9}', b"", b"\xff\0", b"a\nb", "ü".encode()]
@@ -120,5 +121,5 @@ def test_a_file_needs_no_reader(kinesis: CommandLine, orders: str, tmp_path: Pat
     """Whoever reads the standard output may end: the file is written all the same."""
     path = tmp_path / "orders.jsonl"
     command = f"set -o pipefail; {KINESIS} dump {orders} --file {path} | true"
-    subprocess.run(["bash", "-c", command], env=kinesis.environment, check=True, timeout=60)
+    subprocess.run(["bash", "-c", command], env=kinesis.environment, check=True, timeout=PATIENCE_S)
     assert len(path.read_bytes().splitlines()) == 5

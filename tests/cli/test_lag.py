@@ -23,7 +23,7 @@ from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
 from support.own_checkpoints import leave_own_checkpoint, own_connection
 from support.streams import StreamUnderTest
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 from support.witness import kinesis_local
 
 Create = Callable[[int], str]
@@ -426,7 +426,7 @@ def free_port() -> int:
 
 
 def scrape(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as response:
         lines = response.read().decode().splitlines()
     return {
         line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")
@@ -434,7 +434,7 @@ def scrape(port: int) -> dict[str, float]:
 
 
 def wait_for_metric(port: int, name: str, is_it: Callable[[float | None], bool]) -> dict[str, float]:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not is_it((found := scrape(port)).get(name)):
         assert time.monotonic() < deadline, found
         time.sleep(0.05)

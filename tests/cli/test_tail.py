@@ -21,7 +21,7 @@ from support.aggregates import aggregate
 from support.command_line import KINESIS, CommandLine
 from support.loops import variants
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 Create = Callable[[int], str]
 NOW = ("--no-follow", "--since", "TRIM_HORIZON")
@@ -338,7 +338,7 @@ def test_a_reader_that_has_enough(kinesis: CommandLine, orders: str) -> None:
         ["bash", "-c", f"set -o pipefail; {command}"],
         env=kinesis.environment,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (141, b"c-1\n", b"")
@@ -463,7 +463,7 @@ def test_closed_streams(kinesis: CommandLine, orders: str, closed: str) -> None:
     """A caller may close the standard streams that are not needed."""
     command = f"{KINESIS} tail {orders} --since 1h --no-follow -f %k {closed}"
     ran = subprocess.run(
-        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=60, check=True
+        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=PATIENCE_S, check=True
     )
     assert ran.stdout == b"c-1\nc-2\nc-3\n"
 
@@ -472,7 +472,7 @@ def test_a_closed_output(kinesis: CommandLine, orders: str) -> None:
     """Records that cannot be written are an error."""
     command = f"{KINESIS} tail {orders} --since 1h --no-follow >&-"
     ran = subprocess.run(
-        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=60, check=False
+        ["bash", "-c", command], env=kinesis.environment, capture_output=True, timeout=PATIENCE_S, check=False
     )
     assert ran.returncode == 1
     assert ran.stderr.startswith(b"kinesis tail: ")

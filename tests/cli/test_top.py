@@ -16,7 +16,7 @@ from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
 from support.own_checkpoints import leave_own_checkpoint
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.everything
 Create = Callable[[int], str]
@@ -67,7 +67,7 @@ def stuck(emulator: Emulator, stream: str) -> Iterator[None]:
 
     emulator.settings.fault = wait
     try:
-        assert is_reading.wait(60)
+        assert is_reading.wait(PATIENCE_S)
         yield
     finally:
         emulator.settings.fault = None

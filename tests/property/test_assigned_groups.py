@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,8 @@ from support.shared_leases import (
     make_lease,
     put_leases,
 )
+
+pytestmark = pytest.mark.tests  # histories take seconds
 
 DURATION_S = 10.0
 ROUND_S = 2.0

@@ -49,6 +49,7 @@ def test_every_record_is_delivered_and_committed_once(scene: Scene, history: His
         group.simulation.end()
 
 
+@pytest.mark.tests
 @settings(max_examples=examples(EXAMPLES // 4), deadline=None)
 @given(scenes, peaceful_steps)
 def test_a_lease_is_handed_over_without_repeated_records(scene: Scene, history: History) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
 from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
+
+pytestmark = pytest.mark.tests  # histories take seconds
 
 A = "shardId-000000000000"
 HOUR_S = 3600

@@ -78,6 +78,7 @@ def test_a_damaged_aggregate_is_a_plain_record(data: bytes) -> None:
 MANY = 50_000
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize(
     "message",
     [

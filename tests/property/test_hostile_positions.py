@@ -137,6 +137,7 @@ def test_a_damaged_offset_is_refused(text: str) -> None:
 MANY = 20_000
 
 
+@pytest.mark.tests
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,8 @@ from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
+
+pytestmark = pytest.mark.tests  # histories take seconds
 
 A = "shardId-000000000000"
 HOUR_S = 3600

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lineage import Known, find_hole, find_needless
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream
+
+pytestmark = pytest.mark.tests  # histories take seconds
 
 steps = st.lists(
     st.tuples(

@@ -196,9 +196,10 @@ def test_cache_forgets_failures(aws_home: Path) -> None:
     assert read_keys(cached_session(DefaultChain())) == ("one", "two", None)
 
 
-def test_cache_is_bounded() -> None:
+def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sessions that were used last are kept."""
-    specs = [StaticKeys(f"AKID{number}", "s3cr3t-invented") for number in range(100)]
+    monkeypatch.setattr("kinesis_credentials.sessions._MOST_SESSIONS", 5)
+    specs = [StaticKeys(f"AKID{number}", "s3cr3t-invented") for number in range(6)]
     first, last = [cached_session(spec) for spec in specs][:: len(specs) - 1]
     assert cached_session(specs[-1]) is last
     assert cached_session(specs[0]) is not first

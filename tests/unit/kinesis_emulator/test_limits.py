@@ -186,6 +186,7 @@ def test_describe_calls_are_limited(
     assert refusal(getattr(client, call), StreamName="orders")[0] == "LimitExceededException"
 
 
+@pytest.mark.tests
 def test_each_limit_can_be_switched_off(emulator: Emulator, client: Any) -> None:
     """Without limits a request may have more than 500 records, and a record more bytes than the stream allows."""
     emulator.settings.limits = dataclasses.replace(

@@ -128,6 +128,7 @@ def test_an_error_of_our_own_ends_it() -> None:
     assert run(FixedSource(problem), "orders", script).return_value is problem
 
 
+@pytest.mark.tests
 def test_the_list_of_streams() -> None:
     """Streams are listed, also those that are not described yet. Enter opens one, and Escape returns."""
     source = FixedSource()

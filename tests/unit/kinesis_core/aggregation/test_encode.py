@@ -63,6 +63,7 @@ def test_a_builder_may_be_built_and_added_to() -> None:
     assert unpack(builder.build()) == UserRecords([b"1", b"2"], ["a", "a"], [None, None])
 
 
+@pytest.mark.tests
 def test_memory_of_sizes_and_keys_is_bounded() -> None:
     """The number of remembered keys and sizes is bounded."""
     builder = AggregateBuilder(2**40)

@@ -202,7 +202,7 @@ def test_threads_that_find_expired_iterators_ask_once() -> None:
         asked[0 if first else 1].set()
         if first:
             other.start()
-            asked[1].wait(0.5)  # in vain
+            asked[1].wait(0.2)  # in vain
         return describe()
 
     facts.api = Described(describe_while_others_ask)  # type: ignore[assignment]

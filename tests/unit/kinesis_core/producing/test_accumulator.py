@@ -267,6 +267,7 @@ def test_a_throttled_shard_is_asked_for_less() -> None:
     assert sizes == [500, 500, 250, 125]
 
 
+@pytest.mark.tests
 def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
     """
     A shard that accepts 50 records a second is written to for twenty minutes, as fast as the buffer allows. No

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 
 from kinesis_emulator import EmulatorProcess
 from support.servers import KINESIS_LOCAL, MOTO
+from support.waiting import PATIENCE_S
 from support.witness import kinesis_local, moto
 
 _names = itertools.count()
@@ -60,7 +61,7 @@ def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def client(endpoint_url: str) -> Iterator[Any]:
     """Yield a plain boto3 client without retries, so that every refusal is visible."""
-    config = Config(retries={"total_max_attempts": 1}, read_timeout=30, max_pool_connections=10)
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=PATIENCE_S, max_pool_connections=10)
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
     made = session.client("kinesis", endpoint_url=endpoint_url, region_name="us-east-1", config=config)
     yield made

@@ -7,7 +7,6 @@ moto has consumers, but no SubscribeToShard.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from support.fan_out import Event, events_by_boto3, events_by_frame, frames_of
+from support.waiting import wait_until
 
 SHARD = "shardId-000000000000"
 NO_SUBSCRIPTIONS = ("moto", "has no SubscribeToShard")
@@ -75,12 +75,6 @@ def status_of(consumer: ConsumerOf) -> str:
         return str(consumer.describe()["ConsumerStatus"])
     except consumer.client.exceptions.ResourceNotFoundException:
         return "gone"
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Check from time to time, because kinesis-local makes no progress while it is called all the time."""
-    while not is_so():
-        time.sleep(0.02)
 
 
 def take(events: Iterator[Event], count: int) -> list[bytes]:

@@ -5,7 +5,6 @@ The producer against the emulator, over HTTP, while its stream is recreated, lis
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,11 +17,10 @@ from kinesis_core.errors import UnavailableError
 from kinesis_core.producing.shard_map import hash_of
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
+from support.waiting import PATIENCE_S, wait_until
 
 KEYS = StaticKeys("AKIAEXAMPLE", "example-secret")
 ROWS = 3_000
-PATIENCE_S = 600
-"""It ends what hangs, however long a busy machine stands still."""
 NEVER_S = 1000.0
 """Longer than pytest lets a test run."""
 
@@ -39,7 +37,7 @@ def open_producer(emulator: Emulator, **settings: Any) -> Producer:
         region="us-east-1",
         endpoint_url=emulator.endpoint_url,
         credentials=KEYS,
-        settings=ProducerSettings(**{"record_ttl_s": PATIENCE_S, **settings}),
+        settings=ProducerSettings(**{"record_ttl_s": NEVER_S, **settings}),
     )
 
 
@@ -76,13 +74,6 @@ def copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
 
 def aggregates(emulator: Emulator) -> int:
     return sum(unpack(record.data) is not None for record in emulator.records("orders"))
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.001)
 
 
 # Listings

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kinesis_core.reading import Source, UserRecord, merge_by_arrival
+from support.waiting import PATIENCE_S
 
 Times = list[list[int | None]]
 """The arrival times of the records of one source, list by list."""
@@ -131,7 +132,7 @@ def test_an_error_of_one_source() -> None:
     with pytest.raises(OSError, match="no"):
         next(merging)
     del merging
-    assert closed.wait(60)
+    assert closed.wait(PATIENCE_S)
 
 
 def test_closing_closes_the_sources() -> None:

@@ -21,7 +21,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.eventstream import EventStreamBuffer
 
-_TIMEOUT_S = 20
+from support.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def frames_of(client: Any, **params: Any) -> Iterator[Iterator[Frame]]:
     """Yield the frames of a subscription as they arrive. A refusal is raised as the client's own error."""
     url = client.meta.endpoint_url
     request = _signed(url, json.dumps(params).encode())
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
     try:
         connection.request("POST", "/", request.data, dict(request.headers))
         response = connection.getresponse()

@@ -17,6 +17,7 @@ import h2.exceptions
 from attrs import define, field
 
 from support.certificates import HOST
+from support.waiting import PATIENCE_S
 
 Ending = Literal["reset", "goaway", "cut"]
 """How a response ends that the emulator breaks off: the stream is reset, the connection is closed with GOAWAY, or cut."""
@@ -67,7 +68,7 @@ class Http2Front:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=300)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S)
 
     async def _listen(self) -> None:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

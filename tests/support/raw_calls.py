@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kinesis_emulator import cbor
+from support.waiting import PATIENCE_S
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
@@ -22,7 +23,7 @@ Call = Callable[..., tuple[int, Any]]
 
 
 def calls_to(port: int) -> Iterator[Call]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
 
     def call(
         action: str, content_type: str = CBOR, raw: bytes | None = None, **params: Any

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 
 from kinesis_cli.live import Source
 from kinesis_cli.screens import Top
+from support.waiting import PATIENCE_S
 
-PATIENCE_S = 60
 SIZE = (100, 24)
 
 

@@ -14,6 +14,8 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from support.waiting import PATIENCE_S
+
 _AUTHORIZATION = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/(\w+)/aws4_request, SignedHeaders=([^,]+), ")
 
 
@@ -85,7 +87,7 @@ class ScriptedHttp:
 
     def wait_until_left(self) -> None:
         """Wait until one more connection is closed."""
-        assert self._left.acquire(timeout=300)
+        assert self._left.acquire(timeout=PATIENCE_S)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

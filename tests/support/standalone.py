@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,11 +14,11 @@ from pathlib import Path
 import pyspark
 
 from .ports import free_port
+from .waiting import wait_until
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 """Spark runs no second attempt of a task on the host of the first attempt."""
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-DEADLINE_S = 60
 
 
 def has_two_hosts() -> bool:
@@ -42,7 +41,7 @@ def standalone(folder: Path, environment: Mapping[str, str] = os.environ) -> Ite
             worker = ("--host", host, "--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
             running.append(_start(folder, environment, host, "Worker", *worker, url))
         for host in HOSTS:
-            _wait_for(folder / host, "Successfully registered with master")
+            _wait_until_registered(folder / host)
         yield url
     finally:
         for process in running:
@@ -71,8 +70,5 @@ def _start(
         )
 
 
-def _wait_for(log: Path, text: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while text not in log.read_text():
-        assert time.monotonic() < deadline, f"not '{text}' within {DEADLINE_S} s, but:\n{log.read_text()}"
-        time.sleep(0.1)
+def _wait_until_registered(log: Path) -> None:
+    wait_until(lambda: "Successfully registered with master" in log.read_text(), log.read_text)

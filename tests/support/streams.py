@@ -10,9 +10,10 @@ from typing import Any
 import botocore.session
 from attrs import define, field, frozen
 
+from support.waiting import wait_until
+
 KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
 REGION = "us-east-1"
-DEADLINE_S = 30.0
 
 
 def make_client(endpoint_url: str, region: str = REGION) -> Any:
@@ -136,9 +137,7 @@ class StreamUnderTest:
         self.client.delete_stream(StreamName=self.name, EnforceConsumerDeletion=True)
 
     def _wait_until_active(self) -> None:
-        deadline = time.monotonic() + DEADLINE_S
-        while self._status() != "ACTIVE":
-            assert time.monotonic() < deadline, f"{self.name} is not active after {DEADLINE_S:.0f} s"
+        wait_until(lambda: self._status() == "ACTIVE", self._status)
 
     def _status(self) -> str:
         summary = self.client.describe_stream_summary(StreamName=self.name)

@@ -25,4 +25,4 @@ def data_of(emulator: Emulator, stream: str) -> list[bytes]:
 
 def await_data(emulator: Emulator, stream: str, wanted: list[bytes]) -> None:
     """Wait until *stream* has the *wanted* records."""
-    wait_until(lambda: data_of(emulator, stream) == wanted)
+    wait_until(lambda: data_of(emulator, stream) == wanted, lambda: data_of(emulator, stream))

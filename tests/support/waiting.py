@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 180.0
+PATIENCE_S = 300.0
 """What takes longer hangs, also on a machine that is busy or stands still for a while."""
 
 

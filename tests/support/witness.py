@@ -13,7 +13,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,12 +22,11 @@ from typing import Any, NoReturn
 import pytest
 
 from .ports import free_port
+from .waiting import PATIENCE_S, wait_until
 
 KINESIS_LOCAL = "kinesis-local@0.6.2"
 _HERE = Path(__file__).parent
 _CACHE = _HERE.parents[1] / ".nox" / "witness"
-_INSTALL_S = _START_S = 300
-"""They end what hangs."""
 _POLL_S = 0.02
 """How often moto's server looks whether it is to stop."""
 
@@ -75,7 +73,7 @@ class KinesisLocal:
         self.endpoint_url = f"http://127.0.0.1:{port}"
         try:
             _wait_for_port(port, self._child)
-        except WitnessUnavailableError:
+        except (WitnessUnavailableError, AssertionError):
             self._stop()
             raise
         return self
@@ -139,7 +137,7 @@ def _npm_install(package: str, made: Path, folder: Path) -> None:
     made.mkdir()
     command = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", package]
     done = subprocess.run(
-        [*command, "--prefix", made], capture_output=True, text=True, timeout=_INSTALL_S, check=False
+        [*command, "--prefix", made], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     if done.returncode:
         raise WitnessUnavailableError(f"npm could not install {package}: {done.stderr.strip()}")
@@ -151,13 +149,14 @@ def _npm_install(package: str, made: Path, folder: Path) -> None:
 
 
 def _wait_for_port(port: int, child: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and child.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise WitnessUnavailableError(f"kinesis-local did not listen within {_START_S} s.")
+    wait_until(lambda: _listens(port) or child.poll() is not None)
+    if child.returncode is not None:
+        raise WitnessUnavailableError(f"kinesis-local ended with {child.returncode} before it listened.")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]

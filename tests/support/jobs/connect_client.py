@@ -21,7 +21,7 @@ from pyspark.sql.streaming.listener import (
 
 Options = dict[str, str]
 OURS = ("kinesis_core", "kinesis_credentials", "spark_kinesis_source", "spark_kinesis_sink", "botocore")
-DEADLINE_S = 60
+DEADLINE_S = 300
 
 
 def has(_spark: SparkSession) -> list[str]:

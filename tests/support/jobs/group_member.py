@@ -16,6 +16,7 @@ import sys
 from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, LeaseLostError, SqliteLeases
 from kinesis_credentials import StaticKeys
 from support.streams import KEY_ID, REGION, SECRET
+from support.waiting import PATIENCE_S
 
 STREAM = "orders"
 
@@ -71,7 +72,7 @@ def fork(*, is_left: bool) -> int:
     if not child and is_left:
         sys.exit(3)
     if not child:
-        signal.alarm(20)
+        signal.alarm(int(PATIENCE_S))
         os.write(tell, b"!")  # Python forgets signals that come before it has finished the fork
         while True:
             signal.pause()

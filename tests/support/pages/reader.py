@@ -13,6 +13,8 @@ from typing import NoReturn
 
 import psutil  # type: ignore[import-untyped]
 
+from support.waiting import PATIENCE_S
+
 from . import prompt
 from .blocks import Block, Use
 from .prompt import SHELL, Prompt, kill
@@ -30,7 +32,7 @@ VARYING = {
     r"\.\.\.": ".*",
 }
 """What is different each time, and a pattern of all that may be printed in its place."""
-PRINT_S = 10
+PRINT_S = PATIENCE_S
 """Time for a service to print what its page shows."""
 LOOPBACK = ("127.", "::1", "::ffff:127.")
 
@@ -67,12 +69,12 @@ class Reader:
 
     def follow(self, page: Iterable[Block]) -> None:
         """Do what the blocks of a page say, in their order."""
-        wait_s = 0
+        wait_s = 0.0
         for block in page:
             if block.is_output:
                 self._check_output(block.text, wait_s)
                 continue
-            wait_s = PRINT_S if block.use is Use.SERVICE else 0
+            wait_s = PRINT_S if block.use is Use.SERVICE else 0.0
             self._write(f"\n--- {block.language} {block.title}\n{block.text}--- output\n")
             self._output_at = self.output.stat().st_size
             match block.use:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -24,6 +23,7 @@ from kinesis_emulator import EmulatorProcess
 from support.soak.processes import DRIVER, EMULATOR, Holding, holding
 from support.soak.verdict import Look, leaks
 from support.streams import KEY_ID, REGION, SECRET
+from support.waiting import wait_until
 
 SHARDS, RECORDS = 2, 20
 PAYLOADS = [b"%d" % number * 500 for number in range(RECORDS)]
@@ -31,7 +31,6 @@ UNPACED: dict[str, Any] = {
     "plan": PlanSettings(min_fetch_period_s=0.0),
     "read": ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e9),
 }
-DEADLINE_S = 300
 Connection = dict[str, Any]
 
 
@@ -56,10 +55,10 @@ def wait_for(things: tuple[int, int], pid: int) -> None:
 
     There may be as many more connections as shards, because the number that the first readers open depends on chance.
     """
-    deadline = time.monotonic() + DEADLINE_S
-    while any(now > then + SHARDS for now, then in zip(open_things(pid), things, strict=True)):
-        assert time.monotonic() < deadline, f"files and threads were {things}, and are {open_things(pid)}"
-        time.sleep(0.01)
+    wait_until(
+        lambda: all(now <= then + SHARDS for now, then in zip(open_things(pid), things, strict=True)),
+        lambda: f"files and threads were {things}, and are {open_things(pid)}",
+    )
 
 
 def a_thousand_batches(emulator: EmulatorProcess, connection: Connection) -> None:

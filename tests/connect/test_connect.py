@@ -11,8 +11,8 @@ pytest.importorskip("pyspark")
 
 from kinesis_emulator import Emulator, Limits, Settings
 from support.connect import Server, connect_server
-from support.spark_harness import wait_until
 from support.streams import StreamUnderTest
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.connect
 JVM_FRAME = "\tat "
@@ -97,4 +97,4 @@ def test_end_of_session(server: Server, orders: StreamUnderTest) -> None:
     """The queries of a session end with it."""
     stopped = server.log.count(STOPPED)
     assert server.run("leave", source=orders.options(), checkpoint=str(server.folder / "left"))
-    wait_until(lambda: server.log.count(STOPPED) > stopped, "end of the query")
+    wait_until(lambda: server.log.count(STOPPED) > stopped, lambda: server.log)

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
+from support import python_starts
 from support.spark_harness import CONFIG
 from support.standalone import SPARK_CLASS, has_two_hosts, standalone
 from support.streams import StreamUnderTest
 
 JOB = Path(__file__).parents[1] / "support" / "jobs" / "packed_job.py"
 PACKED = "./environment/bin/python"
-TIMEOUT_S = 240
 SETTINGS = {
     **CONFIG,
     "spark.cores.max": "1",  # one executor shows what several do
@@ -64,7 +64,7 @@ class Cluster:
         path = os.pathsep.join(
             (str(folder / "environment" / "bin"), os.environ["PATH"])
         )  # as if it were active
-        return subprocess.run(
+        return python_starts.run(
             [
                 *(str(SPARK_CLASS.with_name("spark-submit")), "--master", self.url, *settings),
                 *("--archives", f"{archive}#environment", *arguments, str(JOB)),
@@ -73,9 +73,6 @@ class Cluster:
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
         )
 
 

@@ -16,9 +16,10 @@ from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
 from spark_kinesis_source import all_columns
 from support.halves import batch_reader, payloads, plan, streaming
 from support.servers import FAN_OUT
-from support.spark_harness import Query, wait_until
+from support.spark_harness import Query
 from support.streams import StreamUnderTest
 from support.subscribe_calls import SubscribeCalls
+from support.waiting import wait_until
 
 MakeStream = Callable[..., StreamUnderTest]
 MakeQuery = Callable[..., Query]
@@ -53,7 +54,7 @@ def test_consumer_of_a_query(
     query = make_query(stream.options(**FAN_OUT, consumerName="mine")).start(**trigger)
     query.wait(lambda: len(query.rows) >= 5, "5 rows")
     (query.finish if trigger else query.stop)()
-    wait_until(lambda: not consumers(stream), "removal of the consumer")
+    wait_until(lambda: not consumers(stream), lambda: consumers(stream))
     assert query.payloads == stream.payloads
     assert {"/consumer/mine:" in request.params["ConsumerARN"] for request in subscribe_calls.asked} == {True}
 
@@ -69,7 +70,7 @@ def test_consumer_that_exists(
     make_query(options).start().wait_for_rows(5).stop()
     assert not emulator.calls.count("RegisterStreamConsumer")
     if keep == "false":
-        wait_until(lambda: not consumers(stream), "removal of the consumer")
+        wait_until(lambda: not consumers(stream), lambda: consumers(stream))
     # This query starts after the first one has ended completely.
     assert make_query(options, "again").start().wait_for_rows(5).payloads == stream.payloads
     assert (consumers(stream)["mine"] == arn) is (keep == "true")

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kinesis_emulator import Emulator
+from support import python_starts
 from support.standalone import has_two_hosts, standalone
 from support.streams import StreamUnderTest
 from support.subscribe_calls import SubscribeCalls
 
 JOB = Path(__file__).parents[1] / "support" / "jobs" / "speculating_job.py"
-TIMEOUT_S = 240
 
 
 @pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")
@@ -28,15 +28,13 @@ def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path:
     with standalone(tmp_path) as url:
         environment = {**os.environ, "OPTIONS": json.dumps(options), "PYSPARK_PYTHON": sys.executable}
         job = [sys.executable, str(JOB), url, str(tmp_path)]
-        ran = subprocess.run(
+        ran = python_starts.run(
             job,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_S,
-            check=False,
         )
-    assert ran.returncode == 0, ran.stdout.decode()
+    assert ran.returncode == 0, ran.stdout
     assert json.loads((tmp_path / "rows").read_text()) == [data.decode() for data in stream.payloads]
     assert (tmp_path / "attempt-1").exists()
     assert len(subscribe_calls.asked) == 1

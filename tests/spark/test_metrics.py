@@ -19,8 +19,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
 from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
 from spark_kinesis_source.metrics import OpenTelemetryExporter, PrometheusExporter, QueryMetrics
-from support.spark_harness import Query, wait_until
+from support.spark_harness import Query
 from support.streams import StreamUnderTest
+from support.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.tests, pytest.mark.all_sparks]
 MakeQuery = Callable[..., Query]
@@ -91,7 +92,10 @@ def test_a_query_that_falls_behind(
     clock.advance(2 * HOUR_S)
     stream.put_numbers(4)
     query = make_query(stream.options(maxRecordsPerShard=4)).start().wait_for_rows(8)
-    wait_until(lambda: scraped.values(stream.name).get("kinesis_rows_total") == 8, "8 rows")
+    wait_until(
+        lambda: scraped.values(stream.name).get("kinesis_rows_total") == 8,
+        lambda: scraped.values(stream.name),
+    )
     values = scraped.values(stream.name)
     assert values["kinesis_query_running"] == 1
     assert values["kinesis_batch_duration_seconds_count"] == len(query.commits())
@@ -107,7 +111,9 @@ def test_a_query_that_falls_behind(
     assert {"kinesis.rows", "kinesis.batch.duration", "kinesis.query.running"} <= names
     assert ("kinesis.lag" in names) == HAS_ADMISSION_CONTROL
     query.stop()
-    wait_until(lambda: scraped.values(stream.name)["kinesis_query_running"] == 0, "end")
+    wait_until(
+        lambda: scraped.values(stream.name)["kinesis_query_running"] == 0, lambda: scraped.values(stream.name)
+    )
     left = {
         name
         for name in scraped.values(stream.name)
@@ -130,12 +136,18 @@ def test_losses_and_failures(
     stream.put_numbers(2)
     with pytest.raises(Exception, match="DataLossError"):
         query.start().wait(lambda: False, "error")
-    wait_until(lambda: scraped.values(stream.name).get("kinesis_query_failures_total") == 1, "failure")
+    wait_until(
+        lambda: scraped.values(stream.name).get("kinesis_query_failures_total") == 1 + query.failed_starts,
+        lambda: scraped.values(stream.name),
+    )
     query.options["failOnDataLoss"] = "false"
     query.start().wait_for_rows(7)
-    wait_until(lambda: scraped.values(stream.name).get("kinesis_rows_total") == 7, "7 rows")
+    wait_until(
+        lambda: scraped.values(stream.name).get("kinesis_rows_total") == 7,
+        lambda: scraped.values(stream.name),
+    )
     values = scraped.values(stream.name)
-    assert values["kinesis_query_failures_total"] == 1
+    assert values["kinesis_query_failures_total"] == 1 + query.failed_starts
     assert values.get("kinesis_data_losses_total") == (1 if HAS_ADMISSION_CONTROL else None)
 
 
@@ -147,14 +159,14 @@ def test_a_first_batch_that_hangs(
     frame, released = make_query(stream.options()).frame(), Event()
 
     def hang(_frame: DataFrame, _batch: int) -> None:
-        released.wait(60)
+        released.wait(PATIENCE_S)
 
     writer = frame.writeStream.queryName("hanging").option("checkpointLocation", str(tmp_path / "hanging"))
     query = writer.foreachBatch(hang).start()
     try:
         values = scraped.values(stream.name)
         assert values.keys() == {"kinesis_query_running", "kinesis_query_planned_timestamp_seconds"}
-        assert values["kinesis_query_planned_timestamp_seconds"] == pytest.approx(time.time(), abs=60)
+        assert values["kinesis_query_planned_timestamp_seconds"] == pytest.approx(time.time(), abs=PATIENCE_S)
     finally:
         released.set()
         query.stop()
@@ -164,5 +176,5 @@ def test_other_queries(spark: SparkSession, scraped: Scraped) -> None:
     """A query that does not read Kinesis exports nothing."""
     writer = spark.readStream.format("rate").load().writeStream.format("noop")
     query: StreamingQuery = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(int(PATIENCE_S))
     assert scraped.values("") == {}

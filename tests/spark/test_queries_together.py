@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_kinesis_source import register
+from support.python_starts import PatientQuery
 from support.streams import StreamUnderTest
 
 
@@ -27,7 +29,8 @@ def test_a_registered_source(spark: SparkSession, stream: StreamUnderTest) -> No
     register(spark)
     for _ in range(2):
         frame = spark.readStream.format("kinesis").options(**stream.options()).load()
-        frame.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+        writer = frame.writeStream.format("noop").trigger(availableNow=True)
+        PatientQuery(writer.start).do(StreamingQuery.awaitTermination)
     environment = _environment(spark)
     assert environment.getClass().getName() == "java.util.HashMap"
     assert "SPARK_PYTHON_RUNTIME" in dict(environment)

@@ -11,7 +11,7 @@ from pathlib import Path
 from kinesis_emulator import Emulator
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
-from support import key_services
+from support import key_services, python_starts
 from support.callers import Callers
 from support.key_services import KeyServices
 from support.recording_proxy import RecordingProxy
@@ -67,7 +67,7 @@ IN_ENVIRONMENT = {
 """Keys that must not be used, because the options give others."""
 
 
-def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subprocess.CompletedProcess[bytes]:
+def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subprocess.CompletedProcess[str]:
     """Run the job, which leaves all its files in the folder *left*."""
     (left / "events").mkdir(parents=True)
     conf = left.with_name("conf")
@@ -87,16 +87,15 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    return subprocess.run(
+    return python_starts.run(
         [sys.executable, JOB, left],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        check=False,
     )
 
 
-def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> bytes:
+def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str], folder: Path) -> str:
     """
     Run the job with *options*, and return its output.
 
@@ -108,11 +107,11 @@ def _check(emulator: Emulator, options: dict[str, str], secrets: dict[str, str],
     emulator.settings.fault = callers = Callers()
     left = folder / "left"
     ran = _run_job(emulator, options, left)
-    assert ran.returncode == 0, ran.stdout.decode()
+    assert ran.returncode == 0, ran.stdout
     assert IN_ENVIRONMENT["AWS_ACCESS_KEY_ID"] not in callers.keys()  # noqa: SIM118 # not a mapping
     files = {str(file.relative_to(left)): file.read_bytes() for file in left.rglob("*") if file.is_file()}
     assert {name.split("/")[0] for name in files} == {"spark.log", "events", "looked", "copied"}
-    everything = {"what the job printed": ran.stdout, **files}
+    everything = {"what the job printed": ran.stdout.encode(), **files}
     searched = {name: value for name, value in options.items() if name in SECRET_OPTIONS}
     searched |= {**secrets, **IN_ENVIRONMENT}
     found = {
@@ -140,7 +139,7 @@ def test_keys(emulator: Emulator, tmp_path: Path) -> None:
     secrets = {"proxy's authorization": _authorization(f"{user}:{password}")}
     with RecordingProxy() as proxy:
         options = {**KEYS_AND_LOGIN, "proxyPort": str(proxy.port)}
-        assert b"****CRET" in _check(emulator, options, secrets, tmp_path)  # options were shown
+        assert "****CRET" in _check(emulator, options, secrets, tmp_path)  # options were shown
         sent = {(asked.target, asked.authorization) for asked in proxy.asked}
     assert sent == {(f"{emulator.endpoint_url}/", f"Basic {_authorization(f'{user}:{password}')}")}
 
@@ -164,6 +163,6 @@ def test_everything_else(emulator: Emulator, tmp_path: Path) -> None:
     ):
         url = f"{CLASS_AND_ROLE['proxyUrl']}:{proxy.port}"
         options = {**CLASS_AND_ROLE, "stsEndpointUrl": sts.url, "proxyUrl": url}
-        assert b"support.vault.Vault" in _check(emulator, options, secrets, tmp_path)  # options were shown
+        assert "support.vault.Vault" in _check(emulator, options, secrets, tmp_path)  # options were shown
         passed = {asked.target for asked in proxy.asked}
     assert passed == {f"{sts.url}/", f"{emulator.endpoint_url}/"}

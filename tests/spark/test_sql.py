@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
+from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_kinesis_source.options import SOURCE_OPTIONS
+from support.python_starts import PatientQuery
 from support.sinks import sink_options
 from support.streams import StreamUnderTest
 
@@ -48,8 +50,8 @@ def read_stream(spark: SparkSession, table: str, folder: Path, **options: str) -
     writer = reader.writeStream.foreachBatch(
         lambda batch, _: payloads.extend(bytes(row.data) for row in batch.collect())
     )
-    query = writer.option("checkpointLocation", str(folder)).trigger(availableNow=True).start()
-    query.awaitTermination()
+    writer = writer.option("checkpointLocation", str(folder)).trigger(availableNow=True)
+    PatientQuery(writer.start).do(StreamingQuery.awaitTermination)
     return payloads
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support import python_starts
 from support.streams import StreamUnderTest
 
 JOB = """
@@ -40,12 +40,10 @@ def test_register_chooses_the_python(stream: StreamUnderTest, tmp_path: Path) ->
         "PATH": f"{tmp_path}{os.pathsep}{environment['PATH']}",
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    ran = subprocess.run(
+    ran = python_starts.run(
         [sys.executable, "job.py", json.dumps(stream.options())],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
-        text=True,
-        check=False,
     )
     assert "ROWS 3" in ran.stdout, ran.stderr

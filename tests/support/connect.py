@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +15,14 @@ from typing import Any
 import pyspark
 from attrs import frozen
 
+from . import python_starts
 from .ports import free_port
+from .waiting import wait_until
 
 HOST = "127.0.0.1"
 CLIENT = Path(__file__).parent / "jobs" / "connect_client.py"
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-DEADLINE_S = 120
 CONFIG = {
     "spark.connect.grpc.binding.address": HOST,
     "spark.driver.host": HOST,
@@ -42,14 +42,11 @@ class Server:
 
     def run(self, command: str, **arguments: Any) -> Any:
         """Run a command of `connect_client` in a new client, without Java on its PATH, and return its result."""
-        ran = subprocess.run(
+        ran = python_starts.run(
             [self.python, "-I", "-W", "ignore", str(CLIENT), command, json.dumps(arguments)],
             env={"PATH": str(Path(self.python).parent), "CONNECT_URL": self.url},
             cwd=self.folder,
             capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return json.loads(ran.stdout.splitlines()[-1])
@@ -82,11 +79,11 @@ def connect_server(folder: Path, client_python: str) -> Iterator[Server]:
         )
     server = Server(f"sc://{HOST}:{port}", client_python, folder)
     try:
-        deadline = time.monotonic() + DEADLINE_S
-        while "Spark Connect server started" not in server.log:
-            assert process.poll() is None, server.log
-            assert time.monotonic() < deadline, server.log
-            time.sleep(0.1)
+        wait_until(
+            lambda: "Spark Connect server started" in server.log or process.poll() is not None,
+            lambda: server.log,
+        )
+        assert process.poll() is None, server.log
         yield server
     finally:
         os.killpg(process.pid, signal.SIGKILL)

@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from support.python_starts import PatientQuery
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 
-DEADLINE_S = 60.0
 PATIENCE = "10 m"
 """The TTL of rows. It is long, so that no test fails on a slow machine."""
 
@@ -77,21 +77,21 @@ class SinkQuery:
         self._format_name = format_name
         self.checkpoint = checkpoint
         self.options = dict(options)
-        self._query: StreamingQuery | None = None
+        self._running: PatientQuery | None = None
 
     def start(self) -> SinkQuery:
         writer = self._frame.writeStream.format(self._format_name).outputMode(self._mode)
         writer = writer.options(**self.options).option("checkpointLocation", str(self.checkpoint))
-        self._query = writer.start()
+        self._running = PatientQuery(writer.start)
         return self
 
     def process_all(self) -> SinkQuery:
         """Wait until all data that the source has now is written."""
-        assert self._query is not None, "start() comes first"
-        self._query.processAllAvailable()
+        assert self._running is not None, "start() comes first"
+        self._running.do(StreamingQuery.processAllAvailable)
         return self
 
     def stop(self) -> SinkQuery:
-        if self._query is not None:
-            self._query.stop()
+        if self._running is not None:
+            self._running.query.stop()
         return self

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from .python_log import SITE, VARIABLE
+from .python_starts import PatientQuery
+from .waiting import PATIENCE_S, wait_until
 
-DEADLINE_S = 60
 AWS_VARIABLES = (
     "AWS_REGION",
     "AWS_DEFAULT_REGION",
@@ -32,6 +32,8 @@ CONFIG = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
+    # Spark waits this long for some of its Python processes. For others it waits 10 s, which no setting changes.
+    "spark.python.authenticate.socketTimeout": f"{PATIENCE_S:.0f}s",
     # Tests are short, so a quick start matters more than quick loops.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
@@ -89,7 +91,7 @@ class Query:
         self._source = source
         self._schema = schema
         self._each = each
-        self._query: StreamingQuery | None = None
+        self._started: list[PatientQuery] = []
         self.runs: dict[int, list[list[Row]]] = {}
 
     # Running -------------------------------------------------------------------------------------------------
@@ -98,7 +100,8 @@ class Query:
         """Start the query, with *trigger* as `DataStreamWriter.trigger` takes it. By default batches follow each other at once."""
         writer = self.frame().writeStream.foreachBatch(self._collect)
         writer = writer.option("checkpointLocation", str(self.checkpoint))
-        self._query = writer.trigger(**(trigger or {"processingTime": "0 seconds"})).start()
+        query = PatientQuery(writer.trigger(**(trigger or {"processingTime": "0 seconds"})).start)
+        self._started.append(query)
         return self
 
     def frame(self) -> DataFrame:
@@ -110,9 +113,18 @@ class Query:
         self.runs.setdefault(batch_id, []).append(rows)
 
     @property
+    def running(self) -> PatientQuery:
+        assert self._started, "start() comes first"
+        return self._started[-1]
+
+    @property
+    def failed_starts(self) -> int:
+        """How often Spark did not wait for the query's Python process."""
+        return sum(each.starts - 1 for each in self._started)
+
+    @property
     def query(self) -> StreamingQuery:
-        assert self._query is not None, "start() comes first"
-        return self._query
+        return self.running.query
 
     def wait_started(self) -> Query:
         """Wait for the first batch, which Spark runs even without data: it fixes LATEST."""
@@ -120,7 +132,7 @@ class Query:
 
     def process_all(self) -> Query:
         """Wait until everything that is now in the stream has been processed."""
-        self.query.processAllAvailable()
+        self.running.do(StreamingQuery.processAllAvailable)
         return self
 
     def wait_for_rows(self, count: int) -> Query:
@@ -128,20 +140,23 @@ class Query:
         return self.wait(lambda: len(self.rows) >= count, f"{count} rows").process_all()
 
     def wait(self, is_done: Callable[[], object], what: str) -> Query:
-        deadline = time.monotonic() + DEADLINE_S
-        while not is_done():
-            assert time.monotonic() < deadline, f"no {what} within {DEADLINE_S} s, but {len(self.rows)} rows"
-            self.query.awaitTermination(0.05)  # type: ignore[arg-type] # raises the query's error, if it has failed
+        def is_so() -> object:
+            if is_done():
+                return True
+            self.running.do(_await_error)
+            return False
+
+        wait_until(is_so, lambda: f"no {what}, but {len(self.rows)} rows")
         return self
 
     def finish(self) -> Query:
         """Wait for the end of a query that ends by itself (AvailableNow, Once)."""
-        assert self.query.awaitTermination(DEADLINE_S), f"still running after {DEADLINE_S} s"
+        assert self.running.do(lambda query: query.awaitTermination(int(PATIENCE_S))), "still running"
         return self
 
     def stop(self) -> Query:
-        if self._query is not None:
-            self._query.stop()
+        if self._started:
+            self.query.stop()
         return self
 
     # Results -------------------------------------------------------------------------------------------------
@@ -175,12 +190,9 @@ class Query:
         return batch_id
 
 
-def wait_until(is_so: Callable[[], object], what: str) -> None:
-    """Wait for the work of other processes, such as that of a stopped query."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_so():
-        assert time.monotonic() < deadline, f"no {what} within {DEADLINE_S} s"
-        time.sleep(0.05)
+def _await_error(query: StreamingQuery) -> None:
+    """Wait a moment. An error of the query is raised."""
+    query.awaitTermination(0.05)  # type: ignore[arg-type]
 
 
 def _ids(directory: Path) -> list[int]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_core.producing import Producer
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
+from support.python_starts import PatientQuery
 from support.soak.processes import look
 from support.soak.verdict import Look
 from support.streams import KEY_ID, REGION, SECRET
@@ -25,8 +25,6 @@ ROUND_RECORDS, RECORD_BYTES = 240, 1000
 CAPACITY_RECORDS = 8
 """Aggregates that a shard of the emulator keeps: those of some rounds. The query is never two rounds behind."""
 LOOK_EVERY = 5
-_IMPATIENCE = "Python worker failed to connect back"
-"""Spark's error when a query's new Python process did not start within 10 s. No setting changes this time."""
 
 
 @define
@@ -41,7 +39,7 @@ class Load:
     rows: int = field(default=0, init=False)
     """The number of records that the query has read."""
     _producer: Producer = field(init=False)
-    _query: StreamingQuery | None = field(default=None, init=False)
+    _running: PatientQuery | None = field(default=None, init=False)
     _last_batch: int = field(default=-1, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -59,7 +57,7 @@ class Load:
     def start(self) -> None:
         reader = self.spark.readStream.format("kinesis").options(**self._options("orders"))
         writer = reader.load().writeStream.format("kinesis").options(**self._options("copies"))
-        self._query = writer.option("checkpointLocation", str(self.checkpoint)).start()
+        self._running = PatientQuery(writer.option("checkpointLocation", str(self.checkpoint)).start)
 
     def _options(self, stream: str) -> dict[str, Any]:
         shared = {
@@ -78,27 +76,16 @@ class Load:
         self._producer.put_columns([b"%0*d" % (RECORD_BYTES, number) for number in numbers])
         self._producer.flush()
         self.records += ROUND_RECORDS
-        for progress in self._process_all().recentProgress:
+        assert self._running is not None, "call start() first"
+        self._running.do(StreamingQuery.processAllAvailable)
+        for progress in self._running.query.recentProgress:
             if progress.batchId > self._last_batch:
                 self._last_batch = progress.batchId
                 self.rows += progress.numInputRows
 
-    def _process_all(self) -> StreamingQuery:
-        """Wait until all records are copied. Restart the query when its Python process was too slow to start."""
-        while True:
-            assert self._query is not None, "call start() first"
-            try:
-                self._query.processAllAvailable()
-            except StreamingQueryException as error:
-                if _IMPATIENCE not in str(error):
-                    raise
-                self.start()
-            else:
-                return self._query
-
     def stop(self) -> None:
-        if self._query is not None:
-            self._query.stop()
+        if self._running is not None:
+            self._running.query.stop()
 
     def close(self) -> None:
         self.stop()

@@ -69,6 +69,7 @@ class StreamUnderTest:
             "startingPosition": "TRIM_HORIZON",
             "minFetchPeriod": "20 ms",
             "shardDiscoveryInterval": "200 ms",
+            "planBudget": "none",  # a machine that stands still would move shards to the next batch
             **self.reading,
             **more,
         }

@@ -128,11 +128,12 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
 
 def test_a_busy_shard_is_polled_or_waited_for(emulator: Emulator) -> None:
     """A shard with a recent subscription is polled. Without the fallback the reader waits until it is free."""
-    emulator.settings.resubscribe_after_s = 2
+    emulator.settings.resubscribe_after_s = 3600
     with stream_client(emulator, consumer="audit") as stream:
         first = everything(stream)
         assert everything(stream) == first
         assert emulator.calls.count("GetRecords") > 0
+    emulator.settings.resubscribe_after_s = 2
     waits = FanOutSettings(fallback_to_polling=False)
     with stream_client(emulator, consumer="patient", fan_out=waits) as stream:
         assert everything(stream) == first

@@ -49,7 +49,7 @@ def test_by_the_name_of_the_jvm_connector(spark: SparkSession, stream: StreamUnd
         "kinesis.awsAccessKeyId": ours["awsAccessKeyId"],
         "kinesis.awsSecretKey": ours["awsSecretKey"],
         "kinesis.sink.maxConnections": "1",
-        "kinesis.sink.recordTtl": "30000",
+        "kinesis.sink.recordTtl": "600000",
         "kinesis.sink.flushWaitTimeMs": "100",
         "kinesis.sink.recordMaxBufferedTimeMs": "1000",
         "kinesis.sink.aggregationEnabled": "true",

@@ -93,6 +93,7 @@ def dynamodb() -> Iterator[DynamoDb]:
             aws_access_key_id=OBSERVER,
             aws_secret_access_key=SECRET,
         )
+        server.client.list_tables()  # moto imports its DynamoDB with the first call, which takes seconds
         yield server
 
 

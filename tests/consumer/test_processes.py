@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from attrs import define
 
 from kinesis_emulator import Emulator
+from support.waiting import PATIENCE_S
 
 TESTS = Path(__file__).parents[1]
 NEVER_S = 3600.0
@@ -56,7 +58,12 @@ def emulator() -> Iterator[Emulator]:
 
 
 @pytest.fixture
-def start(emulator: Emulator, tmp_path: Path) -> Iterator[Start]:
+def leases(tmp_path: Path) -> Path:
+    return tmp_path / "leases.db"
+
+
+@pytest.fixture
+def start(emulator: Emulator, leases: Path) -> Iterator[Start]:
     """Starts a worker with a name and a lease duration. It has entered its group."""
     environment = {
         **os.environ,
@@ -65,7 +72,7 @@ def start(emulator: Emulator, tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def started(name: str, lease_duration_s: float) -> Member:
-            arguments = [emulator.endpoint_url, str(tmp_path / "leases.db"), name, str(lease_duration_s)]
+            arguments = [emulator.endpoint_url, str(leases), name, str(lease_duration_s)]
             child = subprocess.Popen(
                 [sys.executable, "-m", "support.jobs.group_member", *arguments],
                 env=environment,
@@ -79,6 +86,14 @@ def start(emulator: Emulator, tmp_path: Path) -> Iterator[Start]:
             return member
 
         yield started
+
+
+def stop(member: Member, leases: Path) -> None:
+    """Stop a worker while it does not hold the lock of the file, which the others could not get then."""
+    with closing(sqlite3.connect(leases, PATIENCE_S, isolation_level=None)) as table:
+        table.execute("BEGIN IMMEDIATE")
+        member.child.send_signal(signal.SIGSTOP)
+        os.waitpid(member.child.pid, os.WUNTRACED)
 
 
 def put(emulator: Emulator, *data: bytes) -> None:
@@ -102,7 +117,9 @@ def test_sigterm_finishes_the_batch_in_hand_and_lets_the_lease_go(start: Start, 
     assert first.child.wait() == 0
 
 
-def test_a_worker_that_stands_still_has_lost_its_lease(start: Start, emulator: Emulator) -> None:
+def test_a_worker_that_stands_still_has_lost_its_lease(
+    start: Start, emulator: Emulator, leases: Path
+) -> None:
     """
     A worker that was stopped for longer than the lease duration commits nothing, and delivers nothing more: meanwhile another worker
     has got the batch.
@@ -110,7 +127,7 @@ def test_a_worker_that_stands_still_has_lost_its_lease(start: Start, emulator: E
     put(emulator, b"1", b"2")
     first = start("worker-1", EXPIRY_S)
     assert first.hear() == "1"
-    first.child.send_signal(signal.SIGSTOP)
+    stop(first, leases)
     second = start("worker-2", EXPIRY_S)
     assert second.hear() == "1"
     first.child.send_signal(signal.SIGCONT)

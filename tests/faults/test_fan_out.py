@@ -24,13 +24,18 @@ from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
 from support.loops import variants
+from support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 """A socket that the garbage collector closes is a warning, which pytest would otherwise not report as a failure."""
 
 OpenDesk = Callable[..., AbstractContextManager[Desk]]
 READ_TIMEOUT_S = 0.5
-"""Ends a silent subscription. In these tests everything is sent well before it, or after it."""
+"""Ends a silent subscription."""
+SILENCES = tuple(
+    f"call.retried call=SubscribeToShard reason={error} " for error in ("ReadTimeoutError", "TimeoutError")
+)
+"""By HTTP/2 the error has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def open_desk(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> OpenD
     """Return a function that opens a desk. Over HTTP/2 the emulator breaks connections off in one of three ways."""
     protocol, _, ending = request.param.partition(" ")
 
-    def call(read_timeout_s: float = 30) -> AbstractContextManager[Desk]:
+    def call(read_timeout_s: float = PATIENCE_S) -> AbstractContextManager[Desk]:
         return desk(read_timeout_s) if protocol == "HTTP/1.1" else desk(read_timeout_s, files, ending)
 
     return call
@@ -101,13 +106,18 @@ def test_reading_continues_however_a_subscription_ends(at: Desk, fault: EventFau
     assert at.subscriptions() == 4 if fault.after_events == 0 else 3
 
 
-def test_silence_ends_a_subscription(open_desk: OpenDesk) -> None:
-    """A silent connection is closed after the read timeout, and the shard is subscribed to again."""
+def test_silence_ends_a_subscription(open_desk: OpenDesk, caplog: pytest.LogCaptureFixture) -> None:
+    """
+    A silent connection is closed after the read timeout, and the shard is subscribed to again, once for each silence: a machine
+    that stands still may be silent, too.
+    """
+    caplog.set_level("INFO", "kinesis_core")
     with open_desk(READ_TIMEOUT_S) as at:
         at.put(30)
         at.suffer(Fault(events=EventFault(after_events=2, silence=True)))
         assert at.read(at.range()) == at.apis.records()
-        assert at.subscriptions() == 2
+        silences = [line for line in caplog.messages if line.startswith(SILENCES)]
+        assert at.subscriptions() == 1 + len(silences) > 1
         at.wait_until_left()
 
 

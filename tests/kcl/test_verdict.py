@@ -14,6 +14,11 @@ from support.kcl.verdict import Verdict, judge
 SHARD = "shardId-000000000000"
 
 
+def table(reached: int | str) -> dict[str, dict[str, Any]]:
+    lease = {"checkpoint": str(reached), "checkpointSubSequenceNumber": 0}
+    return {} if reached == "gone" else {SHARD: lease}
+
+
 class Printed:
     """A worker whose events are given. The number of a record is its data and its sequence number."""
 
@@ -33,6 +38,17 @@ class Printed:
     def commits(self, number: int | str) -> None:
         self._show("checkpointed", checkpoint=[str(number), 0])
 
+    def loses(self) -> None:
+        self._show("leaseLost")
+
+    def dies(self, reached: int | str) -> None:
+        """End without a word. The table says how far the shard is then; "gone" is a lease that was deleted."""
+        self._show("left", leases=table(reached))
+
+    def stops(self, reached: int | str) -> None:
+        self._show("stopped")
+        self.dies(reached)
+
     def _show(self, event: str, **facts: Any) -> None:
         self._events.append({"event": event, "at": next(self._at), "shard": SHARD, **facts})
 
@@ -43,8 +59,9 @@ def workers() -> tuple[Printed, Printed]:
     return Printed(at), Printed(at)
 
 
-def verdict(workers: tuple[Printed, Printed], sent: int) -> Verdict:
-    return judge([worker.events() for worker in workers], [str(number) for number in range(sent)])
+def verdict(workers: tuple[Printed, Printed], sent: int, reached: int | str = "SHARD_END") -> Verdict:
+    printed = [worker.events() for worker in workers]
+    return judge(printed, [str(number) for number in range(sent)], table(reached))
 
 
 def test_what_was_not_committed_may_come_again(workers: tuple[Printed, Printed]) -> None:
@@ -57,7 +74,7 @@ def test_what_was_not_committed_may_come_again(workers: tuple[Printed, Printed])
     second.gains()
     second.has(2, 3, 4)
     second.commits("SHARD_END")
-    assert verdict(workers, 5) == Verdict([], ["2", "3"], [], [])
+    assert verdict(workers, 5) == Verdict([], [], [], ["2", "3"], [], [])
 
 
 def test_what_was_committed_may_not(workers: tuple[Printed, Printed]) -> None:
@@ -68,6 +85,7 @@ def test_what_was_committed_may_not(workers: tuple[Printed, Printed]) -> None:
     first.commits(1)
     second.gains()
     second.has(1, 2)
+    second.commits(2)
     assert verdict(workers, 3).faults == {"unexplained": ["1"]}
 
 
@@ -93,7 +111,8 @@ def test_a_worker_that_lost_its_shard_may_go_on_for_a_while(workers: tuple[Print
     second.commits(2)
     first.has(1, 2)
     second.has(3)
-    assert verdict(workers, 4) == Verdict([], ["0", "1", "2"], [], [])
+    second.commits(3)
+    assert verdict(workers, 4) == Verdict([], [], [], ["0", "1", "2"], [], [])
 
 
 def test_records_twice_in_one_turn_are_a_fault(workers: tuple[Printed, Printed]) -> None:
@@ -102,6 +121,7 @@ def test_records_twice_in_one_turn_are_a_fault(workers: tuple[Printed, Printed])
     first.gains()
     first.has(0, 1)
     first.has(1, 2)
+    first.commits(2)
     assert verdict(workers, 3).faults == {"unexplained": ["1"]}
 
 
@@ -110,6 +130,7 @@ def test_lost_and_foreign_records_are_faults(workers: tuple[Printed, Printed]) -
     first, _ = workers
     first.gains()
     first.has(0, 2, 7)
+    first.commits(7)
     assert verdict(workers, 3).faults == {"lost": ["1"], "unexplained": ["7"]}
 
 
@@ -123,3 +144,56 @@ def test_a_key_out_of_order_is_a_fault(workers: tuple[Printed, Printed]) -> None
     first.has(0)
     first.commits(0)
     assert verdict(workers, 2).faults == {"disordered": ["0"]}
+
+
+@pytest.mark.parametrize("reached", ["TRIM_HORIZON", "0"])
+def test_what_nobody_commits_is_a_fault(workers: tuple[Printed, Printed], reached: str) -> None:
+    """It must come again, also when the worker that had it is killed, or has lost the shard."""
+    first, second = workers
+    first.gains()
+    first.has(0, 1)
+    first.commits(0)
+    assert verdict(workers, 2).faults == {"uncommitted": ["1"]}
+    first.dies(reached)
+    second.gains()
+    second.has(2)
+    second.commits(2)
+    assert verdict(workers, 3).faults == {"uncommitted": ["1"]}
+
+
+@pytest.mark.parametrize("reached", [1, "SHARD_END", "gone"])
+def test_a_commit_that_nobody_speaks_of(workers: tuple[Printed, Printed], reached: int | str) -> None:
+    """A worker that dies may have committed what it had. One that ends in order says so, and one without the shard cannot."""
+    first, second = workers
+    first.gains()
+    first.has(0, 1)
+    first.dies(reached)
+    assert not verdict(workers, 2).faults
+    second.gains()
+    second.has(2)
+    second.stops(reached)
+    assert verdict(workers, 3).faults == {"uncommitted": ["2"]}
+
+
+def test_a_worker_that_dies_without_its_shard(workers: tuple[Printed, Printed]) -> None:
+    """Others have committed what the table says then."""
+    first, _ = workers
+    first.gains()
+    first.has(0)
+    first.loses()
+    first.dies("SHARD_END")
+    assert verdict(workers, 1).faults == {"uncommitted": ["0"]}
+
+
+@pytest.mark.parametrize(
+    ("reached", "unwritten"), [(0, ["1"]), ("TRIM_HORIZON", ["0", "1"]), (1, []), ("gone", [])]
+)
+def test_a_commit_that_is_not_in_the_table(
+    workers: tuple[Printed, Printed], reached: int | str, unwritten: list[str]
+) -> None:
+    """What a worker says that it committed is in the table."""
+    first, _ = workers
+    first.gains()
+    first.has(0, 1)
+    first.commits(1)
+    assert verdict(workers, 2, reached).unwritten == unwritten

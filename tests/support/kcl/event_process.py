@@ -31,6 +31,8 @@ class EventProcess:
     command: Sequence[str]
     log: Path
     """The file for its standard error."""
+    at_end: Callable[[], Event] | None = None
+    """Returns a last event, once the program has ended: what it leaves behind."""
     _child: subprocess.Popen[str] = field(init=False)
     _reader: threading.Thread = field(init=False)
     _events: list[Event] = field(init=False, factory=list)
@@ -63,9 +65,14 @@ class EventProcess:
             with self._changed:
                 self._events.append(event)
                 self._changed.notify_all()
-        with self._changed:
-            self._is_over = True
-            self._changed.notify_all()
+        try:
+            last = [self.at_end()] if self.at_end is not None else []
+            with self._changed:
+                self._events += last
+        finally:
+            with self._changed:
+                self._is_over = True
+                self._changed.notify_all()
 
     @property
     def pid(self) -> int:

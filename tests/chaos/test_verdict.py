@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.chaos.verdict import Row, Stored, judge
+from support.chaos.driver import End
+from support.chaos.verdict import Row, Stored, judge, judge_play
 
 ONE = Stored("shard-0", 1, "a", b"a 1")
 TWO = Stored("shard-0", 2, "a", b"a 2")
@@ -63,3 +64,35 @@ def test_key_in_two_files() -> None:
 def test_missing_copy() -> None:
     """The second stream has each record at least as often as the first one."""
     assert judge((), STORED, ROWS, DATA[:2] + DATA[3:]) == ["1 not in the second stream: b'a 2'"]
+
+
+LOG = """\
+26/11/25 15:00:00 WARN TaskSetManager: Lost task 0.0: org.apache.spark.SparkException: Python worker failed to connect back.
+Traceback (most recent call last):
+  File "job.py", line 75, in main
+{}
+"""
+FAILED = LOG.format(
+    "pyspark.errors.exceptions.captured.StreamingQueryException: [STREAM_FAILED] no | longer; there"
+)
+IMPATIENT = LOG.format("Caused by: org.apache.spark.SparkException: Python worker failed to connect back.")
+
+
+def test_driver_that_ended_by_itself() -> None:
+    """It is a problem with its error, unless Spark was impatient: what was said before the end does not count."""
+    [problem] = judge_play([End.of(IMPATIENT), End.of(FAILED)], 0, played=0)
+    assert problem.startswith(
+        "the driver ended by itself: pyspark.errors.exceptions.captured.StreamingQueryException"
+    )
+    assert problem.endswith("no / longer, there")
+    assert judge_play([End.of("killed\n"), End.of("")], 0, played=0) == [
+        "the driver ended by itself: killed",
+        "the driver ended by itself: ",
+    ]
+
+
+def test_reshards_that_did_not_happen() -> None:
+    """The stream has had as many splits and merges as were played."""
+    assert judge_play([], 2, played=2) == []
+    assert judge_play([], 1, played=2) == ["2 reshards were played, but the stream has had 1"]
+    assert len(judge_play([], 2, played=1)) == 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from attrs import define, frozen
 
 from support.chaos.job import STARTED, TO_FILES, TO_STREAM
+from support.python_starts import IMPATIENCE
 
 _WIDTH = 400
 _EXCEPTION = re.compile(r"(Caused by: )?[\w.]+(Exception|Error): ")
@@ -49,16 +50,15 @@ class Driver:
             )
 
     def kill(self) -> bool:
-        """Kill -9 the program and its JVM. Return False when it was not running."""
+        """Kill -9 the program and its JVM. Return False when it had ended before."""
         child = self._child
         if child is None or child.poll() is not None:
             return False
         os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        return True
+        return child.wait() == -signal.SIGKILL
 
     def restart(self) -> bool:
-        """Kill -9 and start it again. Return False when it was not running."""
+        """Kill -9 and start it again. Return False when it had ended before."""
         if not self.kill():
             return False
         self.start()
@@ -73,15 +73,30 @@ class Driver:
         """Return its exit code if it ended by itself; None while it runs."""
         return None if self._child is None else self._child.poll()
 
-    def last_words(self) -> str:
-        """Return the last exception in its log since the last start, or else the last line."""
-        said = self._log.read_text(errors="replace").strip().splitlines() or [""]
-        named = [line for line in said if _EXCEPTION.match(line)]
-        return (named or said)[-1][:_WIDTH]
+    def end(self) -> End:
+        """Say how it ended by itself since the last start."""
+        return End.of(self._log.read_text(errors="replace"))
 
     @property
     def _log(self) -> Path:
         return self.folder / f"driver-{self._lives}.log"
+
+
+@frozen
+class End:
+    """How a driver ended by itself."""
+
+    words: str
+    """The last exception in its log, or else the last line."""
+    is_impatience: bool = False
+    """Whether Spark gave up a Python process that started too slowly: the machine is busy, and no part of the run is to blame."""
+
+    @staticmethod
+    def of(log: str) -> End:
+        said = log.strip().splitlines() or [""]
+        named = [line for line in said if _EXCEPTION.match(line)]
+        raised = log.rpartition("Traceback (most recent call last)")[2]
+        return End((named or said)[-1][:_WIDTH], IMPATIENCE in raised)
 
 
 @frozen

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import botocore.exceptions
 from attrs import define, field
@@ -16,6 +17,10 @@ from support.chaos.server import COUNT, READY
 from support.chaos.verdict import Stored
 from support.ports import free_port
 from support.streams import make_client
+
+T = TypeVar("T")
+DEADLINE_S = 900.0
+"""A run without progress for this time has failed, however slow the machine is."""
 
 
 @define
@@ -78,15 +83,34 @@ class Kinesis:
         with closing(make_client(self.endpoint_url)) as client:
             client.create_stream(StreamName=stream, ShardCount=shards)
 
-    def reshard(self, stream: str, pick: float, *, splits: bool) -> bool:
-        """Split an open shard in the middle, or merge it with its neighbour. Return False when the call failed."""
+    def reshard(self, stream: str, pick: float, *, splits: bool) -> None:
+        """
+        Split an open shard in the middle, or merge it with its neighbour. Returns once that is done, whatever faults the calls have.
+
+        Raises:
+            AssertionError: It was not done, although no call failed.
+        """
+        before = self._insist(lambda: self.count_reshards(stream))
         with closing(make_client(self.endpoint_url)) as client:
+
+            def is_done() -> bool:
+                if self.count_reshards(stream) == before:  # a call that failed may have done it all the same
+                    _reshard(client, stream, pick, splits=splits)
+                return self.count_reshards(stream) > before
+
+            assert self._insist(is_done), f"{stream} has no further reshard, but no call failed"
+
+    def _insist(self, do: Callable[[], T]) -> T:
+        """Do it until no call has a fault."""
+        deadline_s = time.monotonic() + DEADLINE_S
+        while True:
             try:
-                _reshard(client, stream, pick, splits=splits)
+                return do()
             except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError, KeyError):
-                # The call had a fault: botocore parses a malformed response as an empty one. The reshard may be done all the same.
-                return False
-            return True
+                # botocore parses a malformed response as an empty one, which has no such key.
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.1)
 
     def read_all(self, stream: str) -> list[Stored]:
         """Return all records of *stream*, each shard's in order, by plain GetRecords."""

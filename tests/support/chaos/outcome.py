@@ -27,7 +27,7 @@ class Outcome:
     reshards: int
     faults: int
     restarts: int
-    """The number of times that the driver ended by itself and was restarted."""
+    """The number of times that the driver ended by itself and was restarted: only by Spark's impatience, or it is a problem."""
     batches: int
     records: int
     seconds: float

@@ -10,15 +10,12 @@ from pathlib import Path
 
 from attrs import define, field
 
-from support.chaos.driver import Driver, Progress
+from support.chaos.driver import Driver, End, Progress
 from support.chaos.job import DRAIN, SOURCE
-from support.chaos.kinesis import Kinesis
+from support.chaos.kinesis import DEADLINE_S, Kinesis
 from support.chaos.processes import Process, executors, marked, python_workers
 from support.chaos.producing import STOP
 from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
-
-DEADLINE_S = 900.0
-"""A run without progress for this time has failed, however slow the machine is."""
 
 
 @define
@@ -32,8 +29,10 @@ class Play:
     producer: subprocess.Popen[bytes]
     say: Callable[[str], None]
     kills: Counter[Kind] = field(factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
-    restarts: int = 0
-    """The number of times that the driver ended by itself."""
+    reshards: int = 0
+    """The number of splits and merges that were played."""
+    ends: list[End] = field(factory=list)
+    """How the driver ended by itself, each time."""
 
     # Phases of a run -----------------------------------------------------------------------------------------
 
@@ -50,9 +49,9 @@ class Play:
                 case Kill(kind, pick):
                     self._kill(kind, pick)
                 case Split(pick):
-                    self.kinesis.reshard(SOURCE, pick, splits=True)
+                    self._reshard(pick, splits=True)
                 case Merge(pick):
-                    self.kinesis.reshard(SOURCE, pick, splits=False)
+                    self._reshard(pick, splits=False)
                 case Faults(share, seed):
                     self.kinesis.set_faults(share, seed)
         self._wait_progress()
@@ -79,8 +78,12 @@ class Play:
 
     def describe(self) -> str:
         killed = ", ".join(f"{kind} {self.kills[kind]}" for kind in KINDS)
-        facts = f"{self.kinesis.faults} faults, {self.restarts} restarts, {self.progress().batches} batches"
+        facts = f"{self.kinesis.faults} faults, {len(self.ends)} restarts, {self.progress().batches} batches"
         return f"killed {killed}; {facts}"
+
+    def _reshard(self, pick: float, *, splits: bool) -> None:
+        self.kinesis.reshard(SOURCE, pick, splits=splits)
+        self.reshards += 1
 
     # Killing ---------------------------------------------------------------------------------------------------
 
@@ -116,17 +119,15 @@ class Play:
         deadline = time.monotonic() + DEADLINE_S
         while not is_so():
             self._keep_driver()
-            assert time.monotonic() < deadline, (
-                f"no {what} in {DEADLINE_S:.0f} s:\n{self.driver.last_words()}"
-            )
+            assert time.monotonic() < deadline, f"no {what} in {DEADLINE_S:.0f} s:\n{self.driver.end().words}"
             time.sleep(0.02)
 
     def _keep_driver(self) -> None:
-        """Restart the driver when it ended by itself, as its operators do."""
+        """Restart the driver when it ended by itself, as its operators do. The verdict says whether it had to."""
         if not self.driver.exit_code():
             return
-        self.say(f"the driver ended by itself: {self.driver.last_words()}")
-        self.restarts += 1
+        self.ends.append(self.driver.end())
+        self.say(f"the driver ended by itself: {self.ends[-1].words}")
         self.driver.start()
 
 

@@ -21,7 +21,7 @@ from support.chaos.processes import MARK, marked
 from support.chaos.producing import ACKNOWLEDGED
 from support.chaos.results import read_files, unpack
 from support.chaos.script import SHARDS, rounds
-from support.chaos.verdict import judge
+from support.chaos.verdict import judge, judge_play
 from support.standalone import standalone
 
 COPY_SHARDS = 2
@@ -96,16 +96,21 @@ def _outcome(play: Play, seed: int, count: int, started: float) -> Outcome:
     stored = kinesis.read_all(SOURCE)
     acknowledged = (play.folder / ACKNOWLEDGED).read_bytes().splitlines()
     copied = unpack(kinesis.read_all(COPY))
-    problems = judge(acknowledged, stored, read_files(play.folder / FILES), copied)
+    reshards = kinesis.count_reshards(SOURCE)
+    problems = [
+        *judge(acknowledged, stored, read_files(play.folder / FILES), copied),
+        *judge_play(play.ends, reshards, played=play.reshards),
+        *play.left_behind(),
+    ]
     return Outcome(
         seed=seed,
         rounds=count,
         kills=play.kills,
-        reshards=kinesis.count_reshards(SOURCE),
+        reshards=reshards,
         faults=kinesis.faults,
-        restarts=play.restarts,
+        restarts=len(play.ends),
         batches=play.progress().batches,
         records=len(stored),
         seconds=time.monotonic() - started,
-        problems=(*problems, *play.left_behind()),
+        problems=tuple(problems),
     )

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from attrs import frozen
 
+from support.chaos.driver import End
+
 _SHOWN = 3
 T = TypeVar("T", bound=Hashable)
 
@@ -55,6 +57,27 @@ def judge(
         *_disorder(rows),
         *_lines("not in the second stream", (Counter(r.data for r in stored) - Counter(copied)).elements()),
     ]
+
+
+def judge_play(ends: Iterable[End], reshards: int, *, played: int) -> list[str]:
+    """
+    Return a line for each thing that happened though the run did not play it, or the reverse.
+
+    A kill of the driver is no end by itself. Of other kills, faults and reshards no query may die.
+    """
+    return [
+        *(f"the driver ended by itself: {_in_a_cell(end.words)}" for end in ends if not end.is_impatience),
+        *(
+            [f"{played} reshards were played, but the stream has had {reshards}"]
+            if reshards != played
+            else []
+        ),
+    ]
+
+
+def _in_a_cell(text: str) -> str:
+    """Return *text* without what divides the cells of a table, and the problems in a cell."""
+    return text.replace("|", "/").replace(";", ",")
 
 
 def _disorder(rows: Iterable[Row]) -> list[str]:

@@ -1,0 +1,27 @@
+"""The Kinesis of a run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from support.chaos.kinesis import Kinesis
+
+
+def test_reshards_among_faults(tmp_path: Path) -> None:
+    """Each reshard happens once, although many calls fail: before it, or in its place, or after it."""
+    tests = str(Path(__file__).parents[1])
+    paths = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
+    kinesis = Kinesis(tmp_path, {**os.environ, "PYTHONPATH": paths})
+    kinesis.start()
+    try:
+        kinesis.create("orders", 8)
+        kinesis.set_faults(0.3, 1)
+        for splits in (True, False, True):
+            kinesis.reshard("orders", 0.5, splits=splits)
+        kinesis.set_faults(0, 0)
+        assert kinesis.faults > 0
+        kinesis.restart()
+        assert kinesis.count_reshards("orders") == 3
+    finally:
+        kinesis.kill()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_core.producing import Producer
@@ -25,6 +25,7 @@ ROUND_RECORDS, RECORD_BYTES = 240, 1000
 CAPACITY_RECORDS = 8
 """Aggregates that a shard of the emulator keeps: those of some rounds. The query is never two rounds behind."""
 LOOK_EVERY = 5
+OBSERVED = "read"
 
 
 @define
@@ -36,8 +37,12 @@ class Load:
     checkpoint: Path
     records: int = field(default=0, init=False)
     """The number of records put."""
+    impatience: int = field(default=0, init=False)
+    """How often the query was started again because Spark gave up a new Python process."""
     rows: int = field(default=0, init=False)
     """The number of records that the query has read."""
+    sums: tuple[int, int] = field(default=(0, 0), init=False)
+    """The sums of the numbers in them, and of their squares: so no record stands for another one."""
     _producer: Producer = field(init=False)
     _running: PatientQuery | None = field(default=None, init=False)
     _last_batch: int = field(default=-1, init=False)
@@ -56,7 +61,10 @@ class Load:
 
     def start(self) -> None:
         reader = self.spark.readStream.format("kinesis").options(**self._options("orders"))
-        writer = reader.load().writeStream.format("kinesis").options(**self._options("copies"))
+        number = functions.col("data").cast("string").cast("bigint")
+        sums = functions.sum(number).alias("numbers"), functions.sum(number * number).alias("squares")
+        rows = reader.load().observe(OBSERVED, *sums)
+        writer = rows.writeStream.format("kinesis").options(**self._options("copies"))
         self._running = PatientQuery(writer.option("checkpointLocation", str(self.checkpoint)).start)
 
     def _options(self, stream: str) -> dict[str, Any]:
@@ -77,11 +85,16 @@ class Load:
         self._producer.flush()
         self.records += ROUND_RECORDS
         assert self._running is not None, "call start() first"
+        starts = self._running.starts
         self._running.do(StreamingQuery.processAllAvailable)
+        self.impatience += self._running.starts - starts
         for progress in self._running.query.recentProgress:
             if progress.batchId > self._last_batch:
                 self._last_batch = progress.batchId
                 self.rows += progress.numInputRows
+                if progress.numInputRows:
+                    read, squares = progress.observedMetrics[OBSERVED]
+                    self.sums = self.sums[0] + read, self.sums[1] + squares
 
     def stop(self) -> None:
         if self._running is not None:
@@ -100,6 +113,8 @@ class Measured:
     batches: list[Look]
     records: int
     rows: int
+    sums: tuple[int, int]
+    impatience: int
     hours: float
 
 
@@ -111,7 +126,15 @@ def run(load: Load, restarts: int, batches: int, minutes: float) -> Measured:
     left_s = max(0.0, started_s + 60 * minutes - time.monotonic())
     ran = [*_run_batches(load, batches, left_s / batches)]
     load.close()
-    return Measured(restarted, ran, load.records, load.rows, (time.monotonic() - started_s) / 3600)
+    return Measured(
+        restarted,
+        ran,
+        load.records,
+        load.rows,
+        load.sums,
+        load.impatience,
+        (time.monotonic() - started_s) / 3600,
+    )
 
 
 def _restart(load: Load, restarts: int) -> Iterator[Look]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from support.soak.load import LOOK_EVERY, RECORD_BYTES, ROUND_RECORDS, SHARDS, Measured
-from support.soak.verdict import MEMORY_KIB_PER_1000, NOISE, Look, Trend, leaks, trends
+from support.soak.verdict import JUDGED, MEMORY_KIB_PER_1000, NOISE, Look, Trend, kinds, leaks, trends
 
 COLUMNS = (
     ("files", "open files"),
@@ -25,9 +25,18 @@ def complaints(measured: Measured) -> list[str]:
     """Return the problems: resources that grow, and records that were not read exactly once."""
     found = [f"over batches, {leak}" for leak in leaks(measured.batches)]
     found += [f"over restarts, {leak}" for leak in leaks(measured.restarts)]
+    for what, looks in (("batches", measured.batches), ("restarts", measured.restarts)):
+        found += [f"over {what}, {kind} was not measured" for kind in sorted(JUDGED - kinds(looks))]
     if measured.rows != measured.records:
         found.append(f"{measured.records} records were put, but {measured.rows} read")
+    elif measured.sums != sums_of(measured.records):
+        found.append(f"as many records were read as were put, {measured.records}, but not the same")
     return found
+
+
+def sums_of(records: int) -> tuple[int, int]:
+    """Return the sums of the first numbers, and of their squares."""
+    return sum(range(records)), sum(number * number for number in range(records))
 
 
 def describe(measured: Measured, day: str) -> str:
@@ -39,6 +48,7 @@ def describe(measured: Measured, day: str) -> str:
         f"each read exactly once and written to a second stream. Measured every {LOOK_EVERY} batches and at every restart. "
         "Each cell shows two medians: second third → last third of the measurements. Memory is the private memory of the "
         "largest process of its kind. The JVM's memory is its heap, which belongs to Spark.",
+        *_of_impatience(measured.impatience),
         "",
         "### Over batches",
         "",
@@ -50,6 +60,11 @@ def describe(measured: Measured, day: str) -> str:
     ]
     found = complaints(measured)
     return "\n".join([*lines, "", *(f"**{text}**" for text in found or [ALL_IS_WELL])])
+
+
+def _of_impatience(times: int) -> Iterator[str]:
+    if times:
+        yield f"The query was restarted {times} more times, because a new Python process took more than 10 s to start."
 
 
 def _table(looks: Sequence[Look], per: int, what: str) -> Iterator[str]:

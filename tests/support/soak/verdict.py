@@ -7,7 +7,7 @@ from statistics import median
 
 from attrs import fields, frozen
 
-from support.soak.processes import JVM, Holding
+from support.soak.processes import DAEMON, DRIVER, EMULATOR, JVM, PLANNING, READER, TASKS, Holding
 
 NOISE = Holding(processes=3, memory_kib=2048, files=3, sockets=3, threads=2)
 """
@@ -18,6 +18,8 @@ MEMORY_KIB_PER_1000 = 1024
 """Growth of memory in 1,000 steps above which it is more than noise: 1 KiB each."""
 NOT_JUDGED = {JVM}
 """Spark owns its heap, thread pools that grow on demand, and the rest of each start of a query."""
+JUDGED = {DRIVER, EMULATOR, READER, DAEMON, TASKS, PLANNING}
+"""A kind that is not found would not be judged."""
 QUANTITIES = tuple(field.name for field in fields(Holding))
 
 
@@ -67,15 +69,21 @@ class Trend:
 
 def trends(looks: Sequence[Look]) -> list[Trend]:
     """Return the trend of each quantity, without the first third of *looks*, which is warm-up."""
+    before, after = _thirds(looks)
+    return [_trend(kind, quantity, before, after) for kind in kinds(looks) for quantity in QUANTITIES]
+
+
+def kinds(looks: Sequence[Look]) -> set[str]:
+    """Return the kinds of processes that have trends."""
+    before, after = _thirds(looks)
+    return _kinds(before) & _kinds(after)
+
+
+def _thirds(looks: Sequence[Look]) -> tuple[Sequence[Look], Sequence[Look]]:
     third = len(looks) // 3
     if third < 3:
         raise ValueError(f"{len(looks)} measurements are too few to tell growth from noise; 9 are needed.")
-    before, after = looks[third : 2 * third], looks[2 * third :]
-    return [
-        _trend(kind, quantity, before, after)
-        for kind in _kinds(before) & _kinds(after)
-        for quantity in QUANTITIES
-    ]
+    return looks[third : 2 * third], looks[2 * third :]
 
 
 def leaks(looks: Sequence[Look]) -> list[Trend]:

@@ -1,0 +1,49 @@
+"""The complaints of a soak about what it has measured."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from support.soak.load import Measured
+from support.soak.processes import READER, Holding
+from support.soak.report import complaints
+from support.soak.verdict import JUDGED, Look
+
+LOOKS = [Look(step, {kind: Holding(1, 90_000, 20, 10, 8) for kind in JUDGED}) for step in range(12)]
+GOOD = Measured(LOOKS, LOOKS, records=4, rows=4, sums=(0 + 1 + 2 + 3, 0 + 1 + 4 + 9), impatience=0, hours=1.0)
+
+
+def test_all_is_well() -> None:
+    """Nothing grows, and each record was read once. Restarts by an impatient Spark are no complaint."""
+    assert complaints(GOOD) == []
+    assert complaints(evolve(GOOD, impatience=2)) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"rows": 3, "sums": (3, 5)}, "4 records were put, but 3 read"),
+        (
+            {"sums": (0 + 1 + 2 + 2, 0 + 1 + 4 + 4)},
+            "as many records were read as were put, 4, but not the same",
+        ),
+        (
+            {"sums": (0 + 2 + 2 + 2, 0 + 4 + 4 + 4)},
+            "as many records were read as were put, 4, but not the same",
+        ),
+    ],
+)
+def test_records_that_were_not_read_once(wrong: dict[str, object], complaint: str) -> None:
+    """A record that is read twice does not make up for one that is not read."""
+    assert complaints(evolve(GOOD, **wrong)) == [complaint]
+
+
+@pytest.mark.parametrize("part", [slice(0, 9), slice(4, 12)])
+def test_a_process_that_is_not_measured(part: slice) -> None:
+    """Each kind is measured for long enough to be judged."""
+    looks = list(LOOKS)
+    looks[part] = [
+        Look(each.step, {k: v for k, v in each.held.items() if k != READER}) for each in looks[part]
+    ]
+    assert complaints(evolve(GOOD, restarts=looks)) == ["over restarts, streaming reader was not measured"]

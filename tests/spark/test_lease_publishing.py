@@ -37,15 +37,17 @@ def last_numbers(puts: list[Put]) -> dict[str, str]:
     }
 
 
-def wait_for_checkpoints(query: Query, database: DynamoDb, wanted: dict[str, str]) -> dict[str, KclLease]:
+def wait_for_checkpoints(
+    query: Query, database: DynamoDb, wanted: dict[str, str], table: str | None = None
+) -> dict[str, KclLease]:
     """Wait until the leases of the shards in *wanted* have these checkpoints, and return all leases."""
 
     def found() -> bool:
-        leases = database.leases()
+        leases = database.leases(table)
         return {key: leases[key].checkpoint for key in wanted if key in leases} == wanted
 
     query.wait(found, "publication")
-    return database.leases()
+    return database.leases(table)
 
 
 @pytest.mark.tests
@@ -100,12 +102,15 @@ def test_never_read_back(stream: StreamUnderTest, database: DynamoDb, publish: C
     assert set(database.calls) <= {"DescribeTable", "CreateTable", "UpdateItem"}
 
 
-def test_leases_of_others(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A lease that another consumer has taken over is not changed."""
+def test_leases_of_others(
+    make_stream: Callable[..., StreamUnderTest], database: DynamoDb, make_query: MakeQuery
+) -> None:
+    """A lease that another consumer has taken over is not changed, while that of another shard is."""
+    stream = make_stream(shards=2)
     database.create_table(leaseKey="HASH")
-    [shard] = [shard["ShardId"] for shard in stream.open_shards()]
+    taken, ours = (shard["ShardId"] for shard in stream.open_shards())
     theirs = {
-        "leaseKey": {"S": shard},
+        "leaseKey": {"S": taken},
         "leaseOwner": {"S": "a KCL worker"},
         "leaseCounter": {"N": "7"},
         "ownerSwitchesSinceCheckpoint": {"N": "1"},
@@ -113,11 +118,15 @@ def test_leases_of_others(stream: StreamUnderTest, database: DynamoDb, publish: 
         "checkpointSubSequenceNumber": {"N": "0"},
     }
     database.put_item(theirs)
-    stream.put_numbers(10)
-    query = publish().start().wait_for_rows(10)
-    query.wait(lambda: database.calls["UpdateItem"], "publication").stop()
-    lease = database.leases()[shard]
-    assert (lease.owner, lease.counter, lease.checkpoint) == ("a KCL worker", 7, "4966")
+    query = make_query(stream.options(**database.options())).start()
+    for count in (20, 40):  # a publication is over once a later one is in the table
+        last = last_numbers(stream.put_numbers(20))
+        assert last.keys() == {taken, ours}
+        query.wait_for_rows(count)
+        wait_for_checkpoints(query, database, {ours: last[ours]})
+    query.stop()
+    assert theirs in database.client.scan(TableName=database.table, ConsistentRead=True)["Items"]
+    assert database.updates[taken] >= 1
 
 
 @pytest.mark.parametrize("code", ["InternalServerError", "ProvisionedThroughputExceededException"])
@@ -185,8 +194,8 @@ def test_default_table(stream: StreamUnderTest, database: DynamoDb, publish: Cal
     query = publish(**{"kinesis.dynamodb.tableName": None}).start().wait_for_rows(1)
     table = f"kdsc_{stream.region}_{stream.name}"
     [(key, number)] = last_numbers(puts).items()
-    query.wait(lambda: database.calls["UpdateItem"] and key in database.leases(table), "publication")
-    assert database.leases(table)[key].checkpoint == number
+    query.wait(lambda: database.calls["UpdateItem"], "publication")  # there is no table before
+    assert wait_for_checkpoints(query, database, {key: number}, table).keys() == {key}
 
 
 def test_available_now(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:

@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any
 
 import botocore.session
@@ -31,6 +32,8 @@ class DynamoDb:
     table: str = field(init=False, factory=lambda: f"leases-{uuid.uuid4().hex[:8]}")
     calls: Counter[str] = field(factory=Counter)
     """Number of calls of each operation."""
+    updates: Counter[str] = field(factory=Counter)
+    """Number of calls of UpdateItem by the key of the item."""
     refuse: dict[str, str] = field(factory=dict)
     """Error codes by operation."""
     _lock: threading.Lock = field(factory=threading.Lock)
@@ -66,16 +69,19 @@ class DynamoDb:
             if OBSERVER in environ.get("HTTP_AUTHORIZATION", ""):
                 return application(environ, start_response)
             operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+            body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            environ["wsgi.input"] = BytesIO(body)
             with self._lock:
                 self.calls[operation] += 1
+                if operation == "UpdateItem":
+                    self.updates.update(typed["S"] for typed in json.loads(body)["Key"].values())
                 code = self.refuse.get(operation)
             if code is None:
                 return application(environ, start_response)
-            body = json.dumps({"__type": f"com.amazonaws#{code}", "message": "Refused by the test."}).encode()
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            refusal = {"__type": f"com.amazonaws#{code}", "message": "Refused by the test."}
             status = "500 Internal Server Error" if code == "InternalServerError" else "400 Bad Request"
             start_response(status, [("Content-Type", "application/x-amz-json-1.0")])
-            return [body]
+            return [json.dumps(refusal).encode()]
 
         return front
 

@@ -42,13 +42,21 @@ A, B = "shardId-000000000000", "shardId-000000000001"
 STORED = [StoredRecord(A, (1, 0), "k", 0), StoredRecord(A, (1, 1), "k", 1), StoredRecord(A, (2, 0), "l", 2)]
 FIRST = Delivery("worker-1", A, "first", 10.0, ((1, 0), (1, 1)), (0, 1), 11.0, "committed")
 SECOND = Delivery("worker-1", A, "second", 12.0, ((2, 0),), (2,), 13.0, "committed")
-LEASES = [Lease(A, LeaseCheckpoint("2"))]
+
+
+def lease(checkpoint: LeaseCheckpoint, owner: str = "worker-1") -> Lease:
+    return Lease(A, checkpoint, owner=owner)
+
+
+BEGUN = lease(LeaseCheckpoint("TRIM_HORIZON"))
+HALF, DONE = lease(LeaseCheckpoint("1", 1)), lease(LeaseCheckpoint("2"))
+LEASES = [BEGUN, HALF, DONE]
 
 
 def problems(
     *deliveries: Delivery, stored: list[StoredRecord] = STORED, leases: list[Lease] = LEASES, numbers: int = 3
 ) -> list[str]:
-    return list(judge(stored, numbers, deliveries, leases))
+    return list(judge(stored, numbers, deliveries, {A: leases}))
 
 
 def test_batches_that_were_committed_once() -> None:
@@ -56,25 +64,44 @@ def test_batches_that_were_committed_once() -> None:
     assert problems(FIRST, SECOND) == []
     for outcome in ("dropped", "committing", "lost"):
         assert problems(evolve(FIRST, at_s=9.0, outcome=outcome), FIRST, SECOND) == []
+        assert problems(evolve(FIRST, at_s=9.0, outcome=outcome, worker="worker-2"), FIRST, SECOND) == []
 
 
-@pytest.mark.parametrize("leases", [LEASES, [Lease(A, FINISHED)], []])
-def test_a_commit_during_which_the_worker_was_killed(leases: list[Lease]) -> None:
-    """It was made if the table says so, or has no lease of the shard any more."""
-    assert problems(FIRST, evolve(SECOND, outcome="committing"), leases=leases) == []
+@pytest.mark.parametrize("last", [DONE, lease(FINISHED)])
+def test_a_commit_during_which_the_worker_was_killed(last: Lease) -> None:
+    """It was made if the worker wrote it into the table, whoever does whatever later."""
+    killed = evolve(SECOND, outcome="committing")
+    assert problems(FIRST, killed, leases=[BEGUN, HALF, last]) == []
+    [problem] = problems(FIRST, killed, leases=[BEGUN, HALF, evolve(last, owner="worker-2")])
+    assert "second was never committed, and is not delivered again" in problem
+    again = evolve(SECOND, worker="worker-2", at_s=20.0)
+    [problem, *_] = problems(FIRST, killed, again, leases=[BEGUN, HALF, last, evolve(last, owner="worker-2")])
+    assert "second was delivered again after it was committed" in problem
+
+
+@pytest.mark.parametrize(
+    ("outcome", "leases", "message"),
+    [
+        (
+            "committed",
+            [BEGUN, HALF],
+            "batch second is not committed by the table, but worker-1 was told 'committed'",
+        ),
+        ("lost", LEASES, "batch second is committed by the table, but worker-1 was told 'lost'"),
+        ("dropped", LEASES, "batch second is committed by the table, but worker-1 was told 'dropped'"),
+    ],
+)
+def test_a_commit_of_which_the_worker_was_told_something_else(
+    outcome: str, leases: list[Lease], message: str
+) -> None:
+    """What a worker is told is what is in the table."""
+    assert message in problems(FIRST, evolve(SECOND, outcome=outcome), leases=leases)
 
 
 @pytest.mark.parametrize(
     ("deliveries", "message"),
     [
         ([FIRST], "1 records were never delivered"),
-        *(
-            (
-                [FIRST, evolve(SECOND, outcome=outcome)],
-                f"second was never committed, and is not delivered again: the last outcome of worker-1 is '{outcome}'",
-            )
-            for outcome in ("dropped", "lost")
-        ),
         ([FIRST, evolve(FIRST, at_s=20.0), SECOND], "first was delivered again after it was committed"),
         (
             [evolve(FIRST, at_s=9.0, outcome="lost", numbers=(0, 2)), FIRST, SECOND],
@@ -92,8 +119,18 @@ def test_what_the_judge_finds_in_journals(deliveries: list[Delivery], message: s
     assert [found for found in problems(*deliveries) if message in found]
 
 
+@pytest.mark.parametrize("outcome", ["dropped", "lost", "committing"])
+def test_a_batch_that_nobody_commits(outcome: str) -> None:
+    """It would have to be delivered again."""
+    message = (
+        f"second was never committed, and is not delivered again: the last outcome of worker-1 is '{outcome}'"
+    )
+    found = problems(FIRST, evolve(SECOND, outcome=outcome), leases=[BEGUN, HALF])
+    assert [problem for problem in found if message in problem]
+
+
 def test_what_the_judge_finds_elsewhere() -> None:
-    """Keys out of order, leases that stand before the end, and records that the producer lost, are found, too."""
+    """Keys out of order, leases that stand before the end or go back, and records that the producer lost, are found, too."""
     one_key = [evolve(record, key="k") for record in STORED]
     late = evolve(FIRST, committing_s=14.0)
     assert [found for found in problems(late, SECOND, stored=one_key) if "older than committed ones" in found]
@@ -101,8 +138,10 @@ def test_what_the_judge_finds_elsewhere() -> None:
     assert not [
         found for found in problems(late, SECOND, stored=copies) if "older than committed ones" in found
     ]
-    assert problems(FIRST, SECOND, leases=[Lease(A, LeaseCheckpoint("1", 1))]) == [
-        f"the lease of {A} ends at 1/1, before the last record"
+    before = f"the lease of {A} ends at 1/1, before the last record"
+    assert before in problems(FIRST, SECOND, leases=[BEGUN, HALF])
+    assert problems(FIRST, SECOND, leases=[*LEASES, HALF, DONE]) == [
+        f"the lease of {A} went back from 2 to 1/1"
     ]
     assert problems(FIRST, SECOND, numbers=4) == ["the producer lost 1 records, such as 3"]
 
@@ -111,17 +150,38 @@ def test_what_the_judge_finds_elsewhere() -> None:
     ("last", "leases", "missing"),
     [
         (SECOND, LEASES, set()),
-        (evolve(SECOND, outcome="lost"), LEASES, {(A, (2, 0))}),
+        (SECOND, [BEGUN, HALF], {(A, (2, 0))}),
         (evolve(SECOND, outcome="committing"), LEASES, set()),
-        (evolve(SECOND, outcome="committing"), [Lease(A, LeaseCheckpoint("1", 1))], {(A, (2, 0))}),
+        (evolve(SECOND, outcome="committing"), [BEGUN, HALF], {(A, (2, 0))}),
+        (evolve(SECOND, outcome="committing"), [BEGUN, HALF, evolve(DONE, owner="worker-2")], {(A, (2, 0))}),
     ],
 )
 def test_what_is_left_to_do(last: Delivery, leases: list[Lease], missing: set[object]) -> None:
     """A run waits for each record in the stream, and not only for those of shards that have a lease."""
     child = StoredRecord(B, (9, 0), "k", 4)
-    assert uncommitted([*STORED, child], [FIRST, last], leases) == {(B, (9, 0)), *missing}
+    assert uncommitted([*STORED, child], [FIRST, last], {A: leases}) == {(B, (9, 0)), *missing}
     there = Delivery("worker-2", B, "third", 14.0, ((9, 0),), (4,), 15.0, "committed")
-    assert uncommitted([*STORED, child], [FIRST, last, there], leases) == missing
+    written = {A: leases, B: [Lease(B, FINISHED, owner="worker-2")]}
+    assert uncommitted([*STORED, child], [FIRST, last, there], written) == missing
+
+
+def test_what_was_written(tmp_path: Path) -> None:
+    """Each checkpoint that was in the table counts, with its worker, also after the lease is deleted."""
+    workers = Workers(1, "http://127.0.0.1:1", tmp_path, {})
+    table = SqliteTable(workers.leases_file, APPLICATION)
+    table.create(A, updates.new_item(Lease(A, BEGUN.checkpoint)))
+    for change in (updates.take, updates.checkpoint, updates.renew):
+        [now] = workers.leases()
+        given = {updates.take: ("worker-1",), updates.checkpoint: (DONE.checkpoint,)}.get(change, ())
+        assert table.update(change(now, *given))
+    table.delete(A, {})
+    table.close()
+    for _ in range(2):
+        [(shard_id, leases)] = workers.written().items()
+        assert [(shard_id, each.checkpoint, each.owner) for each in leases] == [
+            (A, BEGUN.checkpoint, None),
+            (A, DONE.checkpoint, "worker-1"),
+        ]
 
 
 def test_evidence_of_a_failed_run(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class _Play:
     def drain(self, stored: list[StoredRecord]) -> None:
         """Wait until the workers have committed everything that is in the stream."""
         left, deadline_s = len(stored), time.monotonic() + PATIENCE_S
-        while found := uncommitted(stored, self.workers.deliveries(), self.workers.leases()):
+        while found := uncommitted(stored, self.workers.deliveries(), self.workers.written()):
             if len(found) < left:
                 left, deadline_s = len(found), time.monotonic() + PATIENCE_S
             if time.monotonic() > deadline_s:
@@ -95,8 +95,8 @@ class _Play:
             time.sleep(TURN_S)
 
     def outcome(self, stored: list[StoredRecord]) -> Outcome:
-        deliveries, leases = self.workers.deliveries(), self.workers.leases()
-        problems = [*self.workers.problems, *judge(stored, self.plan.records, deliveries, leases)]
+        deliveries, written = self.workers.deliveries(), self.workers.written()
+        problems = [*self.workers.problems, *judge(stored, self.plan.records, deliveries, written)]
         return Outcome.of(
             deliveries,
             self.workers.incidents,

@@ -1,16 +1,22 @@
-"""What the journals of all workers, the stream and the table of leases must say together."""
+"""What the journals of all workers, the stream and the writes to the table of leases must say together."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from attrs import frozen
 
-from kinesis_core.leases import Lease, LeaseCheckpoint
+from kinesis_core.leases import Lease
 from support.consumer_chaos.journal import Delivery, Position
 
 SHOWN = 3
+Written = Mapping[str, Sequence[Lease]]
+"""The leases of each shard as they were written, in this order. It has a lease for each checkpoint at least."""
+END: Position = (10**128, 0)
+"""Behind all records of a shard."""
 
 
 @frozen
@@ -29,25 +35,25 @@ class StoredRecord:
 
 
 def judge(
-    stored: Sequence[StoredRecord], numbers: int, deliveries: Sequence[Delivery], leases: Iterable[Lease]
+    stored: Sequence[StoredRecord], numbers: int, deliveries: Sequence[Delivery], written: Written
 ) -> Iterator[str]:
     """
     Yield what is wrong; nothing if all promises are kept. The producer has written the first *numbers* numbers.
 
     The workers have had time to commit everything: see `uncommitted`.
     """
-    by_shard = {lease.shard_id: lease for lease in leases}
     by_batch: dict[str, list[Delivery]] = defaultdict(list)
     for delivery in sorted(deliveries, key=lambda delivery: delivery.at_s):
         by_batch[delivery.batch_id].append(delivery)
     yield from _of_stream(stored, numbers)
     for batch, times in by_batch.items():
         yield from _have_equal_records(batch, times)
-        yield from _are_committed_once(batch, times, by_shard)
+        yield from _are_committed_once(batch, times, written)
+        yield from _are_reported(batch, times, written)
     yield from _are_delivered(stored, by_batch)
     keys = {(record.shard_id, record.position): record.key for record in stored if not record.is_misrouted}
     yield from _are_in_order(keys, by_batch)
-    yield from _are_checkpointed(stored, by_shard)
+    yield from _are_checkpointed(stored, written)
 
 
 def _of_stream(stored: Sequence[StoredRecord], numbers: int) -> Iterator[str]:
@@ -61,23 +67,35 @@ def _have_equal_records(batch: str, times: Sequence[Delivery]) -> Iterator[str]:
         yield f"batch {batch} had different records at different times"
 
 
-def _are_committed_once(
-    batch: str, times: Sequence[Delivery], by_shard: Mapping[str, Lease]
-) -> Iterator[str]:
+def _are_committed_once(batch: str, times: Sequence[Delivery], written: Written) -> Iterator[str]:
     """Yield whether a batch was delivered after its commit, or never committed. Only the last delivery may be committed."""
-    if any(each.outcome == "committed" for each in times[:-1]):
+    *earlier, last = times
+    if any(
+        each.outcome == "committed" or (each.worker != last.worker and _is_committed(each, written))
+        for each in earlier
+    ):
         yield f"batch {batch} was delivered again after it was committed"
-    if not _is_committed(times[-1], by_shard):
-        last = f"the last outcome of {times[-1].worker} is {times[-1].outcome!r}"
-        yield f"batch {batch} was never committed, and is not delivered again: {last}"
+    if not _is_committed(last, written):
+        yield (
+            f"batch {batch} was never committed, and is not delivered again: "
+            f"the last outcome of {last.worker} is {last.outcome!r}"
+        )
 
 
-def _is_committed(delivery: Delivery, by_shard: Mapping[str, Lease]) -> bool:
-    """Return whether the batch was committed. Of a worker that was killed meanwhile only the table of leases knows it."""
-    if delivery.outcome != "committing":
-        return delivery.outcome == "committed"
-    lease = by_shard.get(delivery.shard_id)  # none: it was there, and is deleted after the end of its shard
-    return lease is None or lease.is_finished or _reached(lease.checkpoint) >= delivery.records[-1]
+def _are_reported(batch: str, times: Sequence[Delivery], written: Written) -> Iterator[str]:
+    """Yield whether a worker was told something else of its commit than the table says. If it was killed meanwhile, it was told nothing."""
+    for last in {each.worker: each for each in times}.values():
+        is_committed = _is_committed(last, written)
+        if last.outcome != "committing" and is_committed != (last.outcome == "committed"):
+            says = "committed" if is_committed else "not committed"
+            yield f"batch {batch} is {says} by the table, but {last.worker} was told {last.outcome!r}"
+
+
+def _is_committed(delivery: Delivery, written: Written) -> bool:
+    """Return whether the worker of *delivery* wrote the first checkpoint that is not before its end."""
+    leases = written.get(delivery.shard_id, ())
+    index = bisect_left(leases, delivery.records[-1], key=_reached)
+    return index < len(leases) and leases[index].actual_owner == delivery.worker
 
 
 def _are_delivered(stored: Sequence[StoredRecord], by_batch: Mapping[str, list[Delivery]]) -> Iterator[str]:
@@ -113,35 +131,41 @@ def _commit_s(delivery: Delivery) -> float:
     return delivery.at_s if delivery.committing_s is None else delivery.committing_s
 
 
-def _are_checkpointed(stored: Iterable[StoredRecord], by_shard: Mapping[str, Lease]) -> Iterator[str]:
+def _are_checkpointed(stored: Iterable[StoredRecord], written: Written) -> Iterator[str]:
+    for shard_id, leases in written.items():
+        for before, after in pairwise(leases):
+            if _reached(after) < _reached(before):
+                yield f"the lease of {shard_id} went back from {before.checkpoint} to {after.checkpoint}"
     last: dict[str, Position] = {}
     for record in stored:
         last[record.shard_id] = max(record.position, last.get(record.shard_id, (0, 0)))
     for shard_id, position in last.items():
-        lease = by_shard.get(shard_id)  # none: as above, or its records are among those never delivered
-        if lease is not None and not lease.is_finished and _reached(lease.checkpoint) < position:
-            yield f"the lease of {shard_id} ends at {lease.checkpoint}, before the last record"
+        if shard_id in written and _reached(written[shard_id][-1]) < position:
+            yield f"the lease of {shard_id} ends at {written[shard_id][-1].checkpoint}, before the last record"
+        # without a lease its records are among those never delivered
 
 
 def uncommitted(
-    stored: Iterable[StoredRecord], deliveries: Iterable[Delivery], leases: Iterable[Lease]
+    stored: Iterable[StoredRecord], deliveries: Iterable[Delivery], written: Written
 ) -> set[tuple[str, Position]]:
     """
     Return the records in the stream that no worker has committed yet, whatever leases there are.
 
     A shard may have no lease yet: its parent is read, and its worker was killed before it made the leases of the children.
     """
-    by_shard = {lease.shard_id: lease for lease in leases}
     committed = {
         (each.shard_id, position)
         for each in deliveries
-        if _is_committed(each, by_shard)
+        if _is_committed(each, written)
         for position in each.records
     }
     return {(record.shard_id, record.position) for record in stored} - committed
 
 
-def _reached(checkpoint: LeaseCheckpoint) -> Position:
+def _reached(lease: Lease) -> Position:
+    checkpoint = lease.checkpoint
+    if checkpoint.is_shard_end:
+        return END
     return (int(checkpoint.number), checkpoint.sub_sequence_number) if checkpoint.is_number else (0, 0)
 
 

@@ -5,23 +5,33 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from attrs import define, field, frozen
 
 from kinesis_consumer.stores.sqlite import SqliteTable
+from kinesis_consumer.stores.typed_json import decode_item
 from kinesis_core.leases import Lease, is_lease, read_lease
 from support.consumer_chaos.journal import Delivery, read_journal
+from support.consumer_chaos.verdict import Written
 from support.consumer_chaos.worker import APPLICATION, LEASE_DURATION_S
 
 STOP_DEADLINE_S = 300.0
 """Workers that take longer to stop hang."""
 LOG_TAIL_BYTES = 1000
+_KEEP_WRITES = """
+CREATE TABLE written (number INTEGER PRIMARY KEY, item TEXT NOT NULL);
+CREATE TRIGGER keep_writes AFTER INSERT ON kinesis_consumer_items BEGIN
+    INSERT INTO written (item) VALUES (new.item);
+END;
+"""
+"""Lets the file keep each item that is written, in the same transaction: so nobody's word is needed for it."""
 
 
 @frozen
@@ -50,6 +60,8 @@ class Workers:
     _paused: dict[str, float] = field(factory=dict, init=False)
     """When paused workers go on."""
     _names: Iterator[int] = field(init=False)
+    _written: dict[str, list[Lease]] = field(factory=dict, init=False)
+    _last_write: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._names = iter(range(1, 10**6))
@@ -57,6 +69,8 @@ class Workers:
         table = SqliteTable(self.leases_file, APPLICATION)
         table.prepare()
         table.close()
+        with closing(sqlite3.connect(self.leases_file)) as connection:
+            connection.executescript(_KEEP_WRITES)
 
     @property
     def journals(self) -> Path:
@@ -110,6 +124,22 @@ class Workers:
             return [read_lease(item) for item in table.scan() if is_lease(item)]
         finally:
             table.close()
+
+    def written(self) -> Written:
+        """Return all writes to the leases that changed a checkpoint, by shard."""
+        with closing(sqlite3.connect(self.leases_file)) as connection:
+            rows = connection.execute(
+                "SELECT number, item FROM written WHERE number > ? ORDER BY number", [self._last_write]
+            ).fetchall()
+        for number, text in rows:
+            self._last_write = number
+            item = decode_item(text)
+            if is_lease(item):
+                lease = read_lease(item)
+                leases = self._written.setdefault(lease.shard_id, [])
+                if not leases or leases[-1].checkpoint != lease.checkpoint:
+                    leases.append(lease)
+        return self._written
 
     def deliveries(self) -> list[Delivery]:
         """Return all that the journals say."""

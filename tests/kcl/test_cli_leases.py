@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from kinesis_cli.output import show_time
-from kinesis_core import Stream
-from kinesis_credentials import StaticKeys
 from support.command_line import CommandLine
 from support.kcl.application import KclApplication
 from support.kcl.group_worker import Delivered
@@ -110,13 +108,7 @@ def number(record: Delivered) -> int:
 
 def arrival_times_ms(application: KclApplication) -> dict[str, int]:
     """Return when each record of the stream arrived, by its sequence number."""
-    with Stream.open(
-        application.stream.name,
-        region=application.stream.region,
-        endpoint_url=application.kinesis_url,
-        credentials=StaticKeys(KEY_ID, SECRET),
-    ) as stream:
-        return {each.sequence_number: each.arrived_ms or 0 for each in stream.read("TRIM_HORIZON").records()}
+    return {each.sequence_number: each.arrived_ms or 0 for each in application.stored()}
 
 
 @each_version

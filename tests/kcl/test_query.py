@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from kinesis_core import Stream
 from kinesis_core.aws import Connection, stream_client
 from kinesis_core.leases import LeasePublisher, open_table
 from kinesis_core.model import After, At, AtTimestamp, Cut, Offset, ShardEnd, ShardOffset, StreamOffset
@@ -115,13 +114,7 @@ def test_an_application_in_unread_shards(
 def test_an_application_before_a_record(application: KclApplication, version: Version) -> None:
     """A KCL begins with the record before which a query stopped, and inside the aggregate in which it starts."""
     application.put(300)
-    stream = Stream.open(
-        application.stream.name,
-        region=application.stream.region,
-        endpoint_url=application.kinesis_url,
-        credentials=StaticKeys(KEY_ID, SECRET),
-    )
-    rows = list(stream.read().records())
+    rows = application.stored()
     numbers = {
         shard_id: sorted({int(row.sequence_number) for row in rows if row.shard_id == shard_id})
         for shard_id in (A, B)

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from kinesis_core import Stream, UserRecord
-from kinesis_credentials import StaticKeys
+from kinesis_core import UserRecord
 from support.kcl.application import KclApplication
 from support.kcl.group_worker import GroupWorker
 from support.kcl.worker import VERSIONS, Version
-from support.streams import KEY_ID, SECRET
 
 pytestmark = pytest.mark.witness
 each_version = pytest.mark.parametrize("version", VERSIONS)
@@ -106,17 +104,10 @@ def test_a_table_of_kcl_1(kcl_application: Make) -> None:
 
 
 def read_all(application: KclApplication) -> dict[str, list[UserRecord]]:
-    """Return all user records by shard, read without a group."""
-    stream = Stream.open(
-        application.stream.name,
-        region=application.stream.region,
-        endpoint_url=application.kinesis_url,
-        credentials=StaticKeys(KEY_ID, SECRET),
-    )
+    """Return all user records by shard."""
     found: dict[str, list[UserRecord]] = {}
-    with stream:
-        for record in stream.read("TRIM_HORIZON").records():
-            found.setdefault(record.shard_id, []).append(record)
+    for record in application.stored():
+        found.setdefault(record.shard_id, []).append(record)
     return found
 
 

@@ -10,8 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from botocore.exceptions import ClientError
-
 from kinesis_emulator import EmulatorProcess
 from support.group_bench.members import Group, Kind, Member
 from support.group_bench.streams import Trickle
@@ -80,21 +78,24 @@ def _measure(
             wait_until(lambda: group.leader() == first.name, f"{kind}: the first worker leads", 180.0, 0.3)
             if end != "leader killed":
                 reader, other = second, first
-        _prepare(group, reader)
+        _prepare(group, reader, other)
         seconds = _time_end(end, reader, other)
         sys.stderr.write(f"{kind}, {end}: {seconds:.1f} s\n")
         return seconds
 
 
-def _prepare(group: Group, reader: Member) -> None:
-    """Let *reader* have the shard, at a random moment."""
+def _prepare(group: Group, reader: Member, other: Member) -> None:
+    """Let *reader* read the shard, and nobody else, at a random moment."""
     for _ in range(3):
-        with suppress(TimeoutError, ClientError):
+        with suppress(TimeoutError, group.dynamodb.client.exceptions.ConditionalCheckFailedException):
             if not group.is_owner(reader):
                 group.hand_over(reader)
                 group.wait_owner(reader)
+            before = reader.delivered()
+            wait_until(lambda: reader.delivered() > before, f"{reader.name} delivers", WITHIN_S)  # noqa: B023 # called at once
+            others = other.delivered()
             time.sleep(random.uniform(1, SETTLE_S))
-            if group.is_owner(reader):
+            if group.is_owner(reader) and other.delivered() == others:
                 return
     raise TimeoutError(f"{group.kind}: {reader.name} does not get the shard.")
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from attrs import define, field
 
-from kinesis_core import Producer, ProducerSettings
+from kinesis_core import Producer, ProducerSettings, Stream, UserRecord
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.kcl.dynamodb_local import DynamoDbLocal, Item
@@ -113,6 +113,16 @@ class KclApplication:
             producer.put_columns([row.encode() for row in rows], [f"key-{int(row) % keys}" for row in rows])
         self.sent += rows
         return rows
+
+    def stored(self) -> list[UserRecord]:
+        """Return all user records in the stream, read without a group."""
+        with Stream.open(
+            self.stream.name,
+            region=self.stream.region,
+            endpoint_url=self.kinesis_url,
+            credentials=StaticKeys(KEY_ID, SECRET),
+        ) as stream:
+            return list(stream.read("TRIM_HORIZON").records())
 
     @contextmanager
     def load(self) -> Iterator[None]:

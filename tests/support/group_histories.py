@@ -230,8 +230,8 @@ def _unrest(group: SimulatedGroup) -> str:
         owners = [name for name, reader in group.readers_of(lease.key) if reader.held.is_ours]
         if lease.checkpoint_owner is not None or owners != [lease.owner]:
             return f"{lease.key} is of {lease.owner}, and read by {owners}"
-    if {lease.shard_id for lease in leases} < set(group.stream.open_shards()):
-        return "shards have no lease"
+    if bare := set(group.stream.open_shards()) - {lease.shard_id for lease in leases}:
+        return f"{sorted(bare)} have no lease"
     counted = leases if group.mode is Mode.ASSIGNED else group.leases()
     loads = Counter(lease.owner for lease in counted)
     spread = [loads[member.name] for member in group.alive()]

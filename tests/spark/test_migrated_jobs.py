@@ -161,7 +161,7 @@ def test_awslabs(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None
     source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
     sink = StreamUnderTest(kinesis.endpoint_url, "sparkSinkTest", 2, kinesis.settings.region)
     job = make_job("awslabs_job", kinesis.endpoint_url)
-    first_batches = [job.folder / name / "commits" / "0" for name in ("counts")]
+    first_batches = [job.folder / name / "commits" / "0" for name in ("counts", "copies")]
     job.wait_for(lambda: all(file.exists() for file in first_batches))
     source.put(*WORDS)
     job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS)

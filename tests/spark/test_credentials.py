@@ -83,7 +83,6 @@ def test_role(emulator: Emulator, callers: Callers, sts: KeyServices, make_query
     assert {asked.params["RoleArn"] for asked in sts.asked} == {ROLE["stsRoleArn"]}
 
 
-@pytest.mark.tests
 def test_each_process_assumes_the_role(
     emulator: Emulator, stream: StreamUnderTest, callers: Callers, sts: KeyServices, make_query: MakeQuery
 ) -> None:
@@ -211,7 +210,6 @@ def test_region_of_the_streams(emulator: Emulator, sts: KeyServices, make_query:
     assert {asked.region for asked in sts.asked} == {"us-west-2"}
 
 
-@pytest.mark.tests
 def test_odd_names(make_stream: Callable[..., StreamUnderTest], make_query: MakeQuery) -> None:
     """Names may consist of dots, underscores and hyphens, and have 128 characters."""
     streams = [make_stream(name) for name in (".", "_-.", "Orders.v1_a-b", "x" * 128)]

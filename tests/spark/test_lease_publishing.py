@@ -50,7 +50,6 @@ def wait_for_checkpoints(
     return database.leases(table)
 
 
-@pytest.mark.tests
 @pytest.mark.all_sparks
 def test_positions(
     make_stream: Callable[..., StreamUnderTest], database: DynamoDb, make_query: MakeQuery

@@ -23,7 +23,7 @@ from support.spark_harness import Query
 from support.streams import StreamUnderTest
 from support.waiting import PATIENCE_S, wait_until
 
-pytestmark = [pytest.mark.tests, pytest.mark.all_sparks]
+pytestmark = pytest.mark.all_sparks
 MakeQuery = Callable[..., Query]
 HOUR_S = 3600
 

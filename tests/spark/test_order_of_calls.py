@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from support.recording_source import HAS_ADMISSION_CONTROL, RecordingSource
 from support.spark_harness import Query
 
-pytestmark = [pytest.mark.tests, pytest.mark.all_sparks]
+pytestmark = pytest.mark.all_sparks
 
 without_start = pytest.mark.skipif(HAS_ADMISSION_CONTROL, reason="Spark 4.2 gives latestOffset its start")
 with_start = pytest.mark.skipif(

@@ -41,13 +41,17 @@ class Printed:
     def loses(self) -> None:
         self._show("leaseLost")
 
-    def dies(self, reached: int | str) -> None:
+    def ends(self, reached: int | str = "SHARD_END") -> None:
         """End without a word. The table says how far the shard is then; "gone" is a lease that was deleted."""
         self._show("left", leases=table(reached))
 
+    def dies(self, reached: int | str) -> None:
+        self.ends(reached)
+        self._show("killed")
+
     def stops(self, reached: int | str) -> None:
         self._show("stopped")
-        self.dies(reached)
+        self.ends(reached)
 
     def _show(self, event: str, **facts: Any) -> None:
         self._events.append({"event": event, "at": next(self._at), "shard": SHARD, **facts})
@@ -197,3 +201,13 @@ def test_a_commit_that_is_not_in_the_table(
     first.has(0, 1)
     first.commits(1)
     assert verdict(workers, 2, reached).unwritten == unwritten
+
+
+def test_a_worker_that_ends_by_itself_is_a_fault(workers: tuple[Printed, Printed]) -> None:
+    """Nobody killed it, and it did not stop in order."""
+    first, second = workers
+    for worker in workers:
+        worker.gains()
+    first.stops("SHARD_END")
+    second.ends()
+    assert verdict(workers, 0).faults == {"crashed": ["1"]}

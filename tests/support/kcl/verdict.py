@@ -69,6 +69,8 @@ class Verdict:
     """Committed by two workers, delivered to one that got the shard after they were committed, or twice in one turn."""
     disordered: list[str]
     """Processed before an earlier record of the same partition key was."""
+    crashed: list[str] = field(factory=list)
+    """Workers, by their number, that ended by themselves."""
 
     @property
     def faults(self) -> dict[str, list[str]]:
@@ -78,6 +80,7 @@ class Verdict:
             "unwritten": self.unwritten,
             "unexplained": self.unexplained,
             "disordered": self.disordered,
+            "crashed": self.crashed,
         }
         return {name: data for name, data in found.items() if data}
 
@@ -97,8 +100,12 @@ def judge(
     need not come again then.
     """
     by_data: dict[str, list[Delivery]] = {}
+    crashed: list[str] = []
     unexplained: set[str] = set()
-    for events in printed:
+    for number, events in enumerate(printed):
+        kinds = {event["event"] for event in events}
+        if "left" in kinds and not kinds & {"stopped", "killed", "halted"}:
+            crashed.append(str(number))
         deliveries, twice = _read(events)
         unexplained |= twice
         for each in deliveries:
@@ -120,6 +127,7 @@ def judge(
         [data for data in sent if len(by_data.get(data, ())) > 1],
         sorted(unexplained | (by_data.keys() - set(sent)), key=int),
         _disordered(by_data.values()),
+        crashed,
     )
 
 

@@ -154,9 +154,11 @@ def test_what_was_read_is_written_at_once(kinesis: CommandLine) -> None:
                 ran = running.interrupt()
         finally:
             is_over.set()
-        copied = len(data_of(emulator, "copied"))
+        numbers = sorted(data[0] for data in data_of(emulator, "copied"))
+    copied = len(numbers)
     assert ran.status == 130
     assert 0 < copied < count
+    assert numbers == list(range(copied))
     assert ran.err.startswith(f"{copied} record")
 
 

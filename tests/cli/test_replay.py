@@ -166,8 +166,10 @@ def test_stop_in_a_table(
         wait_until(lambda: emulator.records(target))
         ran = replaying.interrupt()
     assert ran.status == 130
-    written = len(user_records(emulator, target))
+    numbers = sorted(int(record.data) for record in user_records(emulator, target))
+    written = len(numbers)
     assert 0 < written < count
+    assert numbers == list(range(written))
     assert ran.err == f"{written:,} records written to {target}, stopped after {file}:{written}\n"
 
 

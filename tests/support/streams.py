@@ -10,7 +10,7 @@ from typing import Any
 import botocore.session
 from attrs import define, field, frozen
 
-from support.waiting import wait_until
+from .waiting import wait_until
 
 KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
 REGION = "us-east-1"

@@ -110,7 +110,10 @@ class Query:
 
     def _collect(self, frame: DataFrame, batch_id: int) -> None:
         rows = self._each(frame)
-        self.runs.setdefault(batch_id, []).append(rows)
+        self.runs[batch_id] = [
+            *self.runs.get(batch_id, []),
+            rows,
+        ]  # at once: the test looks from another thread
 
     @property
     def running(self) -> PatientQuery:

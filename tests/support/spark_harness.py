@@ -110,10 +110,8 @@ class Query:
 
     def _collect(self, frame: DataFrame, batch_id: int) -> None:
         rows = self._each(frame)
-        self.runs[batch_id] = [
-            *self.runs.get(batch_id, []),
-            rows,
-        ]  # at once: the test looks from another thread
+        # In one step: the test looks from another thread, and a batch without a run is none.
+        self.runs[batch_id] = [*self.runs.get(batch_id, []), rows]
 
     @property
     def running(self) -> PatientQuery:

@@ -39,6 +39,18 @@ def split_with_records(stream: ScriptedStream, shard_id: str) -> list[str]:
     return children
 
 
+def discovery_of(stream: ScriptedStream, lost: list[str]) -> Discovery:
+    """Return a discovery that continues after losses, and adds the shards to *lost*."""
+    return Discovery(
+        "orders",
+        stream,
+        stream.clock,
+        lambda shard_id, *_: lost.append(shard_id),
+        lambda shard_id: shard_id in stream.shards,
+        stream.describe,
+    )
+
+
 def drained(query: Planned, pause_s: float = 5.0) -> Read:
     """Return what comes in the next three minutes."""
     read: Read = []
@@ -128,14 +140,7 @@ def test_an_awaited_shard_that_left_unread_is_reported() -> None:
     """A shard among the targets of a run may leave the stream before it is read. That is a loss like that of any other shard."""
     stream, lost = scripted_stream(), []
     left, right = stream.split(A)
-    discovery = Discovery(
-        "orders",
-        stream,
-        stream.clock,
-        lambda shard_id, *_: lost.append(shard_id),
-        lambda shard_id: shard_id in stream.shards,
-        stream.describe,
-    )
+    discovery = discovery_of(stream, lost)
     known = Known(named={right}, finished=set(), expected={right})
     discovery.refresh(known, patiently=True)
     discovery.awaited = frozenset({left, right})
@@ -181,6 +186,33 @@ def test_a_young_stream_lists_every_parent() -> None:
     split_with_records(stream, A)
     stream.leave_out(A, responses=2)
     assert sorted(Planned([stream]).batches(3)) == everything(stream)
+
+
+def test_an_older_stream_may_have_lost_a_parent() -> None:
+    """A stream that is nearly a day old is believed without a parent that Kinesis does not know: it may have left."""
+    stream = scripted_stream()
+    stream.created_ms = stream.now_ms() - 23 * 3_600_000
+    split_with_records(stream, A)
+    del stream.shards[A]
+    began_s = stream.clock.now
+    assert sorted(Planned([stream]).batches(3)) == everything(stream)
+    assert stream.clock.now - began_s < 5
+
+
+def test_a_listing_that_no_offset_was_compared_with_is_refused_later() -> None:
+    """A listing for a start or an end, which no offset confirms, is compared with the next offset before a plan uses it."""
+    stream = scripted_stream()
+    split_with_records(stream, A)
+    split_with_records(stream, B)
+    discovery = discovery_of(stream, [])
+    stream.leave_out(A, B, responses=1)
+    discovery.refresh(Known(), patiently=True)
+    known = Known(named={A}, expected={A})
+    assert not discovery.is_checked
+    assert discovery.is_outdated(known, age_s=FOR_EVER)
+    discovery.refresh(known, patiently=True)
+    assert discovery.is_checked
+    assert not discovery.is_outdated(known, age_s=FOR_EVER)
 
 
 def test_a_restarted_query_waits_for_a_whole_listing() -> None:

@@ -19,6 +19,8 @@ FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
 LOW, HIGH = "0", str(MAX_HASH_KEY)
 """Explicit hash keys of the first and the last shard."""
 THROTTLED = "ProvisionedThroughputExceededException"
+USER_RECORD_BYTES = 7
+"""What a user record of one byte adds to an aggregate."""
 
 
 def rows(count: int, size: int = 10, hash_key: str | None = None) -> Rows:
@@ -130,12 +132,15 @@ def test_what_fills_an_aggregate_alone_goes_plain() -> None:
 
 
 def test_aggregates_stay_below_the_record_limit() -> None:
-    """The record limit of the stream, which includes the partition key, applies before the configured size."""
-    puts = FakePuts(max_record_bytes=1_024).create(1)
-    desk = Desk.open(puts)
-    desk.put(rows(500))
-    desk.flush()
-    assert max(len(entry.data) + 1 for entry, _ in puts.stored) <= 1_024
+    """The record limit of the stream, which includes the partition key, applies before the configured size, to the byte."""
+    left = set()
+    for limit in range(1_024, 1_024 + 2 * USER_RECORD_BYTES):
+        puts = FakePuts(max_record_bytes=limit).create(1)
+        desk = Desk.open(puts)
+        desk.put(Rows([b"x"] * 500, ["key"] * 500))
+        desk.flush()
+        left.add(limit - max(len(entry.data) + len(entry.partition_key) for entry, _ in puts.stored))
+    assert left == set(range(USER_RECORD_BYTES))
 
 
 def test_an_aggregate_is_closed_when_its_first_user_record_is_due() -> None:

@@ -118,6 +118,15 @@ def test_batch_that_starts_elsewhere(make_reader: Any) -> None:
         reader.partitions(at(5).to_json(), end)
 
 
+def test_a_batch_without_records_after_a_plan(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """Spark may run a batch that starts and ends where the last plan ends. It is accepted, and reading continues there."""
+    reader = make_reader()
+    end = reader.latestOffset()
+    assert reader.partitions(end, end) == []
+    assert reader.latestOffset() == at(20).to_json()
+    assert [start for start, _ in planner.plans] == [at(0), at(10)]
+
+
 @pytest.mark.parametrize(
     ("options", "bounded"),
     [({}, False), ({"maxRecordsPerShard": "5"}, True), ({"maxBytesPerShard": "5mb"}, True)],

@@ -86,3 +86,15 @@ def test_the_rest_of_a_backlog_comes_in_few_batches(one: OneShard) -> None:
     batches = drain(one, MANY)
     assert [r for batch in batches for r in batch] == one.records
     assert len(batches) <= 8
+
+
+@pytest.mark.parametrize("every_s", [0.02, 0.1, 0.4])
+def test_a_sparse_shard_is_read_to_its_tip(one: OneShard, every_s: float) -> None:
+    """Plans that are far apart do not fall behind: what a shard took in since then is far less than a batch may hold."""
+    start = START
+    for _ in range(5):
+        put = one.put(int(300 / every_s), every_s, b"x" * 400)
+        end = plan_end(one.state, start, MANY)
+        batch = one.between(start.cut, end)
+        assert len(batch) >= 0.99 * len(put)
+        start = end

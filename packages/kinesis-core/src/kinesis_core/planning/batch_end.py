@@ -23,6 +23,7 @@ from kinesis_core.planning.probe import (
     find_first,
     times_back,
 )
+from kinesis_core.planning.progress import is_tip
 from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
 from kinesis_core.planning.shard_state import ShardState
 
@@ -143,19 +144,20 @@ def _nearer(state: ShardState, found: Found, last_ms: int, empty_ms: int) -> Sha
 
 def _catch_up(state: ShardState, found: Found, first_ms: int, limits: Limits) -> ShardOffset | None:
     """Probe as far ahead as a batch may reach; further where both ends of the span show that records are sparse."""
-    span = limits.span_ms
-    wide = min(WIDEST * span, _sparse_span_ms(found.records, limits))
-    if wide > span and first_ms + wide < state.calls.now_ms() - TIP_LAG_MS:
+    span, last_ms, now_ms = limits.span_ms, found.last.arrived_ms or first_ms, state.calls.now_ms()
+    widest = min(WIDEST * span, _sparse_span_ms(found.records, limits))
+    reaches_tip = first_ms + widest >= now_ms
+    # The records before the tip show their rate in as much time as the first ones.
+    wide = now_ms - first_ms - max(TIP_LAG_MS, last_ms - first_ms) if reaches_tip else widest
+    if wide > span:
         since, limit = AtTimestamp(int(first_ms + wide)), state.cache.sampling.sample_records()
         page = state.page_at(since, limit, GAP_CALLS)
         far = page.records
         if far and far[0].number > found.last.number and _sparse_span_ms(far, limits) >= wide:
             state.ends_with(since, page, limit)
-            return found.up_to(far[0])
+            return found.up_to(far[-1] if reaches_tip and is_tip(page, limit) else far[0])
     until_ms = int(first_ms + span) - 1  # both milliseconds may have a record
-    return end_at(state, found, until_ms) or _nearer(
-        state, found, found.last.arrived_ms or first_ms, until_ms
-    )
+    return end_at(state, found, until_ms) or _nearer(state, found, last_ms, until_ms)
 
 
 def _sparse_span_ms(records: Sequence[Record], limits: Limits) -> float:

@@ -15,12 +15,11 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.model import Estimate, Offset, ShardEnd
+from kinesis_core.planning.limits import FULL_MS
 from kinesis_core.planning.plan_ahead import BatchPlanner
 
 PLAN_PERIOD_S = 1.0
 """Seconds between two plans while a batch is held back: more than between two reads of an idle shard without a gate."""
-FULL_MS = 5000
-"""A batch that ends this far before the tip of a shard was ended by a limit."""
 
 
 @define

@@ -6,6 +6,10 @@ from attrs import frozen
 
 SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
 """A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
+FULL_MS = 5000
+"""A batch that ends this far before the tip of a shard was ended by a limit."""
+USED_UP = 0.75
+"""A shard that took this part of its limits may have more records. What was taken is an estimate."""
 
 
 @frozen
@@ -25,3 +29,8 @@ class Limits:
         by_records = float("inf") if self.max_records is None else float(self.max_records)
         by_bytes = float("inf") if self.max_bytes is None else self.max_bytes / SHARD_BYTES_PER_MS
         return min(by_records, by_bytes)
+
+    def are_used_up(self, records: float, size_bytes: float) -> bool:
+        """Return whether so much may have been ended by these limits."""
+        by_records = self.max_records is not None and records >= USED_UP * self.max_records
+        return by_records or (self.max_bytes is not None and size_bytes >= USED_UP * self.max_bytes)

@@ -12,6 +12,9 @@ class PlanSettings:
     """Settings of the planner. Times in seconds."""
 
     limits: Limits = field(factory=Limits)
+    """Of each shard."""
+    batch_limits: Limits = field(factory=Limits)
+    """Of all shards of all streams together. Each plan divides them by what the shards need."""
     min_fetch_period_s: float = 0.2
     shard_discovery_interval_s: float = 10.0
     fail_on_data_loss: bool = True

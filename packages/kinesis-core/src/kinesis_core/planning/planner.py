@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from attrs import evolve
 
@@ -32,10 +33,12 @@ from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.rounds import Rounds
+from kinesis_core.planning.shares import Shares, divide_limits
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
 
+NO_LIMITS = Shares({}, Limits())
 TOGETHER_S = 0.5
 """
 In a run that ends at targets, a shard that can be read this soon after the first one is planned with it: another batch takes
@@ -104,13 +107,11 @@ class Planner:
         if self._targets_wanted:
             self._targets = {n: p.targets(start.streams[n]) for n, p in self._streams.items()}
             self._targets_wanted = False
-        limits = self._settings.limits if bounded else None
         while True:
             self._clock.sleep(self._due_s(start))
-            is_whole, self._is_whole = self._is_whole or limits is None, False
-            planned = self._rounds.plan(
-                start, lambda n, b: self._next(n, start, limits, b), is_whole=is_whole
-            )
+            is_whole, self._is_whole = self._is_whole or not bounded, False
+            shares = self._shares(start) if bounded else None
+            planned = self._rounds.plan(start, partial(self._next, start, shares), is_whole=is_whole)
             if planned is not start or self._targets is None or self._has_reached(start, self._targets):
                 return planned
 
@@ -202,15 +203,28 @@ class Planner:
             raise error
 
     def _next(
-        self, name: str, start: Offset, limits: Limits | None, budget: PlanBudget | None
+        self, start: Offset, shares: Shares | None, name: str, budget: PlanBudget | None
     ) -> StreamOffset:
         planner, started = self._streams[name], start.streams[name]
         targets = None if self._targets is None else self._targets[name]
-        if limits is None and targets is None:
+        if shares is None and targets is None:
             ended = planner.tip(started)
             warn_of_backlog(name, ended, planner.facts.retention_hours)
             return ended
-        return planner.next(started, limits or Limits(), targets, budget)
+        return planner.next(started, shares or NO_LIMITS, targets, budget)
+
+    def _shares(self, start: Offset) -> Shares:
+        """Divide the limits of a batch anew: shards come and go, and need more or less than before."""
+        limits, batch_limits = self._settings.limits, self._settings.batch_limits
+        if batch_limits == Limits():
+            return Shares({}, limits)
+        targets = self._targets or {}
+        needs = {
+            (name, shard_id): need
+            for name, planner in self._streams.items()
+            for shard_id, need in planner.needs(start.streams[name], targets.get(name)).items()
+        }
+        return divide_limits(limits, batch_limits, needs)
 
     def _due_s(self, start: Offset) -> float:
         targets = self._targets or {}

@@ -136,6 +136,12 @@ def is_lost(progress: Progress, cut: Cut) -> bool:
     return isinstance(progress, Lost) and progress.cut == cut
 
 
+def is_idle(progress: Progress, cut: Cut) -> bool:
+    """Return whether a page proved that no record followed *cut*, where reading ended."""
+    rest = reading(progress)
+    return isinstance(rest, Idle) and rest.cut == reads_from(progress, cut)
+
+
 def is_ended(progress: Progress, cut: Cut) -> bool:
     """Return whether the shard is closed and no record follows *cut*."""
     match progress:

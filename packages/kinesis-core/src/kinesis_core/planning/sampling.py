@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from attrs import define
 
 from kinesis_core.model import Record, data_bytes
+from kinesis_core.planning.limits import SHARD_BYTES_PER_MS
+from kinesis_core.planning.shares import Need
 
 MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
@@ -16,6 +18,8 @@ SHORTEST_RATED_MS = 1000
 """A producer puts up to 500 records at a time: their distance shows no rate."""
 FIRST_SAMPLE_RECORDS = 25
 """Records read of a shard whose record size is not known yet."""
+ROOM = 2.0
+"""A shard may take in this many times its rate before a share of a batch is too small for it."""
 
 
 @define
@@ -35,6 +39,12 @@ class Sampling:
             return
         passed_ms = last_ms - (first_ms if since_ms is None else min(since_ms, first_ms))
         self.records_per_ms = len(records) / max(SHORTEST_RATED_MS, passed_ms)
+
+    def need(self, unread_ms: float) -> Need:
+        """Return what the shard may have taken in since a time, with room. No shard takes in more than Kinesis allows."""
+        records_per_ms = ROOM * self.records_per_ms
+        bytes_per_ms = records_per_ms * self.record_bytes
+        return Need(unread_ms * min(1.0, records_per_ms), unread_ms * min(SHARD_BYTES_PER_MS, bytes_per_ms))
 
     def sample_records(self) -> int:
         """Return how many records fit the sample's byte budget."""

@@ -31,6 +31,8 @@ class ShardCache:
     """A search for the oldest record that is not done."""
     missing: Cut | None = None
     """A cut whose record was not found: most likely it has left the stream."""
+    used_up: Cut | None = None
+    """Where a plan ended that used up its limits: more records may follow."""
     _next: tuple[Cut, str] | None = field(default=None, init=False)
     """A cut, and an iterator that continues after it."""
     _first: tuple[Cut, str] | None = field(default=None, init=False)

@@ -6,8 +6,9 @@ from attrs import define, field
 
 from kinesis_core.aws import log_renewal
 from kinesis_core.errors import IteratorExpiredError
-from kinesis_core.model import Cut, Page, Record, TrimHorizon, drop_before
+from kinesis_core.model import Cut, Page, Record, ShardOffset, TrimHorizon, drop_before
 from kinesis_core.planning.evidence import Evidence
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.progress import (
     Ended,
     Progress,
@@ -69,6 +70,12 @@ class ShardState:
         if self.evidence.emptiness is None:
             return None
         return self.evidence.empty_until_ms(reads_from(self.progress, cut))
+
+    def note_use(self, limits: Limits, end: ShardOffset) -> None:
+        """Note where a plan ended, if it used up its limits."""
+        records = 0 if end.estimate is None else end.estimate.records
+        is_used_up = limits.are_used_up(records, records * self.cache.sampling.record_bytes)
+        self.cache.used_up = end.cut if is_used_up else None
 
     def keep_next(self, cut: Cut, record: Record) -> None:
         """Remember the first record after *cut*: the next plan from there knows that the shard has more."""

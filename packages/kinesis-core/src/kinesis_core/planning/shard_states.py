@@ -11,11 +11,14 @@ from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import ShardOffset, StreamOffset
 from kinesis_core.planning.lanes import RunAll
+from kinesis_core.planning.limits import FULL_MS
 from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
+from kinesis_core.planning.progress import is_idle
 from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
-from kinesis_core.planning.turns import Turns, age_ms, in_turn
+from kinesis_core.planning.shares import EVERYTHING, Need
+from kinesis_core.planning.turns import NEVER, Turns, age_ms, in_turn
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard. Later ones are spread over time."""
@@ -103,6 +106,25 @@ class ShardStates:
         if state is None or state.lag_ms is None:
             return age_ms(started, self.api.now_ms())
         return state.lag_ms + (now_s - self.turns.of(shard_id).at_s) * 1000
+
+    def need(self, shard_id: str, started: ShardOffset) -> Need:
+        """
+        Return about how much a shard may hold after *started*, with room.
+
+        That is little if a plan was at the tip there, by what a page said of this very cut or by its time. A plan that was thrown away
+        may have read further.
+        """
+        state, turn = self.found.get(shard_id), self.turns.of(shard_id)
+        if state is None or turn == NEVER:
+            return EVERYTHING
+        passed_ms = (self.clock.now_s() - turn.at_s) * 1000
+        if is_idle(state.progress, started.cut):
+            # The rate is of an earlier time where the last batch had no record of the shard.
+            return state.cache.sampling.need(0.0 if started.first is None else passed_ms)
+        if started.arrived_ms is None or state.cache.used_up == started.cut:
+            return EVERYTHING
+        unread_ms = self.api.now_ms() - started.arrived_ms
+        return EVERYTHING if unread_ms - passed_ms >= FULL_MS else state.cache.sampling.need(unread_ms)
 
     def is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""

@@ -27,7 +27,6 @@ from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.discovery import Discovery, is_known
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.lanes import RunAll
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.lineage import Known, find_needless
 from kinesis_core.planning.loss_report import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
@@ -35,6 +34,7 @@ from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
+from kinesis_core.planning.shares import Need, Shares
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import Targets, is_reached, no_further
 from kinesis_core.planning.tip import plan_tip
@@ -99,7 +99,7 @@ class StreamPlanner:
     def next(
         self,
         start: StreamOffset,
-        limits: Limits,
+        shares: Shares,
         targets: Targets | None = None,
         budget: PlanBudget | None = None,
     ) -> StreamOffset:
@@ -113,11 +113,13 @@ class StreamPlanner:
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             target = None if targets is None else targets[state.shard_id]
+            limits = shares.of(self.name, state.shard_id)
             try:
                 end = self.loss.plan(state, started, lambda begin: plan_end(state, begin, limits), target)
             except PASSING:
                 return started  # left for the next plan, so that no other shard waits
             state.calls.crosses_gaps = False
+            state.note_use(limits, end)
             return end if target is None else no_further(state, started, end, target)
 
         def is_due(shard_id: str) -> bool:
@@ -145,15 +147,25 @@ class StreamPlanner:
         self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
         return found
 
+    def needs(self, start: StreamOffset, targets: Targets | None = None) -> dict[str, Need]:
+        """Return about how much each shard may hold that can be read now, by a listing that is renewed first where it is old."""
+        self.refresh(start)
+        left = self._left(start, targets)
+        return {s: self.states.need(s, self._started(start, {}, s)) for s in left}
+
     def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
         left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
         return all(is_reached(start, self.states, s, targets) for s in left)
 
     def waits_s(self, start: StreamOffset, targets: Targets | None = None) -> list[float]:
         """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
-        now, shards = self.clock.now_s(), self._frontier(start).shards
-        left = [s for s in shards if targets is None or not is_reached(start, self.states, s, targets)]
+        now, left = self.clock.now_s(), self._left(start, targets)
         return [self.states.of(s).calls.limiter.wait_s(now) for s in left]
+
+    def _left(self, start: StreamOffset, targets: Targets | None) -> list[str]:
+        """Return the shards that may be read now, without those that have reached their targets."""
+        shards = self._frontier(start).shards
+        return [s for s in shards if targets is None or not is_reached(start, self.states, s, targets)]
 
     def _plan(
         self,

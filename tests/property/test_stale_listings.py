@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import pytest
 from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kinesis_core.errors import StaleListingError
 from kinesis_core.model import Listing, Shard, ShardOffset, by_id
 from kinesis_core.planning.discovery import Discovery
 from kinesis_core.planning.frontier import Frontier
@@ -90,6 +92,12 @@ class Reader:
         if oldest:
             self.gone.add(oldest[where % len(oldest)])
 
+    def lose(self) -> None:
+        """Let the oldest shard leave, read or not. An open one never does."""
+        shard = next(s for s in self.stream.shards.values() if s.shard_id not in self.gone)
+        if shard.is_closed:
+            self.gone.add(shard.shard_id)
+
 
 def reader_of(shards: int, before: list[tuple[str, int]], *, from_latest: bool) -> Reader:
     stream = FakeStream(FakeClock(), random.Random(0)).create(shards)
@@ -128,6 +136,33 @@ class OneListing(FakeStream):
 
 def no_loss(shard_id: str, _started: ShardOffset, _what: str) -> None:
     raise AssertionError(f"{shard_id} was reported as lost")
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(st.integers(1, 2), steps, st.integers(1, 3), st.data())
+def test_only_what_has_left_is_lost(
+    shards: int, history: list[tuple[str, int]], losses: int, data: st.DataObject
+) -> None:
+    """Whatever a listing leaves out, at once or for ever, and whatever was lost before: no shard that is there is lost."""
+    reader = reader_of(shards, [], from_latest=False)
+    for step in history:
+        reader.play(*step)
+    for _ in range(losses):
+        reader.lose()
+    truth, known = reader.listing(), reader.known()
+    lost: list[str] = []
+    api = OneListing(FakeClock())
+    api.response = [s for s in truth.values() if data.draw(st.integers(0, 2), s.shard_id) != 0]
+    discovery = Discovery(
+        "orders", api, api.clock, lambda shard_id, *_: lost.append(shard_id), truth.__contains__, api.describe
+    )
+    with suppress(StaleListingError):
+        discovery.refresh(known, patiently=True)
+    api.response = list(truth.values())
+    discovery.refresh(known, patiently=True)
+    assert truth.keys().isdisjoint(lost)
+    assert len(lost) == len(set(lost)), "once"
+    assert discovery.listing == truth
 
 
 @settings(max_examples=examples(1500), deadline=None)

@@ -138,7 +138,8 @@ def test_a_query_that_ends_refuses_an_older_listing() -> None:
 
 def test_an_awaited_shard_that_left_unread_is_reported() -> None:
     """A shard among the targets of a run may leave the stream before it is read. That is a loss like that of any other shard."""
-    stream, lost = scripted_stream(), []
+    stream = scripted_stream()
+    lost: list[str] = []
     left, right = stream.split(A)
     discovery = discovery_of(stream, lost)
     known = Known(named={right}, finished=set(), expected={right})
@@ -405,6 +406,42 @@ def test_a_loss_that_is_certain_is_not_waited_for() -> None:
     with pytest.raises(DataLossError, match="may be lost"):
         query.batch()
     assert query.clock.now - 1_790_000_000 < 5
+
+
+def test_a_shard_that_a_stale_listing_lacks_after_a_loss(caplog: pytest.LogCaptureFixture) -> None:
+    """After a loss, a shard between the offset and a listing is asked for by its id: one that is there is not lost as well."""
+    stream = scripted_stream()
+    stream.put_many(A, 5)
+    query = Planned([stream], settings=PlanSettings(fail_on_data_loss=False))
+    query.batch()
+    stream.put_many(A, 5)
+    split_with_records(stream, A)
+    split_with_records(stream, B)
+    del stream.shards[A]
+    stream.leave_out(B, responses=3)
+    query.restart()
+    read = drained(query)
+    assert sorted(read) == everything(stream)
+    assert in_order(stream, read)
+    assert caplog.text.count("data.lost") == 1
+
+
+def test_a_shard_that_no_listing_has_is_not_lost_while_it_is_there() -> None:
+    """Where every listing lacks a shard that Kinesis knows, the query ends with an error of that, and not as after a loss."""
+    stream = scripted_stream()
+    stream.put(A, b"x")
+    query = Planned([stream])
+    split_with_records(stream, A)
+    query.batch()
+    split_with_records(stream, B)
+    del stream.shards[A]
+    stream.leave_out(B, responses=FOR_EVER)
+    query.restart()
+    with pytest.raises(StaleListingError, match=f"{B}, the parent of {D}, is not listed"):
+        query.batches(FOR_EVER)
+    stream.stale_listings.clear()
+    query.restart()
+    assert sorted(query.batches(4)) == everything(stream)
 
 
 def test_an_older_snapshot_is_not_read_again() -> None:

@@ -115,6 +115,8 @@ class Discovery:
     def _find_hole(self, listing: Listing, known: Known) -> Hole | None:
         passed = evolve(known, named=known.named | self._left) if known.named else known
         hole = find_hole(listing, passed, is_young=self._is_young())
+        if hole is not None and hole.lost is not None and self.is_there(hole.lost):
+            hole = evolve(hole, lost=None)  # only the listing lacks it, however certain another loss is
         if hole is not None and hole.lost is None:
             return hole
         return self._find_unlisted(listing, known) or hole

@@ -48,6 +48,42 @@ def test_available_now_reads_what_was_there_and_ends(
     assert query.batch() == [], "it continued after its end"
 
 
+EMPTY_BETWEEN = [("put", 0, 20), ("split", 0), ("put", 0, 20), ("split", 0), ("split", 1), ("put", 1, 10)]
+"""A shard without a record between one that has many and one that has some: UpdateShardCount makes those in one step."""
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.integers(1, 3),
+    moods,
+    st.sampled_from([1, 3, 20, 1000]),
+    st.lists(st.tuples(steps, steps), min_size=2, max_size=4),
+    st.integers(),
+)
+@example(1, Mood(), 5, [([("put", 0, 1)], []), (EMPTY_BETWEEN, [])], 0)
+def test_reshards_between_runs_of_available_now_lose_nothing(
+    shards: int, mood: Mood, limit: int, runs: list[tuple[list[Step], list[Step]]], seed: int
+) -> None:
+    """
+    Each run reads exactly what came since the last one began, whatever was split and merged before it and meanwhile, and each
+    shard after all of its ancestors.
+    """
+    stream = make(shards, mood, seed)
+    query = Planned([stream], settings=PlanSettings(Limits(max_records=limit)))
+    read: Read = []
+    for before, meanwhile in runs:
+        play(stream, before)
+        query.restart()
+        query.planner.fix_targets()
+        there, waiting = everything(stream), list(meanwhile)
+        while batch := query.batch():
+            play(stream, waiting[:1])
+            del waiting[:1]
+            read += batch
+        assert sorted(read) == sorted(there)
+        assert_in_order(stream, read)
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, steps, steps, st.integers())
 def test_a_batch_without_a_bound_holds_everything_in_order(

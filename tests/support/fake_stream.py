@@ -136,6 +136,11 @@ class FakeStream:
     def open_shards(self) -> list[str]:
         return [s.shard_id for s in self.shards.values() if not s.is_closed]
 
+    def ancestors(self, shard_id: str) -> set[str]:
+        """Return the parents of a shard, their parents and so on, also those that have left the stream."""
+        parents = {**self.gone, **self.shards}[shard_id].parents
+        return {*parents, *(older for parent in parents for older in self.ancestors(parent))}
+
     def trim(self, shard_id: str, count: int) -> None:
         """Let the oldest *count* records fall out of retention."""
         self.shards[shard_id].trimmed = count

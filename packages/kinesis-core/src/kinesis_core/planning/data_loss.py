@@ -20,6 +20,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning.evidence import Emptiness
+from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import (
     HOUR_MS,
     Doubt,
@@ -32,6 +33,7 @@ from kinesis_core.planning.loss import (
 from kinesis_core.planning.loss_report import LossReport, describe
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
+from kinesis_core.planning.shard_cache import Unsettled
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import is_further
@@ -79,18 +81,49 @@ class DataLoss:
         started: ShardOffset,
         plan: Callable[[ShardOffset], ShardOffset],
         target: ShardOffset | None = None,
+        limits: Limits | None = None,
     ) -> ShardOffset:
         """
         Return what *plan* returns for *started*, or for the oldest record where records after *started* are lost.
 
-        *target* is an end that was seen in the shard. Only doubts cost calls, and only after the plan: what it found is
-        complete if something older is still there afterwards. Until a doubt is settled, *started* is returned.
+        *target* is an end that was seen in the shard, *limits* are those of *plan*; None if it ends at the tip. Only doubts cost calls,
+        and only after the plan: what it found is complete if something older is still there afterwards. Until a doubt is settled,
+        *started* is returned, or an error raised, and what a plan with limits found is kept for the next one.
 
         Raises:
             DataLossError: Records are lost, or may be, and a loss stops the query.
         """
         if is_lost(state.progress, started.cut):
             return plan(_OLDEST)
+        found, state.cache.unsettled = state.cache.unsettled, None
+        if found is None or not found.serves(started, target, limits):
+            found = self._find(state, started, plan, target, limits)
+        if found.doubt is not None:
+            state.cache.unsettled = None if found.is_in_gap else found
+            if not self._is_left(state, found.doubt):
+                page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
+                if page is None:
+                    return started
+                loss = self._judge(state, found.doubt, page.records[0] if page.records else None)
+                if loss is not None:
+                    self.reports.report(state.shard_id, started, describe(loss, started.cut))
+                    state.progress = lose(state.progress, started.cut)
+                    return plan(_OLDEST)
+            state.progress = found.progress
+            state.evidence = state.evidence.with_emptiness(found.emptiness)
+            state.cache.unsettled = None
+        self._see_next(state, started, found.end)
+        return found.end
+
+    def _find(
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        plan: Callable[[ShardOffset], ShardOffset],
+        target: ShardOffset | None,
+        limits: Limits | None,
+    ) -> Unsettled:
+        """Return what *plan* finds. While that is in doubt, the state does not show it."""
         emptiness, promised_ms = state.evidence.emptiness, self.seen_ms(state, started)
         was_old = is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         try:
@@ -100,21 +133,10 @@ class DataLoss:
                 _withdraw(state, emptiness)
             raise
         doubt = self._doubt(state, started.cut, end, target, promised_ms, was_old=was_old)
+        found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
         if doubt is not None:
-            found = state.progress, state.evidence.emptiness
-            _withdraw(state, emptiness)  # until it is settled
-            if not self._is_left(state, doubt):
-                page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
-                if page is None:
-                    return started
-                loss = self._judge(state, doubt, page.records[0] if page.records else None)
-                if loss is not None:
-                    self.reports.report(state.shard_id, started, describe(loss, started.cut))
-                    state.progress = lose(state.progress, started.cut)
-                    return plan(_OLDEST)
-            state.progress, state.evidence = found[0], state.evidence.with_emptiness(found[1])
-        self._see_next(state, started, end)
-        return end
+            _withdraw(state, emptiness)
+        return found
 
     def plan_thoroughly(
         self, state: ShardState, started: ShardOffset, plan: Callable[[ShardOffset], ShardOffset]

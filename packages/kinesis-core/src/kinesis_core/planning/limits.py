@@ -30,7 +30,15 @@ class Limits:
         by_bytes = float("inf") if self.max_bytes is None else self.max_bytes / SHARD_BYTES_PER_MS
         return min(by_records, by_bytes)
 
+    def allow(self, other: Limits) -> bool:
+        """Return whether a batch within the *other* limits is within these, too."""
+        return _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
+
     def are_used_up(self, records: float, size_bytes: float) -> bool:
         """Return whether so much may have been ended by these limits."""
         by_records = self.max_records is not None and records >= USED_UP * self.max_records
         return by_records or (self.max_bytes is not None and size_bytes >= USED_UP * self.max_bytes)
+
+
+def _allows(most: int | None, other: int | None) -> bool:
+    return most is None or (other is not None and other <= most)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from attrs import define, field, frozen
 
-from kinesis_core.model import Cut
-from kinesis_core.planning.progress import Progress
+from kinesis_core.model import Cut, ShardOffset
+from kinesis_core.planning.evidence import Emptiness
+from kinesis_core.planning.limits import Limits
+from kinesis_core.planning.loss import Doubt
+from kinesis_core.planning.progress import InGap, Progress, reading
 from kinesis_core.planning.sampling import Sampling
 
 
@@ -15,6 +18,30 @@ class OldestSearch:
 
     iterator: str
     gap: Progress
+
+
+@frozen
+class Unsettled:
+    """What a plan found, while it is in doubt whether records before that were lost."""
+
+    started: ShardOffset
+    target: ShardOffset | None
+    limits: Limits | None
+    """None for a plan up to the tip."""
+    end: ShardOffset
+    doubt: Doubt | None
+    progress: Progress
+    emptiness: Emptiness | None
+
+    @property
+    def is_in_gap(self) -> bool:
+        """Whether the plan has found nothing yet, and another one has to follow the gap further."""
+        return self.end.cut == self.started.cut and isinstance(reading(self.progress), InGap)
+
+    def serves(self, started: ShardOffset, target: ShardOffset | None, limits: Limits | None) -> bool:
+        """Return whether another plan need not be made. One up to the tip has a new tip each time."""
+        is_within = limits is not None and self.limits is not None and limits.allow(self.limits)
+        return is_within and started == self.started and target == self.target
 
 
 @define
@@ -31,6 +58,8 @@ class ShardCache:
     """A search for the oldest record that is not done."""
     missing: Cut | None = None
     """A cut whose record was not found: most likely it has left the stream."""
+    unsettled: Unsettled | None = None
+    """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
     used_up: Cut | None = None
     """Where a plan ended that used up its limits: more records may follow."""
     _next: tuple[Cut, str] | None = field(default=None, init=False)

@@ -115,7 +115,9 @@ class StreamPlanner:
             target = None if targets is None else targets[state.shard_id]
             limits = shares.of(self.name, state.shard_id)
             try:
-                end = self.loss.plan(state, started, lambda begin: plan_end(state, begin, limits), target)
+                end = self.loss.plan(
+                    state, started, lambda begin: plan_end(state, begin, limits), target, limits
+                )
             except PASSING:
                 return started  # left for the next plan, so that no other shard waits
             state.calls.crosses_gaps = False

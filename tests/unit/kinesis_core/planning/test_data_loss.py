@@ -11,9 +11,11 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
+    ForeignCheckpoint,
     Latest,
     Offset,
     PerShard,
+    Record,
     ShardEnd,
     ShardOffset,
     StartingPosition,
@@ -352,15 +354,80 @@ def test_a_start_out_of_retention_is_a_loss(kind: type[At | After], is_stuck: bo
     assert query.batch() == everything(stream)[3:]
 
 
-def test_a_start_with_nothing_left_after_it_is_no_loss() -> None:
-    """A start at a record that has left the stream is fine while the shard is empty: nothing is known to be lost."""
+@pytest.mark.parametrize("kind", [At, After])
+@pytest.mark.parametrize("position", [PerShard, ForeignCheckpoint])
+def test_a_start_out_of_retention_with_nothing_left(
+    position: type[PerShard | ForeignCheckpoint], kind: type[At | After]
+) -> None:
+    """A start at a record that has left the stream is a loss also where the shard is empty: others may have come and gone."""
     stream = scripted_stream(1)
-    stream.put_many(A, 5)
-    stream.trim(A, 5)
-    query = Planned([stream], PerShard({A: After(stream.shards[A].records[4].number)}))
-    assert query.batch() == []
+    first, *_ = stream.put_many(A, 100)
+    stream.clock.sleep(30 * HOUR_S)
+    stream.trim(A, 100)
+    start = position({A: kind(first.number)})
+    with pytest.raises(
+        DataLossError, match=f"record {first.number} is not in .* may have expired .* no record is left"
+    ):
+        Planned([stream], start)
+    query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
+    assert query.planner.losses() == {"orders": 1}
     record = stream.put(A, b"x")
     assert query.batch() == [(A, record.sequence_number)]
+
+
+def test_a_start_at_a_record_that_a_young_stream_has_not() -> None:
+    """Nothing can have left the stream yet: the shard is empty, and the number is of no record. Once it is older, that is in doubt."""
+    stream = scripted_stream(1)
+    stream.created_ms = stream.now_ms() - 23 * HOUR_S * 1000
+    number = stream.put(A, b"x").number - 1
+    stream.shards[A].records.clear()
+    query = Planned([stream], PerShard({A: After(number)}))
+    stream.clock.sleep(HOUR_S)
+    query.restart()
+    with pytest.raises(DataLossError, match=r"age 24 h, retention 24 h.*no record is left"):
+        query.batch()
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_start_whose_search_ends_in_a_gap(count: int) -> None:
+    """What a search of many empty pages does not show is left in doubt, and the first plan settles it."""
+    stream = scripted_stream(1)
+    first, *_ = stream.put_many(A, 5)
+    stream.trim(A, 5)
+    stream.put_many(A, count)
+    stream.gaps[A, 5] = 60
+    query = Planned([stream], PerShard({A: After(first.number)}))
+    with pytest.raises(DataLossError, match=f"records after AFTER {first.number} .*may have expired"):
+        query.batches(30)
+
+
+def test_a_start_at_a_record_without_a_time() -> None:
+    """Its age is not known. Once it is gone, records after it may be lost, and no plan passes over that."""
+    stream = scripted_stream(1)
+    first, *_ = stream.put_many(A, 5)
+    stream.shards[A].records[0] = Record(first.sequence_number, b"x", "k", None)
+    query = Planned([stream], PerShard({A: After(first.number)}))
+    stream.trim(A, 5)
+    stream.clock.sleep(30 * HOUR_S)
+    with pytest.raises(DataLossError, match="may have expired"):
+        query.batch()
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_start_between_records_that_expire_before_the_first_plan(is_known: bool) -> None:
+    """A number that is no record's has a time as well: that of an older record, or of the stream."""
+    stream = scripted_stream(1)
+    put = stream.put_many(A, 5)
+    if not is_known:
+        stream.shards[A].records[0] = Record(put[0].sequence_number, b"x", "k", None)
+    query = Planned([stream], PerShard({A: After(put[1].number + 1)}))
+    stream.trim(A, 5)
+    stream.clock.sleep(30 * HOUR_S)
+    with pytest.raises(DataLossError, match=r"may have expired|expired before it was read"):
+        query.batch()
+    query.restart()
+    with pytest.raises(DataLossError, match="may have expired"):
+        query.batch()
 
 
 def test_a_start_between_records_is_no_loss() -> None:

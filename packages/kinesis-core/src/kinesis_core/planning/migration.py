@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from enum import Enum, auto
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
 from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
     After,
     At,
     Cut,
@@ -18,11 +20,21 @@ from kinesis_core.model import (
     TrimHorizon,
     ancestors,
 )
+from kinesis_core.planning.loss import is_expiring
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
 _MAX_EMPTY_PAGES = 50
 """Empty pages to follow in a search for a record. If it finds none, reading starts at the cut, and the first plan judges."""
+
+
+class Search(Enum):
+    """How a search for the first record after a cut ended without one."""
+
+    ENDED = auto()
+    """No record follows the cut."""
+    GIVEN_UP = auto()
+    """More empty pages follow."""
 
 
 def resume_from_checkpoint(
@@ -71,19 +83,20 @@ def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:
 
 def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> ShardOffset:
     """
-    Return the offset at the record that *cut* names, with its arrival time.
+    Return the offset at the record that *cut* names, with its arrival time or another time that the first plan can judge by.
 
-    The number need not be that of a record, as long as the shard still has an older one: then no record after it is lost.
+    The number need not be that of a record, as long as the shard still has an older one: then no record after it is lost. Where
+    nothing is left, records after it may have come and gone, unless the stream is too young for that.
 
     Raises:
         DataLossError: Neither the record nor an older one is in the shard, and a loss stops the query.
         OptionError: The number is of another shard or stream.
     """
-    state = planner.states.of(shard_id)
+    state, created_ms = planner.states.of(shard_id), planner.facts.summary().created_ms
     try:
         named = _first(state, At(cut.number))
-        if named and named.number == cut.number:
-            return ShardOffset(_settled(cut, named), named.arrived_ms)
+        if isinstance(named, Record) and named.number == cut.number:
+            return _since(ShardOffset(_settled(cut, named), named.arrived_ms), created_ms)
         oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
@@ -92,11 +105,25 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         ) from error
     except StreamNotFoundError:
         return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it
-    if oldest is None or oldest.number <= cut.number:
-        return ShardOffset(cut)
-    what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
+    match oldest:
+        case Record() if oldest.number <= cut.number:
+            return _since(ShardOffset(cut), oldest.arrived_ms or created_ms)
+        case Record():
+            what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
+        case Search.ENDED if is_expiring(created_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
+            what = (
+                f"record {cut.number} is not in the shard, records after it may have expired before they were read, and no record "
+                "is left"
+            )
+        case _:
+            return _since(ShardOffset(cut), created_ms)
     planner.reports.report(shard_id, ShardOffset(cut), what)
     return ShardOffset(TrimHorizon())
+
+
+def _since(start: ShardOffset, since_ms: int) -> ShardOffset:
+    """Return *start*, with *since_ms* as the time before which no record after it arrived, if it has none."""
+    return start if start.arrived_ms is not None else start.was_empty_until(since_ms)
 
 
 def _settled(cut: At | After, record: Record) -> At | After:
@@ -107,11 +134,13 @@ def _settled(cut: At | After, record: Record) -> At | After:
     return After(cut.number) if cut.skip >= (1 if aggregate is None else len(aggregate.data)) else cut
 
 
-def _first(state: ShardState, cut: Cut) -> Record | None:
+def _first(state: ShardState, cut: Cut) -> Record | Search:
     with state.calls.patiently():
         while True:
             try:
-                records = state.page_at(cut, 1, _MAX_EMPTY_PAGES).records
+                page = state.page_at(cut, 1, _MAX_EMPTY_PAGES)
             except IteratorExpiredError:
                 continue
-            return records[0] if records else None
+            if page.records:
+                return page.records[0]
+            return Search.GIVEN_UP if page.is_in_gap else Search.ENDED

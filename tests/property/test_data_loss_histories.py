@@ -1,8 +1,8 @@
 """
 Generated histories in which records leave the stream, read or not: what is lost is reported, and nothing else is.
 
-The horizon moves under everything: with the clock, while a range is read, and by a retention that somebody changes. Shards
-split. The query is down for longer than the retention. The stream is deleted and made anew.
+The horizon moves under everything: with the clock, while a range is read, and by a retention that somebody raises or lowers,
+between two runs, during one and between two pages. Expired records do not come back. Shards split. The query is down for longer than the retention. The stream is deleted and made anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.errors import DataLossError, StreamRecreatedError
-from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
+from kinesis_core.model import AtTimestamp, Latest, StartingPosition, StreamSummary, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeShard, Mood
@@ -38,12 +38,25 @@ puts = st.tuples(
 )
 splits = st.tuples(st.just("split"), st.integers(0, 9))
 retentions = st.tuples(st.just("retention"), st.sampled_from([24, 48, 168]))
-batches = st.sampled_from([("batch",), ("batch",), ("batch", "anew"), ("batch", "slowly")])
+batches = st.sampled_from(
+    [
+        ("batch",),
+        ("batch",),
+        ("batch", "anew"),
+        ("batch", "slowly"),
+        ("batch", "lowered"),
+        ("batch", "raised"),
+    ]
+)
 events = st.one_of(puts, puts, waits, waits, splits, retentions)
 rounds = st.lists(events, max_size=3).flatmap(
     lambda steps: st.lists(batches, max_size=2).map(lambda planned: [*steps, *planned])
 )
-histories = st.lists(rounds, min_size=2, max_size=12).map(
+outages = st.tuples(
+    puts, st.sampled_from([5.0, 25.0, 49.0, 170.0]), st.lists(retentions, max_size=2), batches
+).map(lambda parts: [parts[0], ("wait", parts[1] * HOUR_S), *parts[2], parts[3]])
+"""Records come while the query is down, and somebody changes the retention before it starts again."""
+histories = st.lists(rounds | outages, min_size=2, max_size=12).map(
     lambda parts: [step for part in parts for step in part]
 )
 positions = st.sampled_from([TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_000)])
@@ -53,8 +66,36 @@ limits = st.sampled_from([1, 5, 10, 26, 1000])
 Step = tuple[Any, ...]
 
 
+@define
 class CountingStream(ScriptedStream):
-    """Sees that nobody polls for ever."""
+    """Sees that nobody polls for ever, and what expires by a retention that nobody sees."""
+
+    unseen: set[tuple[str, str]] = field(factory=set)
+    """What expired by a retention that was shorter than the ones described before and after. No retention shows that."""
+    _described_hours: int = 24
+    _since_described: dict[tuple[str, str], int] = field(factory=dict)
+    """What has expired since the stream was described last, and the retention by which it did."""
+
+    def forget(self) -> None:
+        before = self.gone_records()
+        super().forget()
+        self._since_described.update(dict.fromkeys(self.gone_records() - before, self.retention_hours))
+
+    def describe(self) -> StreamSummary:
+        self.forget()
+        shortest = min(self._described_hours, self.retention_hours)
+        self.unseen |= {record for record, hours in self._since_described.items() if hours < shortest}
+        self._since_described.clear()
+        self._described_hours = self.retention_hours
+        return super().describe()
+
+    def gone_records(self) -> set[tuple[str, str]]:
+        """Return what has left the stream."""
+        return {
+            (s, r.sequence_number)
+            for s, shard in {**self.gone, **self.shards}.items()
+            for r in shard.records[: None if s in self.gone else shard.trimmed]
+        }
 
     def get_iterator(self, shard_id: str, cut: Any) -> str:
         assert len(self.log) < MOST_CALLS, "it polls for ever"
@@ -74,8 +115,9 @@ class Watched:
     read: Read = field(factory=list)
     _least_hours: int = field(default=24, init=False)
     """The shortest retention of all times."""
-    _is_retention_changed: bool = field(default=False, init=False)
     _planned_s: float = field(init=False)
+    _shown: set[tuple[str, str]] = field(factory=set, init=False)
+    """What was lost when the query started again after a record that was gone: no retention needs to be seen for that."""
 
     def __attrs_post_init__(self) -> None:
         self.stream = CountingStream(FakeClock(), name="orders")
@@ -100,30 +142,38 @@ class Watched:
     def gone(self) -> set[tuple[str, str]]:
         """Return what has left the stream."""
         self.stream.forget()
-        return {
-            (s, r.sequence_number)
-            for s, shard in self.shards().items()
-            for r in shard.records[: None if s in self.stream.gone else shard.trimmed]
-        }
+        return self.stream.gone_records()
 
     def lost(self) -> set[tuple[str, str]]:
         return self.gone() - set(self.read)
+
+    def visibly_lost(self) -> set[tuple[str, str]]:
+        """Return what is lost and can be known to be."""
+        return self.lost() - self._unknowable()
+
+    def _unknowable(self) -> set[tuple[str, str]]:
+        """Return what expired by a retention that nobody saw and no record shows."""
+        return self.stream.unseen - self._shown
+
+    def _restart(self) -> None:
+        """Start again. Where the offset names a record with its arrival, that it is gone shows that later ones may be, too."""
+        self.query.restart()
+        shards = self.query.start.to_json()["streams"]["orders"]["shards"]
+        named = {s for s, at in shards.items() if "arrived" in at and at.keys() & {"AT", "AFTER"}}
+        self._shown |= {(s, number) for s, number in self.lost() if s in named}
 
     def unreported(self, reported: list[tuple[str, str]]) -> set[str]:
         """
         Return the shards that lost records, and are not *reported*.
 
-        The descendants of a shard that has left the stream unread start anew: its report stands for theirs. Once the retention
-        was changed, nobody knows when: what expired before looks as if it had never been.
+        The descendants of a shard that has left the stream unread start anew: its report stands for theirs.
         """
-        if self._is_retention_changed:
-            return set()
         shards, named = self.shards(), {shard_id for shard_id, _ in reported}
 
         def is_reported(shard_id: str) -> bool:
             return shard_id in named or any(is_reported(parent) for parent in shards[shard_id].parents)
 
-        return {shard_id for shard_id, _ in self.lost() if not is_reported(shard_id)}
+        return {shard_id for shard_id, _ in self.visibly_lost() if not is_reported(shard_id)}
 
     def play(self, history: Sequence[Step]) -> None:
         for step in history:
@@ -138,23 +188,34 @@ class Watched:
                     if len(shards) < 4:
                         self.stream.split(shards[where % len(shards)])
                 case ("retention", hours):
-                    self.stream.retention_hours, self._is_retention_changed = hours, True
-                    self._least_hours = min(self._least_hours, hours)
+                    self.retain(hours)
                 case (_, *how):
-                    self.batch(is_anew="anew" in how, is_slow="slowly" in how)
+                    hours = {"lowered": 24, "raised": 168}.get(how[0]) if how else None
+                    self.batch(is_anew="anew" in how, is_slow="slowly" in how, changes_to=hours)
 
-    def batch(self, *, is_anew: bool = False, is_slow: bool = False, is_again: bool = False) -> Read:
+    def retain(self, hours: int) -> None:
+        self.stream.retain(hours)
+        self._least_hours = min(self._least_hours, hours)
+
+    def batch(
+        self,
+        *,
+        is_anew: bool = False,
+        is_slow: bool = False,
+        is_again: bool = False,
+        changes_to: int | None = None,
+    ) -> Read:
         """
         Run a batch. It skips nothing in silence, and complains of nothing without a reason.
 
         Each shard has a period of its own, so a loss may show in the next batch only. That one follows at once: *is_again*.
         """
         if is_anew:
-            self.query.restart()
-        lost, away_s = self.lost(), self.stream.clock.now - self._planned_s
+            self._restart()
+        lost, away_s = self.visibly_lost(), self.stream.clock.now - self._planned_s
         started = self.query.start
         try:
-            read = self._run(started, is_slow=is_slow)
+            read = self._run(started, is_slow=is_slow, changes_to=changes_to)
         except DataLossError:
             assert self.fails
             assert self.lost() or away_s > self._known_for_s(is_anew=is_anew) or self._is_at_the_edge(), (
@@ -166,20 +227,23 @@ class Watched:
         assert len(self.read) == len(set(self.read)), "a record came twice"
         if self.fails:
             assert not self._skipped(), "a record was skipped"
-        if self.fails and lost:
+        if self.fails and lost - self._unknowable():  # a retention of before may be seen only by this batch
             assert not is_again, "a loss in silence"
             self.stream.clock.sleep(1)
             read = read + self.batch(is_again=True)
         return read
 
-    def _run(self, started: Any, *, is_slow: bool) -> Read:
-        """Plan and read a batch; slowly: hours pass between two of its pages."""
+    def _run(self, started: Any, *, is_slow: bool, changes_to: int | None) -> Read:
+        """Plan and read a batch; slowly: hours pass between two of its pages. The retention may change between the first two."""
         end = self.query.planner.next_offset(started)
         found: Read = []
         for shard_range, page in self.query.pages(started, end):
             found += [(shard_range.shard_id, record.sequence_number) for record in page.records]
             if is_slow:
                 self.stream.clock.sleep(11 * HOUR_S)
+            if changes_to is not None:
+                self.retain(changes_to)
+                changes_to = None
         self.query.start = end
         return found
 
@@ -190,7 +254,7 @@ class Watched:
             s: [r.sequence_number for r in shard.records] for s, shard in self.shards().items() if s in last
         }
         passed = {(s, n) for s, numbers in every.items() for n in numbers[: numbers.index(last[s])]}
-        return passed - set(self.read)
+        return passed - set(self.read) - self._unknowable()
 
     def _known_for_s(self, *, is_anew: bool) -> float:
         """Return how long after its last plan a query is sure of a silence; started again, it is so much less sure."""

@@ -75,7 +75,7 @@ class World:
     @property
     def doubt(self) -> Doubt:
         expected, following = self.evidence.first_known(self.cut, None), self.evidence.next_record(self.cut)
-        return Doubt(self.cut, self.promised_ms, expected, following, self.is_stuck)
+        return Doubt(self.cut, self.promised_ms, expected, following, self.is_stuck, names_seen=True)
 
 
 @st.composite
@@ -92,10 +92,13 @@ def worlds(draw: st.DrawFn) -> World:
     )
 
 
-@given(worlds())
-def test_no_loss_is_passed_over(world: World) -> None:
-    """Where a record expired after the cut, the judgement is a loss, whatever was seen and whether anything is left."""
-    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, HOURS, NOW_MS)
+@given(worlds(), st.sampled_from([HOURS, 48, 168]))
+def test_no_loss_is_passed_over(world: World, hours: int) -> None:
+    """
+    Where a record expired after the cut, the judgement is a loss, whatever was seen, whether anything is left, and how long
+    records are kept since.
+    """
+    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, hours, NOW_MS)
     if world.lost:
         assert loss is not None
         assert isinstance(loss, RecordExpired | OffsetExpired)
@@ -104,14 +107,14 @@ def test_no_loss_is_passed_over(world: World) -> None:
         assert loss == RecordExpired(world.doubt.expected, None), "that is certain, whatever the retention is"
 
 
-@given(worlds())
-def test_a_record_that_is_left_proves_that_nothing_is_lost(world: World) -> None:
+@given(worlds(), st.sampled_from([HOURS, 48, 168]))
+def test_a_record_that_is_left_proves_that_nothing_is_lost(world: World, hours: int) -> None:
     """Where the record of the cut, or the very next one, is in the stream, nothing after the cut has left."""
     proofs = [r for r in world.left if r.number == world.cut.number or r == world.doubt.following]
-    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, HOURS, NOW_MS)
+    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, hours, NOW_MS)
     if proofs:
         assert not world.lost
-        assert loss == (NoProgress(NOW_MS - world.promised_ms, HOURS) if world.is_stuck else None)
+        assert loss == (NoProgress(NOW_MS - world.promised_ms, hours) if world.is_stuck else None)
 
 
 @given(worlds(), st.integers(0, 60))

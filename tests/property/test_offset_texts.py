@@ -29,10 +29,17 @@ cuts = st.one_of(
     st.builds(After, numbers),
 )
 arrivals = st.none() | st.integers(0, 10**13)
-positions = st.builds(ShardOffset, cuts, arrivals) | st.builds(
-    ShardOffset, cuts, arrivals, numbers, st.integers(0, 9)
+positions = st.one_of(
+    st.builds(ShardOffset, cuts, arrivals),
+    st.builds(ShardOffset, cuts, arrivals, numbers, st.integers(0, 9)),
+    st.builds(ShardOffset, cuts, st.integers(0, 10**13), st.none() | numbers, was_empty=st.booleans()),
 )
-streams = st.builds(StreamOffset, st.integers(0, 10**13), st.dictionaries(st.text(), positions, max_size=4))
+streams = st.builds(
+    StreamOffset,
+    st.integers(0, 10**13),
+    st.dictionaries(st.text(), positions, max_size=4),
+    st.none() | st.integers(1, 8760),
+)
 offsets = st.builds(Offset, st.dictionaries(st.text(), streams, max_size=3))
 
 values = st.recursive(
@@ -41,13 +48,29 @@ values = st.recursive(
     max_leaves=10,
 )
 words = st.sampled_from(
-    ["AFTER", "AT", "AT_TIMESTAMP", "SHARD_END", "TRIM_HORIZON", "first", "arrived", "skip", "first_skip"]
+    [
+        "AFTER",
+        "AT",
+        "AT_TIMESTAMP",
+        "SHARD_END",
+        "TRIM_HORIZON",
+        "first",
+        "arrived",
+        "empty_until",
+        "skip",
+        "first_skip",
+    ]
 )
 scalars = st.sampled_from(["5", "x", "", 5, True, False, None, 1.5]) | values
 almost_positions = st.dictionaries(words, scalars, max_size=3) | values
 almost_streams = (
     st.fixed_dictionaries(
-        {}, optional={"created": scalars, "shards": st.dictionaries(st.text(), almost_positions)}
+        {},
+        optional={
+            "created": scalars,
+            "retention": scalars,
+            "shards": st.dictionaries(st.text(), almost_positions),
+        },
     )
     | values
 )

@@ -156,6 +156,12 @@ class FakeStream:
         gone = [s for s, shard in self.shards.items() if shard.is_closed and shard.closed_ms < kept_ms]
         self.gone.update((shard_id, self.shards.pop(shard_id)) for shard_id in gone)
 
+    def retain(self, hours: int) -> None:
+        """Change the retention. What has expired by the old one does not come back, and a shorter one lets records expire at once."""
+        self.forget()
+        self.retention_hours = hours
+        self.forget()
+
     # What the core calls
 
     def now_ms(self) -> int:

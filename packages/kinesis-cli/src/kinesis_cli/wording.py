@@ -24,11 +24,8 @@ _REPLACED = tuple(
         (r" \(dynamodbTableName\)", ""),
         (r"Option 'dynamodbTableName'", "The application"),
         # No command goes on after a loss.
-        (r" failOnDataLoss=false then .* Or start with a new checkpoint\.", " Or begin later, with --since."),
-        (
-            r"The batch cannot be replayed\. Raise the retention before .* that are left\.",
-            "Raise the stream's retention, or begin later, with --since.",
-        ),
+        (r" failOnDataLoss=false continues .* Or start with a new checkpoint\.", " Begin later, with --since."),
+        (r" failOnDataLoss=false reads the .* until the batch is done\.", " Begin later, with --since."),
         (r", run fewer producers at once, or raise recordTtlMs \(record_ttl_s\)", ", or run fewer producers"),
         (r"\baggregationEnabled=false\b", "--no-aggregate"),
         (r"Start the query again", "Run the command again"),

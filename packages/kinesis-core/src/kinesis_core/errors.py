@@ -76,8 +76,8 @@ class DataLossError(KinesisError):
     """
     Records after the saved offset expired before they were read, or may have expired.
 
-    Raise the stream's retention first. `failOnDataLoss=false` (`fail_on_data_loss=False` in `PlanSettings` and
-    `ReadSettings`) then continues at the oldest record that is left.
+    They do not come back; a longer retention keeps only what is left. `failOnDataLoss=false` (`fail_on_data_loss=False` in
+    `PlanSettings` and `ReadSettings`) continues at the oldest record that is left.
     """
 
 

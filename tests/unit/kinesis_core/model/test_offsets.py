@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
@@ -51,6 +52,21 @@ HALF_READ = Offset(
     }
 )
 """A query that began inside two aggregates, one of which is in the batch that ends here."""
+KEPT = Offset(
+    {
+        "orders": StreamOffset(
+            1780000000000,
+            {
+                "shardId-000000000000": ShardOffset(After(BASE + 22), 1790000012345, BASE + 20),
+                "shardId-000000000001": ShardOffset(After(BASE + 31), 1790000054321, was_empty=True),
+                "shardId-000000000002": ShardOffset(TrimHorizon(), 1790000054321, was_empty=True),
+                "shardId-000000000003": ShardOffset(ShardEnd(), 1790000012377),
+            },
+            kept_hours=24,
+        )
+    }
+)
+"""An offset that shows what may expire: with the retention, and with the kind of each time."""
 
 
 def text_of(offset: Offset) -> str:
@@ -79,16 +95,24 @@ def test_starts_inside_aggregates_are_written_as_released() -> None:
     assert Offset.from_json(json.loads(text)) == HALF_READ
 
 
-def test_equal_offsets_give_equal_text() -> None:
+def test_retentions_are_written_as_released() -> None:
+    """The retention, and times that are no arrivals, are written as in their golden file, and read back."""
+    text = (GOLDEN / "v1-retention.json").read_text()
+    assert text_of(KEPT) + "\n" == text
+    assert Offset.from_json(json.loads(text)) == KEPT
+
+
+@pytest.mark.parametrize("offset", [OFFSET, KEPT])
+def test_equal_offsets_give_equal_text(offset: Offset) -> None:
     """The text does not depend on the order in which streams and shards were found: Spark compares the texts."""
     turned = Offset(
         {
-            name: StreamOffset(stream.created_ms, dict(reversed([*stream.shards.items()])))
-            for name, stream in reversed([*OFFSET.streams.items()])
+            name: evolve(stream, shards=dict(reversed([*stream.shards.items()])))
+            for name, stream in reversed([*offset.streams.items()])
         }
     )
-    assert turned == OFFSET
-    assert json.dumps(turned.to_json()) == json.dumps(OFFSET.to_json())
+    assert turned == offset
+    assert json.dumps(turned.to_json()) == json.dumps(offset.to_json())
 
 
 @pytest.mark.parametrize("version", [0, 2, 17, "1", 1.0, True, None])
@@ -120,6 +144,8 @@ def test_an_offset_without_a_version_is_refused(value: Any) -> None:
         ({"AFTER": "5", "first": 4}, "not a sequence number"),
         ({"AFTER": "5", "arrived": "now"}, "'arrived' is 'now'"),
         ({"AFTER": "5", "arrived": True}, "'arrived' is True"),
+        ({"AFTER": "5", "empty_until": "now"}, "'empty_until' is 'now'"),
+        ({"AFTER": "5", "empty_until": 5, "arrived": 5}, "not a cut"),
         ({"SHARD_END": False}, "not a cut"),
         ({"AT": "5", "skip": -1}, "not a number of user records"),
         ({"AT": "5", "skip": True}, "not a number of user records"),
@@ -147,6 +173,9 @@ def test_a_damaged_shard_offset_is_refused(position: Any, fault: str) -> None:
         {"orders": {"created": 1}},
         {"orders": {"created": "1", "shards": {}}},
         {"orders": {"created": True, "shards": {}}},
+        {"orders": {"created": 1, "retention": "24", "shards": {}}},
+        {"orders": {"created": 1, "retention": True, "shards": {}}},
+        {"orders": {"created": 1, "retention": 0, "shards": {}}},
         {"orders": {"created": 1, "shards": []}},
     ],
 )
@@ -160,3 +189,28 @@ def test_a_shard_offset_is_carried_over_without_its_batch() -> None:
     """The end of a later batch without records keeps cut and arrival time, and has no first record."""
     assert ShardOffset(After(5), 17, first=3, first_skip=1).carried_over() == ShardOffset(After(5), 17)
     assert ShardOffset(At(5, skip=2), 17).carried_over() == ShardOffset(At(5, skip=2), 17)
+    empty = ShardOffset(After(5), 17, first=3, was_empty=True)
+    assert empty.carried_over() == ShardOffset(After(5), 17, was_empty=True)
+
+
+def test_a_later_time_that_is_no_arrival() -> None:
+    """It takes the place of an earlier one. An earlier one, or none, changes nothing."""
+    read = ShardOffset(After(5), 17, first=3)
+    assert read.was_empty_until(18) == ShardOffset(After(5), 18, first=3, was_empty=True)
+    assert [read.was_empty_until(ms) for ms in (17, 16, None)] == [read] * 3
+    assert ShardOffset(After(5)).was_empty_until(1) == ShardOffset(After(5), 1, was_empty=True)
+
+
+def test_which_cuts_name_a_record_that_was_seen() -> None:
+    """Those whose time is the arrival of that record. An older release did not tell its times apart."""
+    seen = ShardOffset(After(5), 17)
+    assert [p.names_seen_record for p in (seen, ShardOffset(At(5), 17))] == [True, True]
+    others = [
+        ShardOffset(After(5)),
+        ShardOffset(After(5), 17, was_empty=True),
+        ShardOffset(TrimHorizon(), 17),
+    ]
+    assert not any(p.names_seen_record for p in others)
+    shards = {"shardId-0": seen}
+    assert StreamOffset(1, shards, kept_hours=24).started("shardId-0") == seen
+    assert StreamOffset(1, shards).started("shardId-0") == ShardOffset(After(5), 17, was_empty=True)

@@ -2,13 +2,18 @@
 Offsets: how far every shard of every stream was read, as Spark keeps it in its offset log.
 
     {"version": 1,
-     "streams": {"orders": {"created": 1780000000000,
+     "streams": {"orders": {"created": 1780000000000, "retention": 24,
        "shards": {"shardId-000000000000": {"SHARD_END": true, "first": "4963..."},
                   "shardId-000000000001": {"AFTER": "4966...", "arrived": 1790000012345, "first": "4965..."},
-                  "shardId-000000000002": {"AT_TIMESTAMP": 1790000000000}}}}}
+                  "shardId-000000000002": {"AFTER": "4966...", "empty_until": 1790000054321},
+                  "shardId-000000000003": {"AT_TIMESTAMP": 1790000000000}}}}}
 
 `first` is the first record of the batch that ends at this offset. So a batch is bounded by two real records, and its
 end offset alone defines its records, whichever start Spark passes when it replays the batch.
+
+`arrived` is the arrival of the record that the cut names. `empty_until` stands in its place where the time is another one. With
+`retention` they show later what may have expired, whatever the retention is by then. Older releases wrote neither `retention` nor
+`empty_until`: their `arrived` may be either time.
 
 A query may begin inside an aggregate of which another reader has read some user records. Then the offset holds their
 number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that begins there, as
@@ -43,8 +48,8 @@ class ShardOffset:
     arrived_ms: int | None = None
     """
     No record after the cut arrived before this time, in milliseconds since the epoch. It is the arrival time of the record
-    that the cut names, or a time when there was no record after the cut. When it is older than the retention, records
-    after the cut may be lost. None when no such time is known.
+    that the cut names, or another time as `was_empty` says. When it is older than the retention, records after the cut may
+    be lost. None when no such time is known.
     """
     first: int | None = None
     """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
@@ -52,10 +57,25 @@ class ShardOffset:
     """How many user records of `first` the batch leaves out, because they were read before the query began."""
     estimate: Estimate | None = field(default=None, eq=False, repr=False)
     """The plan's estimate of the records from `first` to the cut. It is not saved, and does not count in comparisons."""
+    was_empty: bool = False
+    """Whether `arrived_ms` is not the arrival of a record, but a time until which nothing had arrived after the cut."""
 
     def carried_over(self) -> ShardOffset:
         """Return the same cut as the end of a later batch that has no record of this shard."""
-        return self if self.first is None else ShardOffset(self.cut, self.arrived_ms)
+        if self.first is None:
+            return self
+        return ShardOffset(self.cut, self.arrived_ms, was_empty=self.was_empty)
+
+    def was_empty_until(self, until_ms: int | None) -> ShardOffset:
+        """Return the same cut with the time *until_ms*, which is not the arrival of its record, unless it has a later one."""
+        if until_ms is None or until_ms <= (self.arrived_ms or 0):
+            return self
+        return evolve(self, arrived_ms=until_ms, was_empty=True)
+
+    @property
+    def names_seen_record(self) -> bool:
+        """Whether the cut names a record that was in the stream, and `arrived_ms` is its arrival."""
+        return isinstance(self.cut, (At, After)) and self.arrived_ms is not None and not self.was_empty
 
     def as_end_from(self, start: Cut) -> ShardOffset:
         """Return this end with the `first_skip` of a batch that begins at *start*."""
@@ -66,7 +86,7 @@ class ShardOffset:
         """Return the JSON-ready form, as in the module's example."""
         value = _cut_to_json(self.cut)
         if self.arrived_ms is not None:
-            value["arrived"] = self.arrived_ms
+            value["empty_until" if self.was_empty else "arrived"] = self.arrived_ms
         if self.first is not None:
             value["first"] = str(self.first)
         if self.first_skip:
@@ -84,13 +104,18 @@ class ShardOffset:
         if not isinstance(value, dict):
             raise OffsetError(f"{_show(value)} is not a JSON object")
         rest = dict(value)
-        arrived = rest.pop("arrived", None)
+        time_key = "empty_until" if "empty_until" in rest else "arrived"
+        time_ms = rest.pop(time_key, None)
         first = rest.pop("first", None)
         first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
-        if arrived is not None and not _is_time(arrived):
-            raise OffsetError(f"'arrived' is {_show(arrived)}, not a number of milliseconds")
+        if time_ms is not None and not _is_time(time_ms):
+            raise OffsetError(f"'{time_key}' is {_show(time_ms)}, not a number of milliseconds")
         return ShardOffset(
-            _cut_from_json(rest), arrived, None if first is None else _number(first), first_skip
+            _cut_from_json(rest),
+            time_ms,
+            None if first is None else _number(first),
+            first_skip,
+            was_empty=time_ms is not None and time_key == "empty_until",
         )
 
 
@@ -103,10 +128,14 @@ class StreamOffset:
 
     created_ms: int
     shards: Mapping[str, ShardOffset] = field(factory=dict)
+    kept_hours: int | None = None
+    """For how many hours records had certainly been kept when the offset was written. None in offsets of older releases."""
 
     def started(self, shard_id: str) -> ShardOffset:
         """Return how far a shard was read. A shard that is not in the offset yet begins at its oldest record."""
-        return self.shards.get(shard_id, _OLDEST)
+        found = self.shards.get(shard_id, _OLDEST)
+        is_either = self.kept_hours is None and found.names_seen_record  # older releases did not tell
+        return evolve(found, was_empty=True) if is_either else found
 
     def finished(self) -> set[str]:
         """Return the shards of which nothing is left to read."""
@@ -135,13 +164,7 @@ class Offset:
         """Return the JSON-ready form. Equal offsets give equal text, because Spark compares the texts."""
         return {
             "version": VERSION,
-            "streams": {
-                name: {
-                    "created": stream.created_ms,
-                    "shards": {shard: stream.shards[shard].to_json() for shard in sorted(stream.shards)},
-                }
-                for name, stream in sorted(self.streams.items())
-            },
+            "streams": {name: _stream_to_json(stream) for name, stream in sorted(self.streams.items())},
         }
 
     @staticmethod
@@ -168,17 +191,27 @@ class Offset:
             ) from error
 
 
+def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
+    value: dict[str, Any] = {"created": stream.created_ms}
+    if stream.kept_hours is not None:
+        value["retention"] = stream.kept_hours
+    value["shards"] = {shard_id: stream.shards[shard_id].to_json() for shard_id in sorted(stream.shards)}
+    return value
+
+
 def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
-    created = value["created"]
+    created, kept_hours = value["created"], value.get("retention")
     if type(created) is not int:
         raise OffsetError(f"'created' is {_show(created)}, not a number of milliseconds")
+    if kept_hours is not None and not (type(kept_hours) is int and kept_hours > 0):
+        raise OffsetError(f"'retention' is {_show(kept_hours)}, not a number of hours")
     shards: dict[str, ShardOffset] = {}
     for shard_id, shard_offset in value["shards"].items():
         try:
             shards[shard_id] = ShardOffset.from_json(shard_offset)
         except OffsetError as error:
             raise OffsetError(f"{shard_id}: {error}") from error
-    return StreamOffset(created, shards)
+    return StreamOffset(created, shards, kept_hours)
 
 
 def _cut_to_json(cut: Cut) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Cut,
     Record,
     Shard,
     ShardOffset,
@@ -49,8 +48,8 @@ class DataLoss:
     Guards the plans of one stream against lost records.
 
     A shard offset carries a time (`ShardOffset.arrived_ms`): no record after its cut arrived before it. While that time is
-    younger than the retention, nothing can be lost. Later there is a doubt, until the stream shows a record that is older than
-    all that was promised. `loss` judges, `loss_report` reports, and this class makes the calls.
+    younger than the shortest retention, nothing can be lost. Later there is a doubt, until the stream shows a record that is older
+    than all that was promised. `loss` judges, `loss_report` reports, and this class makes the calls.
     """
 
     reports: LossReport
@@ -124,15 +123,15 @@ class DataLoss:
         limits: Limits | None,
     ) -> Unsettled:
         """Return what *plan* finds. While that is in doubt, the state does not show it."""
-        emptiness, promised_ms = state.evidence.emptiness, self.seen_ms(state, started)
-        was_old = is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
+        emptiness, promised = state.evidence.emptiness, self.seen(state, started)
+        was_old = is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         try:
             end = started if state.is_stuck(started.cut) else plan(started)
         except BaseException:
             if was_old:
                 _withdraw(state, emptiness)
             raise
-        doubt = self._doubt(state, started.cut, end, target, promised_ms, was_old=was_old)
+        doubt = self._doubt(state, promised, end, target, was_old=was_old)
         found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
         if doubt is not None:
             _withdraw(state, emptiness)
@@ -166,15 +165,7 @@ class DataLoss:
 
         Without it, the first record after a silence longer than the retention would look like the rest of many.
         """
-        seen_ms = self.seen_ms(state, started)
-        return started if seen_ms == started.arrived_ms else evolve(started, arrived_ms=seen_ms)
-
-    def seen_ms(self, state: ShardState | None, started: ShardOffset) -> int | None:
-        """Return the time that `seen` gives *started*."""
-        empty_ms = None if state is None else state.empty_until_ms(started.cut)
-        if empty_ms is None or empty_ms <= (started.arrived_ms or 0):
-            return started.arrived_ms
-        return empty_ms
+        return started if state is None else started.was_empty_until(state.empty_until_ms(started.cut))
 
     def is_outdated(self, state: ShardState | None, started: ShardOffset) -> bool:
         """
@@ -182,13 +173,13 @@ class DataLoss:
 
         It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
         """
-        seen_ms = self.seen_ms(state, started)
+        seen_ms = self.seen(state, started).arrived_ms
         if seen_ms is None or seen_ms == started.arrived_ms:
             return False
         return seen_ms - (started.arrived_ms or 0) > self._stamp_ms()
 
     def _stamp_ms(self) -> int:
-        return self.facts.retention_hours() * HOUR_MS // _STAMPS
+        return self.facts.kept_hours() * HOUR_MS // _STAMPS
 
     def _see_next(self, state: ShardState, started: ShardOffset, end: ShardOffset) -> None:
         """See the record after the end of a plan that is far behind: without it, the next plan would be in doubt once the end has left."""
@@ -203,19 +194,20 @@ class DataLoss:
     def _doubt(
         self,
         state: ShardState,
-        cut: Cut,
+        promised: ShardOffset,
         end: ShardOffset,
         target: ShardOffset | None,
-        promised_ms: int | None,
         *,
         was_old: bool,
     ) -> Doubt | None:
-        """Return the doubt that a plan from *cut* to *end* leaves; None where nothing can be lost."""
+        """Return the doubt that a plan to *end* leaves, given the promised time of its start; None where nothing can be lost."""
+        cut, promised_ms = promised.cut, promised.arrived_ms
         is_old = was_old or is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         seen, is_stuck = state.evidence, state.is_stuck(cut)
         expected = seen.first_known(cut, target)
         if is_stuck or is_doubtful(cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip):
-            return Doubt(cut, promised_ms, expected, seen.next_record(cut), is_stuck)
+            following, names_seen = seen.next_record(cut), promised.names_seen_record
+            return Doubt(cut, promised_ms, expected, following, is_stuck, names_seen)
         return None
 
     def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
@@ -232,7 +224,7 @@ class DataLoss:
         loss = judge_emptiness(doubt, oldest)
         if loss is not None:
             return loss
-        hours = self.facts.current_retention_hours()
+        hours = self.facts.current_kept_hours()
         return judge(doubt, oldest, hours, state.calls.now_ms())
 
 

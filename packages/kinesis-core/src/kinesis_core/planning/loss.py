@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kinesis_core.model import After, At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon, is_after
+from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Record,
+    ShardOffset,
+    TrimHorizon,
+    is_after,
+)
 from kinesis_core.planning.evidence import Evidence
 
 HOUR_MS = 3_600_000
@@ -25,6 +35,8 @@ class Doubt:
     """The very next record after the cut, where it is known."""
     is_stuck: bool
     """Whether reading from the cut brings neither records nor progress."""
+    names_seen: bool = False
+    """Whether the cut names a record that was in the stream, which arrived at `promised_ms`."""
 
 
 @frozen
@@ -40,7 +52,8 @@ class OffsetExpired:
     """Records that followed the cut may have left: nothing is known of them since a time before the retention."""
 
     age_ms: int
-    retention_hours: int
+    kept_hours: int
+    """For how many hours records were certainly kept. The age is below it where only a shorter retention can have expired a record."""
     oldest: Record | None
 
 
@@ -91,10 +104,17 @@ def judge_emptiness(doubt: Doubt, oldest: Record | None) -> Loss | None:
 
 
 def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss | None:
-    """Return what is lost, or may be, given the *oldest* record left and the retention in *hours*; None when nothing is."""
+    """
+    Return what is lost, or may be, given the *oldest* record left; None when nothing is.
+
+    Records were certainly kept for the last *hours*, as far as anybody saw. A record that was seen and is gone shows that the
+    retention was shorter, whatever anybody saw.
+    """
     age_ms = None if doubt.promised_ms is None else now_ms - doubt.promised_ms
-    is_old = is_expiring(doubt.promised_ms, now_ms, hours)
+    is_old = is_expiring(doubt.promised_ms, now_ms, MIN_RETENTION_HOURS if doubt.names_seen else hours)
     if oldest is None or _is_lost_before(oldest, doubt):
+        if doubt.names_seen and isinstance(doubt.cut, At):
+            return RecordExpired(doubt.cut.number, oldest)
         if is_old and age_ms is not None:
             return OffsetExpired(age_ms, hours, oldest)
         if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):

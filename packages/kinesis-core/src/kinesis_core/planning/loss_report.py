@@ -9,7 +9,7 @@ from attrs import define, field
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Cut, Record, ShardOffset
-from kinesis_core.planning.loss import HOUR_MS, Loss, NoProgress, OffsetExpired, RecordExpired
+from kinesis_core.planning.loss import HOUR_MS, MARGIN_MS, Loss, NoProgress, OffsetExpired, RecordExpired
 from kinesis_core.planning.progress import STUCK_PAGES
 
 log = get_logger("kinesis_core")
@@ -35,9 +35,9 @@ class LossReport:
         """
         if self.is_fatal:
             raise DataLossError(
-                f"Shard {shard_id} of {self.stream}: {what}. Raise the stream's retention first. failOnDataLoss=false then "
-                "continues with the oldest record left and skips the expired records for good. Or start with a new checkpoint. "
-                f"[stream={self.stream} shard={shard_id} cut={started.cut}]"
+                f"Shard {shard_id} of {self.stream}: {what}. Expired records do not come back: a longer retention keeps only what "
+                "is left. failOnDataLoss=false continues with the oldest record left and skips the expired ones for good. Or start "
+                f"with a new checkpoint. [stream={self.stream} shard={shard_id} cut={started.cut}]"
             )
         with self._counting:
             self.count += 1
@@ -50,8 +50,11 @@ def describe(loss: Loss, cut: Cut) -> str:
         case RecordExpired(number, oldest):
             return f"record {number} expired before it was read, and {_left(oldest)}"
         case OffsetExpired(age_ms, hours, oldest):
+            # Only a record that is gone says so: the retention was shorter for a while.
+            is_early = age_ms < hours * HOUR_MS - MARGIN_MS
+            hint = ", but that record has expired" if is_early else ""
             return (
-                f"records after {cut} ({_age(age_ms)}retention {hours} h) may have expired before they were read, "
+                f"records after {cut} ({_age(age_ms)}retention {hours} h{hint}) may have expired before they were read, "
                 f"and {_left(oldest)}"
             )
         case NoProgress(age_ms, hours):

@@ -35,8 +35,7 @@ class OffsetTimes:
         times = [self._finished_ms(start, ends, parent) for parent in parents]
         if isinstance(started.cut, AtTimestamp) and self.initial.get(shard_id) != started:
             times.append(started.cut.epoch_ms)
-        known_ms = max((ms for ms in times if ms), default=0) if times else 0
-        return started if known_ms <= (started.arrived_ms or 0) else evolve(started, arrived_ms=known_ms)
+        return started.was_empty_until(max((ms for ms in times if ms), default=None))
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> ShardOffset:
         """Return how far a shard has been read, without a batch, and when it was last seen empty after that."""
@@ -55,4 +54,5 @@ class OffsetTimes:
 
 def closed(end: ShardOffset, started: ShardOffset) -> ShardOffset:
     """Return the end of a shard that was found closed, with a time; 0 if none is known. A shard that a user calls finished has no time."""
-    return evolve(end, cut=ShardEnd(), arrived_ms=max(end.arrived_ms or 0, started.arrived_ms or 0))
+    ended_ms = max(end.arrived_ms or 0, started.arrived_ms or 0)
+    return evolve(end, cut=ShardEnd(), arrived_ms=ended_ms, was_empty=False)

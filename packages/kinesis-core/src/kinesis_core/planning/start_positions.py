@@ -54,7 +54,8 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     shards = {s: ShardOffset(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
     numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
     located = planner.run_all(lambda s: verify_record(planner, s, numbered[s]), numbered)
-    start = StreamOffset(created_ms, {**shards, **dict(zip(numbered, located, strict=True))})
+    known = {**shards, **dict(zip(numbered, located, strict=True))}
+    start = StreamOffset(created_ms, known, planner.facts.hours_to_save())
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
     planner.times.initial = start.shards
@@ -174,7 +175,7 @@ def _check_known(label: str, named: Collection[str], listing: Collection[str], s
 def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, ShardOffset]:
     """Return the tips of these shards, and of children that they get meanwhile."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
-    since = ShardOffset(AtTimestamp(since_ms), since_ms)
+    since = ShardOffset(AtTimestamp(since_ms), since_ms, was_empty=True)
     listing = planner.listing
     others = {s: ShardOffset(TrimHorizon() if listing[s].is_open else ShardEnd()) for s in listing}
     shards = {**others, **dict.fromkeys(shard_ids, since)}

@@ -10,6 +10,7 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
 from kinesis_core.model import StreamSummary, show_time
+from kinesis_core.planning.kept_hours import KeptHours
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
@@ -30,6 +31,9 @@ class StreamFacts:
     """The service's time when reading started."""
     _is_of_this_plan: bool = field(default=False, init=False)
     """Whether the stream was described since the current plan started."""
+    _kept: KeptHours = field(factory=KeptHours, init=False)
+    _offset_hours: int | None = field(default=None, init=False)
+    """The hours of the last offset that was read or written."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def begin(self) -> int:
@@ -39,14 +43,17 @@ class StreamFacts:
         self.started_ms = self.api.now_ms()
         return self._created_ms
 
-    def begin_plan(self, created_ms: int) -> None:
+    def begin_plan(self, created_ms: int, kept_hours: int | None = None) -> None:
         """
-        Check that the stream is the one created at *created_ms*.
+        Check that the stream is the one created at *created_ms*. *kept_hours* are those of the offset where the plan starts.
 
         Raises:
             StreamRecreatedError: It is another one.
         """
         self._created_ms, self._is_of_this_plan = created_ms, False
+        if kept_hours is not None and kept_hours != self._offset_hours:
+            self._offset_hours = kept_hours
+            self._kept.see(kept_hours, self.clock.now_s())  # nobody looked since the offset was written
         if self.summary().created_ms != created_ms:
             self._describe()
 
@@ -63,10 +70,21 @@ class StreamFacts:
         """Return the retention as it was described last, without a call; None before the first one."""
         return None if self._summary is None else self._summary.retention_hours
 
-    def current_retention_hours(self) -> int:
-        """Return the retention as described during this plan: records may have expired by a new one."""
-        summary = self._summary if self._is_of_this_plan else None
-        return (summary or self._describe()).retention_hours
+    def kept_hours(self) -> int:
+        """Return for how many hours records are certainly kept, by what was seen of the retention until some minutes ago."""
+        self.summary()
+        return self._kept.at(self.clock.now_s())
+
+    def current_kept_hours(self) -> int:
+        """Return the same, with the retention described during this plan: records may have expired by a new one."""
+        if not self._is_of_this_plan:
+            self._describe()
+        return self.kept_hours()
+
+    def hours_to_save(self) -> int:
+        """Return `kept_hours` for an offset that is written now."""
+        self._offset_hours = self.kept_hours()
+        return self._offset_hours
 
     def see_same_stream(self) -> None:
         """
@@ -86,6 +104,7 @@ class StreamFacts:
         summary = self.api.describe()
         self._summary, self._described_s, self._is_of_this_plan = summary, self.clock.now_s(), True
         self._check(summary)
+        self._kept.see(summary.retention_hours, self._described_s)
         return summary
 
     def _check(self, summary: StreamSummary) -> None:

@@ -91,7 +91,7 @@ class StreamPlanner:
 
     def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
         """Check that *start* is of this very stream, and renew an old listing. Wait until the first listing is complete."""
-        self.facts.begin_plan(start.created_ms)
+        self.facts.begin_plan(start.created_ms, start.kept_hours)
         known = self._known(start, {})
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
@@ -217,7 +217,7 @@ class StreamPlanner:
             self.loss.report_gone(state, started, self.listing.get(state.shard_id))
             state.calls.throttled.clear()
             return None
-        state.evidence = state.evidence.with_promise(self.loss.seen_ms(state, started))
+        state.evidence = state.evidence.with_promise(self.loss.seen(state, started).arrived_ms)
         return end
 
     def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
@@ -264,4 +264,5 @@ class StreamPlanner:
         shards.update((s, closed(seen[s], seen[s])) for s in ended)
         shards.update(ends)
         needless = find_needless(start.finished() | ended, shards, self.listing)
-        return evolve(start, shards={s: p for s, p in shards.items() if s not in needless})
+        left = {s: p for s, p in shards.items() if s not in needless}
+        return evolve(start, shards=left, kept_hours=self.facts.hours_to_save())

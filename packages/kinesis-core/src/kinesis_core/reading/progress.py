@@ -122,9 +122,9 @@ class RangeProgress:
         stream, shard = self.range.stream, self.range.shard_id
         if self.fail_on_data_loss:
             raise DataLossError(
-                f"Shard {shard} of {stream}: {reason} (retention {self.range.retention_hours} h). The batch cannot be "
-                "replayed. Raise the retention before restarting queries; failOnDataLoss=false skips the gap for good. "
-                "Set it only until the batch is done; it reads the records that are left. "
+                f"Shard {shard} of {stream}: {reason} (retention {self.range.retention_hours} h). The batch cannot be read as a "
+                "whole any more: a longer retention brings no record back, it keeps what is left. failOnDataLoss=false reads the "
+                "records that are left and skips the others for good. Set it only until the batch is done. "
                 f"[from={self.range.start} to={self.range.end} reached={self.reached}]"
             )
         log.warning("data.lost", reason=reason, stream=stream, shard=shard)

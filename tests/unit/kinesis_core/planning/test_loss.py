@@ -1,0 +1,63 @@
+"""Single judgements whether records were lost. `tests/property/test_loss_judgement.py` has generated ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinesis_core.model import After, At, AtTimestamp, Cut, Record
+from kinesis_core.planning.loss import HOUR_MS, Doubt, Loss, OffsetExpired, RecordExpired, judge
+
+NOW_MS = 1_790_000_000_000
+
+
+def ago(hours: float) -> int:
+    return int(NOW_MS - hours * HOUR_MS)
+
+
+def record(number: int, hours: float | None) -> Record:
+    """Return a record that arrived so many hours ago, or does not say when."""
+    return Record(str(number), arrived_s=None if hours is None else ago(hours) / 1000)
+
+
+def judged(doubt: Doubt, oldest: Record | None, hours: int) -> Loss | None:
+    return judge(doubt, oldest, hours, NOW_MS)
+
+
+def doubt(cut: Cut, hours: float, *, names_seen: bool = False, following: Record | None = None) -> Doubt:
+    """Return a doubt at *cut*, after which no record arrived until so many hours ago."""
+    return Doubt(cut, ago(hours), None, following, is_stuck=False, names_seen=names_seen)
+
+
+def test_an_oldest_record_without_a_time_after_a_start_at_a_time() -> None:
+    """It may have arrived before or after the start, so records between may have expired."""
+    start = doubt(AtTimestamp(ago(40)), 30)
+    oldest = record(7, None)
+    assert judged(start, oldest, 24) == OffsetExpired(30 * HOUR_MS, 24, oldest)
+
+
+def test_an_oldest_record_from_before_a_start_at_a_time() -> None:
+    """It is no later than what was promised, so nothing after that has expired."""
+    start = doubt(AtTimestamp(ago(40)), 30)
+    assert judged(start, record(7, 31), 24) is None
+    assert judged(start, record(7, 30), 24) is not None
+
+
+@pytest.mark.parametrize("oldest", [record(9, 2), None])
+@pytest.mark.parametrize(("names_seen", "is_loss"), [(True, True), (False, False)])
+def test_a_record_that_was_read_and_is_gone(oldest: Record | None, names_seen: bool, is_loss: bool) -> None:
+    """It shows that records after it may have expired, whatever retention anybody saw. A time of emptiness shows nothing."""
+    found = judged(doubt(After(5), 30, names_seen=names_seen), oldest, 168)
+    assert found == (OffsetExpired(30 * HOUR_MS, 168, oldest) if is_loss else None)
+
+
+@pytest.mark.parametrize("oldest", [record(9, 2), None])
+@pytest.mark.parametrize("hours", [1, 30, 200])
+def test_a_record_to_read_that_is_gone(oldest: Record | None, hours: float) -> None:
+    """It was seen and not read: that is a loss at any age."""
+    assert judged(doubt(At(5), hours, names_seen=True), oldest, 168) == RecordExpired(5, oldest)
+
+
+def test_a_record_that_is_gone_while_the_next_one_is_there() -> None:
+    """Nothing was between the two."""
+    following = record(9, 2)
+    assert judged(doubt(After(5), 30, names_seen=True, following=following), following, 24) is None

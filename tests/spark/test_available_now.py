@@ -39,6 +39,26 @@ def test_available_now_ends(emulator: Emulator, stream: StreamUnderTest, make_qu
 
 
 @pytest.mark.tests
+def test_reshards_between_two_runs(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
+) -> None:
+    """
+    The run after two calls of UpdateShardCount reads the shards of all generations. The second call opens and closes shards that
+    never have a record.
+    """
+    emulator.scale(stream.name, 2)
+    stream.put_numbers(20)
+    query = make_query(stream.options()).start(availableNow=True).finish()
+    stream.put_numbers(20)
+    emulator.scale(stream.name, 4)
+    stream.put_numbers(100)
+    emulator.scale(stream.name, 3)
+    stream.put_numbers(20)
+    query.start(availableNow=True).finish()
+    assert sorted(query.payloads) == sorted(stream.payloads)
+
+
+@pytest.mark.tests
 def test_available_now_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> None:
     """AvailableNow on an empty stream ends as well."""
     assert make_query(stream.options()).start(availableNow=True).finish().rows == []

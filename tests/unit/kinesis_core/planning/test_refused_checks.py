@@ -131,8 +131,8 @@ def test_a_batch_without_a_bound_uses_no_kept_plan() -> None:
     assert query.batch(bounded=False) == left
 
 
-def test_a_search_that_takes_several_plans_keeps_what_was_found() -> None:
-    """While the search for the oldest record is not done, the plan before it is not made again."""
+def far_after_a_time() -> tuple[RefusedChecks, Planned]:
+    """Return a query that begins at the time of a record, 30 hours ago: no record that is gone shows a loss."""
     stream = RefusedChecks(FakeClock(), retention_hours=168)
     stream.create(1)
     stream.put_many(A, 3 * BATCH, every_s=1)
@@ -142,6 +142,12 @@ def test_a_search_that_takes_several_plans_keeps_what_was_found() -> None:
     query = Planned([stream], AtTimestamp(since_ms), settings)
     query.restart()
     stream.clock.sleep(30 * HOUR_S)
+    return stream, query
+
+
+def test_a_search_that_takes_several_plans_keeps_what_was_found() -> None:
+    """While the search for the oldest record is not done, the plan before it is not made again."""
+    stream, query = far_after_a_time()
     stream.gaps[A, 0] = 2 * GAP_CALLS + 1
     assert query.batch() == []
     stream.log.clear()
@@ -154,13 +160,12 @@ def test_a_search_that_takes_several_plans_keeps_what_was_found() -> None:
 
 def test_a_gap_is_followed_while_the_search_is_not_done() -> None:
     """A plan that has found nothing yet is not kept: the next one continues in the gap beside the search."""
-    stream, query = far_behind()
-    query.batch()
-    stream.trim(A, 2 * BATCH)
-    stream.gaps[A, 2 * BATCH] = 2 * GAP_CALLS
+    stream, query = far_after_a_time()
+    stream.trim(A, BATCH)
+    stream.gaps[A, BATCH] = 2 * GAP_CALLS
     for _ in range(2):
         assert query.batch() == []
-    assert query.batch()[0] == everything(stream)[2 * BATCH]
+    assert query.batch()[0] == everything(stream)[BATCH]
 
 
 def test_a_closed_shard_is_passed_though_calls_are_refused() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OffsetError
@@ -19,6 +20,7 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
+from kinesis_core.model.offsets import FIELDS, SHARD_FIELDS, STREAM_FIELDS
 
 numbers = st.integers(0, 10**129 - 1)
 cuts = st.one_of(
@@ -49,6 +51,7 @@ values = st.recursive(
 )
 words = st.sampled_from(
     [
+        "note",
         "AFTER",
         "AT",
         "AT_TIMESTAMP",
@@ -87,6 +90,19 @@ def test_offsets_go_through_text_unharmed(offset: Offset) -> None:
     again = Offset.from_json(json.loads(text))
     assert again == offset
     assert json.dumps(again.to_json()) == text
+
+
+@given(offsets, st.text(), st.data())
+def test_a_field_more_is_refused(offset: Offset, name: str, data: st.DataObject) -> None:
+    """An offset with a field that no release has written is refused, wherever it is. The message names it."""
+    value = offset.to_json()
+    assume(name not in FIELDS | STREAM_FIELDS | SHARD_FIELDS)
+    found = value["streams"].values()
+    parts = [value, *found, *(shard for stream in found for shard in stream["shards"].values())]
+    data.draw(st.sampled_from(parts))[name] = data.draw(values)
+    with pytest.raises(OffsetError, match="which this release does not know") as refused:
+        Offset.from_json(value)
+    assert len(name) > 100 or repr(name) in str(refused.value)
 
 
 @given(values | almost_offsets)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,6 @@ def test_an_offset_without_a_version_is_refused(value: Any) -> None:
         ({}, "not a cut"),
         ({"AFTER": 5}, "not a cut"),
         ({"AFTER": "5", "AT": "5"}, "not a cut"),
-        ({"AFTER": "5", "more": 1}, "not a cut"),
         ({"AFTER": "-5"}, "not a sequence number"),
         ({"AFTER": "٣"}, "not a sequence number"),
         ({"AFTER": ""}, "not a sequence number"),
@@ -158,30 +158,51 @@ def test_an_offset_without_a_version_is_refused(value: Any) -> None:
     ],
 )
 def test_a_damaged_shard_offset_is_refused(position: Any, fault: str) -> None:
-    """A damaged shard offset is refused. The message names the shard and the fault."""
-    with pytest.raises(OffsetError, match=f"damaged offset .*shardId-0: .*{fault}"):
+    """A damaged shard offset is refused. The message names the stream, the shard and the fault."""
+    with pytest.raises(OffsetError, match=f"damaged offset .*orders: shardId-0: .*{fault}"):
         Offset.from_json(with_position(position))
 
 
 @pytest.mark.parametrize(
-    "streams",
+    ("change", "path"),
     [
-        None,
-        [],
-        {"orders": None},
-        {"orders": {}},
-        {"orders": {"created": 1}},
-        {"orders": {"created": "1", "shards": {}}},
-        {"orders": {"created": True, "shards": {}}},
-        {"orders": {"created": 1, "retention": "24", "shards": {}}},
-        {"orders": {"created": 1, "retention": True, "shards": {}}},
-        {"orders": {"created": 1, "retention": 0, "shards": {}}},
-        {"orders": {"created": 1, "shards": []}},
+        (lambda value: value.update(note=1), "'note'"),
+        (lambda value: value["streams"]["orders"].update(note=None), "'orders': 'note'"),
+        (
+            lambda value: value["streams"]["orders"]["shards"]["shardId-0"].update(note={}),
+            "'orders': 'shardId-0': 'note'",
+        ),
     ],
 )
-def test_a_damaged_structure_is_refused(streams: Any) -> None:
-    """An offset with a missing part, or with a part of another type, is refused as damaged."""
-    with pytest.raises(OffsetError, match="damaged offset"):
+def test_an_unknown_field_is_refused(change: Callable[[dict[str, Any]], None], path: str) -> None:
+    """A field that this release does not know may change what the others mean. The error names it, and who may have written it."""
+    value = with_position({"AFTER": "5"})
+    change(value)
+    with pytest.raises(
+        OffsetError, match=f"field {path}, which this release does not know. Use the release that wrote it"
+    ):
+        Offset.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("streams", "part"),
+    [
+        (None, "'streams' is None"),
+        ([], "'streams' is "),
+        ({"orders": None}, "orders: it is None"),
+        ({"orders": {}}, "orders: 'created' is None"),
+        ({"orders": {"created": 1}}, "orders: 'shards' is None"),
+        ({"orders": {"created": "1", "shards": {}}}, "orders: 'created' is '1'"),
+        ({"orders": {"created": True, "shards": {}}}, "orders: 'created' is True"),
+        ({"orders": {"created": 1, "retention": "24", "shards": {}}}, "orders: 'retention' is '24'"),
+        ({"orders": {"created": 1, "retention": True, "shards": {}}}, "orders: 'retention' is True"),
+        ({"orders": {"created": 1, "retention": 0, "shards": {}}}, "orders: 'retention' is 0"),
+        ({"orders": {"created": 1, "shards": []}}, "orders: 'shards' is "),
+    ],
+)
+def test_a_damaged_structure_is_refused(streams: Any, part: str) -> None:
+    """An offset with a missing part, or with a part of another type, is refused as damaged. The message names the part."""
+    with pytest.raises(OffsetError, match=f"damaged offset .*{part}"):
         Offset.from_json({"version": 1, "streams": streams})
 
 

@@ -22,9 +22,9 @@ number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from reprlib import Repr
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -33,6 +33,16 @@ from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, 
 from kinesis_core.model.estimates import Estimate
 
 VERSION = 1
+
+FIELDS = frozenset({"version", "streams"})
+STREAM_FIELDS = frozenset({"created", "retention", "shards"})
+SHARD_FIELDS = frozenset(
+    {"TRIM_HORIZON", "AT_TIMESTAMP", "AT", "AFTER", "SHARD_END"}
+    | {"skip", "arrived", "empty_until", "first", "first_skip"}
+)
+"""The fields of an offset of this version, of its streams and of their shards."""
+
+T = TypeVar("T")
 
 _short = Repr()
 _short.maxstring = 160
@@ -101,9 +111,7 @@ class ShardOffset:
         Raises:
             OffsetError: It is damaged.
         """
-        if not isinstance(value, dict):
-            raise OffsetError(f"{_show(value)} is not a JSON object")
-        rest = dict(value)
+        rest = dict(_object(value))
         time_key = "empty_until" if "empty_until" in rest else "arrived"
         time_ms = rest.pop(time_key, None)
         first = rest.pop("first", None)
@@ -173,7 +181,7 @@ class Offset:
         Return the offset that *value*, parsed JSON, holds.
 
         Raises:
-            OffsetError: It has another version, or is damaged. The message names the damaged part.
+            OffsetError: It has another version or an unknown field, or is damaged. The message names the part.
         """
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
@@ -181,14 +189,52 @@ class Offset:
                 f"The checkpoint holds an offset of version {_show(version)}; this release reads version {VERSION}. "
                 "Use the release that wrote it, or a new checkpoint directory."
             )
+        unknown = _unknown_field(value)
+        if unknown is not None:
+            raise OffsetError(
+                f"The checkpoint holds an offset with the field {unknown}, which this release does not know. Use the release that "
+                "wrote it. If somebody added the field, restore the checkpoint directory, or start with a new one."
+            )
         try:
-            streams = value["streams"]
-            return Offset({name: _stream_from_json(stream) for name, stream in streams.items()})
-        except (OffsetError, KeyError, TypeError, ValueError, AttributeError) as error:
+            streams = _object(value.get("streams"), "'streams' is")
+            return Offset({name: _part(name, _stream_from_json, stream) for name, stream in streams.items()})
+        except OffsetError as error:
             raise OffsetError(
                 f"The checkpoint holds a damaged offset ({error!s}). Restore the checkpoint directory, "
                 "or start with a new one."
             ) from error
+
+
+def _unknown_field(value: dict[str, Any]) -> str | None:
+    """Return the first field that this version does not have, and where it is: it may change what the others mean."""
+    parts: list[tuple[str, Any, Collection[str]]] = [("", value, FIELDS)]
+    for name, stream in _fields(value.get("streams")):
+        parts.append((f"{_show(name)}: ", stream, STREAM_FIELDS))
+        for shard_id, shard in _fields(dict(_fields(stream)).get("shards")):
+            parts.append((f"{_show(name)}: {_show(shard_id)}: ", shard, SHARD_FIELDS))
+    unknown = (
+        where + _show(name) for where, part, known in parts for name, _ in _fields(part) if name not in known
+    )
+    return next(unknown, None)
+
+
+def _fields(value: Any) -> Iterable[tuple[str, Any]]:
+    """Return the fields of a JSON object. Another value has none; where an object is needed, it is refused later."""
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _part(name: str, parse: Callable[[Any], T], value: Any) -> T:
+    """Return what *parse* makes of the part of an offset that has this name."""
+    try:
+        return parse(value)
+    except OffsetError as error:
+        raise OffsetError(f"{name}: {error}") from error
+
+
+def _object(value: Any, what: str = "it is") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise OffsetError(f"{what} {_show(value)}, not a JSON object")
+    return value
 
 
 def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
@@ -199,19 +245,16 @@ def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
     return value
 
 
-def _stream_from_json(value: dict[str, Any]) -> StreamOffset:
-    created, kept_hours = value["created"], value.get("retention")
+def _stream_from_json(value: Any) -> StreamOffset:
+    stream = _object(value)
+    created, kept_hours = stream.get("created"), stream.get("retention")
     if type(created) is not int:
         raise OffsetError(f"'created' is {_show(created)}, not a number of milliseconds")
     if kept_hours is not None and not (type(kept_hours) is int and kept_hours > 0):
         raise OffsetError(f"'retention' is {_show(kept_hours)}, not a number of hours")
-    shards: dict[str, ShardOffset] = {}
-    for shard_id, shard_offset in value["shards"].items():
-        try:
-            shards[shard_id] = ShardOffset.from_json(shard_offset)
-        except OffsetError as error:
-            raise OffsetError(f"{shard_id}: {error}") from error
-    return StreamOffset(created, shards, kept_hours)
+    shards = _object(stream.get("shards"), "'shards' is")
+    found = {shard_id: _part(shard_id, ShardOffset.from_json, shard) for shard_id, shard in shards.items()}
+    return StreamOffset(created, found, kept_hours)
 
 
 def _cut_to_json(cut: Cut) -> dict[str, Any]:

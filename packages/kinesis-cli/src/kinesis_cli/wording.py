@@ -24,7 +24,10 @@ _REPLACED = tuple(
         (r" \(dynamodbTableName\)", ""),
         (r"Option 'dynamodbTableName'", "The application"),
         # No command goes on after a loss.
-        (r" failOnDataLoss=false continues .* Or start with a new checkpoint\.", " Begin later, with --since."),
+        (
+            r" failOnDataLoss=false continues .* Or start with a new checkpoint\.",
+            " Begin later, with --since.",
+        ),
         (r" failOnDataLoss=false reads the .* until the batch is done\.", " Begin later, with --since."),
         (r", run fewer producers at once, or raise recordTtlMs \(record_ttl_s\)", ", or run fewer producers"),
         (r"\baggregationEnabled=false\b", "--no-aggregate"),

@@ -195,6 +195,19 @@ def test_a_time_that_is_kept(world: World) -> None:
     assert world.shard(Position(After(read.number), "x", seen_ms)).state is State.BEHIND
 
 
+@pytest.mark.parametrize(("kept_hours", "state"), [(24, State.DOUBTFUL), (None, State.BEHIND)])
+def test_a_retention_that_was_raised(world: World, kept_hours: int | None, state: State) -> None:
+    """It brings nothing back: what the reader says of the retention counts, where it does."""
+    world.stream.forgets = True
+    read = world.put()
+    world.put()
+    world.put(after_s=30 * HOUR_S)
+    world.stream.retain(168)
+    world.clock.sleep(60)
+    position = Position(After(read.number), "x", read.arrived_ms, kept_hours=kept_hours)
+    assert world.shard(position).state is state
+
+
 def test_an_unread_record_that_is_gone(world: World) -> None:
     """A position before a record that has expired is certain: that one is lost."""
     world.stream.forgets = True

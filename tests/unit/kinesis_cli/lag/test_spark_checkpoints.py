@@ -74,9 +74,21 @@ def test_our_source() -> None:
         )
     )
     assert reading.positions[S[2]].arrived_ms == 1790000012345
+    assert reading.positions[S[2]].kept_hours is None, "an older release wrote the offset"
     assert (reading.batch, reading.planned) == (7, 8)
     assert reading.created_ms == 1780000000000
     assert reading.kind == "spark"
+
+
+def test_the_retention_of_an_offset() -> None:
+    """It says for how long records were kept. A record that was read shows that by itself, once it is gone."""
+    text = (GOLDEN / "offsets" / "v1-retention.json").read_text().replace('"retention":24', '"retention":100')
+    positions = one({"offsets/0": HEAD + text, "commits/0": ""}).positions
+    assert [(positions[s].arrived_ms, positions[s].kept_hours) for s in S[:3]] == [
+        (1790000012345, 24),
+        (1790000054321, 100),
+        (1790000054321, 100),
+    ]
 
 
 def test_before_the_first_commit() -> None:

@@ -21,7 +21,7 @@ from kinesis_core import (
     ThrottledError,
 )
 from kinesis_core.aws import SubscribeApi
-from kinesis_core.model import Cut, SubscribedPage, TrimHorizon
+from kinesis_core.model import After, Cut, ShardOffset, SubscribedPage, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.consumer_parts import NoOwner, OneShard, data
 from support.fake_stream import FakeClock
@@ -93,6 +93,36 @@ def test_a_reader_that_is_gone_forgets_nothing_of_the_next_one() -> None:
     assert feed.lag_ms(shard.shard_id) == 0
     second.close()
     assert feed.lag_ms(shard.shard_id) is None
+
+
+@define
+class Quiet(Silent):
+    """Subscriptions that bring one event without records before they are silent."""
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        yield SubscribedPage([], 0, None, continuation="5")
+        yield from Silent.subscribe(self, shard_id, cut, with_data)
+
+
+def test_an_event_without_records_is_no_arrival() -> None:
+    """It shows until when nothing had come, which is later than the arrival of the record before."""
+    shard = OneShard.new()
+    record = shard.stream.put(shard.shard_id, b"x")
+    pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
+    pages.begin()
+    api, arrived = Quiet(), Event()
+    feed = SubscribedPages(pages, api, shard.clock)
+    feed.watch(shard.shard_id, arrived.set)
+    start = feed.next(shard.shard_id, ShardOffset(TrimHorizon()), 10).end
+    assert start.names_seen_record
+    assert arrived.wait(PATIENCE_S)
+    shard.clock.sleep(60)
+    seen = feed.next(shard.shard_id, start, 10).end
+    api.end.set()
+    assert (seen.cut, seen.was_empty) == (After(record.number), True)
+    assert seen.arrived_ms == shard.stream.now_ms() - 5000
 
 
 @define

@@ -108,8 +108,10 @@ def _is_recent(measurement: Measurement, times: Times) -> bool:
     """Return whether nothing after the position can have expired: no record after it arrived before a time that is recent."""
     from kinesis_core import AtTimestamp
 
-    cut, arrived_ms = measurement.cut, measurement.position.arrived_ms
-    known = [
-        ms for ms in (arrived_ms, cut.epoch_ms if isinstance(cut, AtTimestamp) else None) if ms is not None
-    ]
-    return bool(known) and times.age_ms(max(known)) < times.retention_ms - MARGIN_MS
+    cut, position = measurement.cut, measurement.position
+    times_ms = (position.arrived_ms, cut.epoch_ms if isinstance(cut, AtTimestamp) else None)
+    known = [ms for ms in times_ms if ms is not None]
+    kept_ms = times.retention_ms
+    if position.kept_hours is not None:
+        kept_ms = min(kept_ms, position.kept_hours * 3_600_000)
+    return bool(known) and times.age_ms(max(known)) < kept_ms - MARGIN_MS

@@ -68,6 +68,8 @@ class Position:
     arrived_ms: int | None = None
     """No record after the cut arrived before this time; None if no such time is known."""
     owner: str | None = None
+    kept_hours: int | None = None
+    """Records after the cut that are younger have not expired, whatever the retention is now; None if the reader does not say."""
 
 
 @frozen(kw_only=True)

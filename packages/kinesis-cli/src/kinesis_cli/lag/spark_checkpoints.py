@@ -18,7 +18,7 @@ from kinesis_cli.lag.readings import Position, Reading
 
 if TYPE_CHECKING:
     from kinesis_core import ForeignCheckpoint
-    from kinesis_core.model import Offset, ShardOffset
+    from kinesis_core.model import Offset, StreamOffset
 
 SPARK, AWSLABS, QUBOLE = "spark", "awslabs", "qubole"
 _AWSLABS_ONLY = '"subSequenceNumber"'
@@ -118,7 +118,7 @@ def _ours(location: str, batches: Batches, document: Mapping[str, Any]) -> Itera
         ("It has committed no batch yet: the lag is that of the start of its first batch.",) if is_new else ()
     )
     for name, stream in offset.streams.items():
-        positions = {shard: _position(of, is_start=is_new) for shard, of in stream.shards.items()}
+        positions = {shard: _position(stream, shard, is_start=is_new) for shard in stream.shards}
         yield (
             name,
             Reading(
@@ -133,14 +133,18 @@ def _ours(location: str, batches: Batches, document: Mapping[str, Any]) -> Itera
         )
 
 
-def _position(offset: ShardOffset, *, is_start: bool) -> Position:
+def _position(stream: StreamOffset, shard_id: str, *, is_start: bool) -> Position:
     """Return the position at the end of a batch, or with *is_start* at its first record."""
     from kinesis_core import At
+    from kinesis_core.model import MIN_RETENTION_HOURS
 
+    offset = stream.started(shard_id)
     if is_start and offset.first is not None:
         start = At(offset.first, offset.first_skip)
         return Position(start, str(start))
-    return Position(offset.cut, str(offset.cut), offset.arrived_ms)
+    # If a record that was read is gone, the retention was shorter than its age, whatever anybody saw of it.
+    kept_hours = MIN_RETENTION_HOURS if offset.names_seen_record else stream.kept_hours
+    return Position(offset.cut, str(offset.cut), offset.arrived_ms, kept_hours=kept_hours)
 
 
 def _theirs(

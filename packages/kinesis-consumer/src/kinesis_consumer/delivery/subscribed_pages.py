@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kinesis_consumer.delivery.subscription import Subscription
 from kinesis_core import ResourceInUseError, ServiceError
@@ -156,7 +156,7 @@ class SubscribedPages:
         shard.lag_ms = event.millis_behind
         is_tip, is_last = event.millis_behind == 0, event.is_shard_end
         if not event.records:
-            seen = evolve(start, arrived_ms=max(start.arrived_ms or 0, self._empty_until_ms(event)))
+            seen = start.was_empty_until(self._empty_until_ms(event))
             return ShardPage(Page([], event.millis_behind), seen, seen, is_tip or is_last, is_last)
         first, last = event.records[0], event.records[-1]
         end = ShardOffset(After(last.number), last.arrived_ms, first.number)

@@ -104,7 +104,7 @@ class ShardPages:
             self.report_lost(shard_id, ShardOffset(At(number)), f"record {number} expired before it was read")
         elif empty_until_ms is None:
             self._doubt(state, number, named)
-        return ShardOffset(After(number), empty_until_ms)
+        return ShardOffset(After(number)).was_empty_until(empty_until_ms)
 
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         """

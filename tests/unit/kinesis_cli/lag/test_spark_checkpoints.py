@@ -139,7 +139,7 @@ def test_another_stream() -> None:
         ({"offsets/0": HEAD + '{"clicks":{"0":12}}'}, "no offset of a Kinesis source"),
         ({"offsets/0": HEAD + "-"}, "no offset of a Kinesis source"),
         ({"offsets/0": HEAD + OURS.replace('"version":1', '"version":2')}, "version 2; this release reads"),
-        ({"offsets/0": HEAD + OURS.replace("SHARD_END", "SHARD")}, "damaged"),
+        ({"offsets/0": HEAD + OURS.replace('"SHARD_END":true', '"SHARD_END":1')}, "damaged"),
         ({"offsets/0": HEAD + '{"shardId-1":{"iteratorType":"NONE"}}'}, "damaged.*shardId-1"),
     ],
 )

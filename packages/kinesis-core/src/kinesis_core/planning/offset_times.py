@@ -6,9 +6,16 @@ from collections.abc import Mapping
 
 from attrs import define, evolve, field
 
-from kinesis_core.model import AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset
+from kinesis_core.errors import OffsetError
+from kinesis_core.model import AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset, show_time
 from kinesis_core.planning.data_loss import DataLoss
+from kinesis_core.planning.loss import HOUR_MS
 from kinesis_core.planning.shard_state import ShardState
+
+TIME_MARGIN_MS = 60_000
+"""How far ahead of the service's clock a start may be. Kinesis knows no record of then, and what came until then would be skipped."""
+ARRIVAL_MARGIN_MS = HOUR_MS
+"""How far ahead an arrival may be. One that is later hides for as long that records expire."""
 
 
 @define
@@ -36,6 +43,31 @@ class OffsetTimes:
         if isinstance(started.cut, AtTimestamp) and self.initial.get(shard_id) != started:
             times.append(started.cut.epoch_ms)
         return started.was_empty_until(max((ms for ms in times if ms), default=None))
+
+    def check(self, shard_id: str, started: ShardOffset) -> None:
+        """
+        Check that *started* has no time that is still to come.
+
+        Raises:
+            OffsetError: It has one.
+        """
+        if isinstance(started.cut, AtTimestamp):
+            self._check(shard_id, "'AT_TIMESTAMP'", started.cut.epoch_ms, TIME_MARGIN_MS)
+        self._check(shard_id, "'arrived' or 'empty_until'", started.arrived_ms, ARRIVAL_MARGIN_MS)
+
+    def _check(self, shard_id: str, name: str, epoch_ms: int | None, margin_ms: int) -> None:
+        facts = self.loss.facts
+        if epoch_ms is not None and facts.is_ahead(epoch_ms, margin_ms):
+            raise OffsetError(
+                f"The checkpoint holds an offset of {shard_id} in which {name} is {show_time(epoch_ms)}, which is later than now: the "
+                f"service's clock is at {show_time(facts.api.now_ms())}. Restore the checkpoint directory, or start with a new "
+                f"one. [stream={facts.name} shard={shard_id}]"
+            )
+
+    def plausible(self, end: ShardOffset) -> ShardOffset:
+        """Return *end*, without its time where a record says that it arrived long after now. It is not the service's, then."""
+        is_ahead = (end.arrived_ms or 0) > self.loss.facts.api.now_ms() + ARRIVAL_MARGIN_MS
+        return evolve(end, arrived_ms=None) if is_ahead else end
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> ShardOffset:
         """Return how far a shard has been read, without a batch, and when it was last seen empty after that."""

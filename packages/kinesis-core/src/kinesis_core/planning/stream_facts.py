@@ -100,6 +100,14 @@ class StreamFacts:
             else:
                 self._describe()
 
+    def is_ahead(self, epoch_ms: int, margin_ms: int) -> bool:
+        """Return whether a time is later than now, by more than *margin_ms*. A call shows the service's clock before it is true."""
+        if epoch_ms <= self.api.now_ms() + margin_ms:
+            return False
+        with self._lock:
+            self._describe()  # our own clock may have been set back since the last response
+        return epoch_ms > self.api.now_ms() + margin_ms
+
     def _describe(self) -> StreamSummary:
         summary = self.api.describe()
         self._summary, self._described_s, self._is_of_this_plan = summary, self.clock.now_s(), True

@@ -207,6 +207,7 @@ class StreamPlanner:
 
     def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
         """Return what *plan* returns; None for a shard that Kinesis no longer knows. That is reported where it is a loss."""
+        self.times.check(state.shard_id, started)
         try:
             end = plan(state, started)
         except InvalidRequestError:
@@ -233,6 +234,7 @@ class StreamPlanner:
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
         limiter.spend(now)  # the task that reads the range shares the shard's quota
+        end = self.times.plausible(end)
         end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
         return end.as_end_from(started.cut)
 

@@ -148,7 +148,6 @@ def test_an_end_in_an_unknown_shard_is_refused() -> None:
         (AtTimestamp(1_790_000_000_000), 0),
         (AtTimestamp(1_790_000_004_000), 4),
         (AtTimestamp(1_790_000_014_000), 14),
-        (AtTimestamp(1_890_000_000_000), 20),
         (PerShard({A: TrimHorizon()}), 0),
         (PerShard({A: Latest()}), 20),
         (PerShard({B: TrimHorizon()}), 10),

@@ -32,7 +32,7 @@ def at_its_retention() -> ScriptedStream:
 # TRIM_HORIZON
 
 
-@pytest.mark.parametrize("position", [TrimHorizon(), AtTimestamp(0), PerShard({A: TrimHorizon()})])
+@pytest.mark.parametrize("position", [TrimHorizon(), PerShard({A: TrimHorizon()})])
 def test_the_oldest_records_are_passed_over(position: StartingPosition) -> None:
     """A start at the oldest record leaves out those that are about to leave the stream, and no others."""
     stream = at_its_retention()

@@ -67,6 +67,20 @@ PLANNING = (
         example="shard.throttled stream=orders shard=shardId-000000000003 for_s=60 throttles=14",
     ),
     Event(
+        "start.expired",
+        "WARNING",
+        "driver",
+        "A read starts at a time, and records that arrived since then have expired, or may have. With `failOnDataLoss=false` it reads "
+        "what is left. Otherwise there is an error and no event. One line for each time that is asked for.",
+        {
+            "stream": "",
+            "asked": "where the read is to start",
+            "left": "what arrived then or later has not expired",
+            "retention_hours": "the stream's retention",
+        },
+        example="start.expired stream=orders asked=2026-01-31 08:00:00 UTC left=2026-01-31 08:31:00 UTC retention_hours=24",
+    ),
+    Event(
         "shards.discovered",
         "INFO",
         "driver, task",

@@ -22,8 +22,10 @@ from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import (
     HOUR_MS,
+    MARGIN_MS,
     Doubt,
     Loss,
+    OffsetExpired,
     is_doubtful,
     is_expiring,
     judge,
@@ -105,7 +107,7 @@ class DataLoss:
                     return started
                 loss = self._judge(state, found.doubt, page.records[0] if page.records else None)
                 if loss is not None:
-                    self.reports.report(state.shard_id, started, describe(loss, started.cut))
+                    self._report(state.shard_id, started, found.doubt.promised_ms, loss)
                     state.progress = lose(state.progress, started.cut)
                     return plan(_OLDEST)
             state.progress = found.progress
@@ -219,6 +221,16 @@ class DataLoss:
         is_left = bool(records) and records[0].number == cut.number
         state.cache.missing = None if is_left else cut
         return is_left
+
+    def _report(self, shard_id: str, started: ShardOffset, promised_ms: int | None, loss: Loss) -> None:
+        match started.cut, loss:
+            case AtTimestamp() as asked, OffsetExpired(age_ms, hours) if is_expiring(
+                promised_ms, self.facts.started_ms, hours
+            ):
+                left_ms = (promised_ms or 0) + age_ms - hours * HOUR_MS + MARGIN_MS
+                self.reports.report_start(shard_id, asked, left_ms, hours)
+            case _:
+                self.reports.report(shard_id, started, describe(loss, started.cut))
 
     def _judge(self, state: ShardState, doubt: Doubt, oldest: Record | None) -> Loss | None:
         loss = judge_emptiness(doubt, oldest)

@@ -8,7 +8,7 @@ from attrs import define, field
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
-from kinesis_core.model import Cut, Record, ShardOffset
+from kinesis_core.model import AtTimestamp, Cut, Record, ShardOffset, show_time
 from kinesis_core.planning.loss import HOUR_MS, MARGIN_MS, Loss, NoProgress, OffsetExpired, RecordExpired
 from kinesis_core.planning.progress import STUCK_PAGES
 
@@ -22,8 +22,11 @@ class LossReport:
     stream: str
     is_fatal: bool
     """Whether a loss stops the query."""
+    start_name: str
+    """What errors call the start of a read."""
     count: int = field(default=0, init=False)
     """How many losses were logged since the query started."""
+    _expired_starts: set[AtTimestamp] = field(factory=set, init=False)
     _counting: Lock = field(factory=Lock, init=False, repr=False)  # shards are planned in several threads
 
     def report(self, shard_id: str, started: ShardOffset, what: str) -> None:
@@ -42,6 +45,29 @@ class LossReport:
         with self._counting:
             self.count += 1
         log.warning("data.lost", reason=what, stream=self.stream, shard=shard_id, cut=started.cut)
+
+    def report_start(self, shard_id: str, asked: AtTimestamp, left_ms: int, hours: int) -> None:
+        """
+        Log, once for all shards, that a read starts at a time of which the first records may have expired.
+
+        Those that arrived at *left_ms* or later are certain to be there; *hours* is the retention.
+
+        Raises:
+            DataLossError: A loss stops the query.
+        """
+        asked_at, left = show_time(asked.epoch_ms), show_time(-(-left_ms // 1000) * 1000)
+        if self.is_fatal:
+            raise DataLossError(
+                f"{self.start_name} asks for the records since {asked_at}. Those that arrived before {left} have expired, or may "
+                f"have: the retention is {hours} h. Start at TRIM_HORIZON, or at that time or later. failOnDataLoss=false "
+                f"starts at the oldest record left. [stream={self.stream} shard={shard_id}]"
+            )
+        with self._counting:
+            if asked in self._expired_starts:
+                return
+            self._expired_starts.add(asked)
+            self.count += 1
+        log.warning("start.expired", stream=self.stream, asked=asked_at, left=left, retention_hours=hours)
 
 
 def describe(loss: Loss, cut: Cut) -> str:

@@ -24,8 +24,8 @@ class OffsetTimes:
 
     loss: DataLoss
     states: Mapping[str, ShardState]
-    initial: Mapping[str, ShardOffset] = field(factory=dict, init=False)
-    """Where reading starts, when it started in this process: nothing is promised before the first plan."""
+    oldest: Mapping[str, ShardOffset] = field(factory=dict, init=False)
+    """The starts at the oldest record, when reading started in this process: nothing is promised before the first plan."""
 
     def started(
         self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str, listing: Listing
@@ -34,14 +34,15 @@ class OffsetTimes:
         Return how far a shard has been read.
 
         No record in it is older than the time known last of a finished parent: the shard was created when its parents ended.
+        A start at a time promises what arrived since then, and none of that is older than the stream.
         """
         started, shard = start.started(shard_id), listing.get(shard_id)
         parents = shard.parents if shard else ()
         if isinstance(started.cut, ShardEnd) or not (parents or isinstance(started.cut, AtTimestamp)):
             return started
         times = [self._finished_ms(start, ends, parent) for parent in parents]
-        if isinstance(started.cut, AtTimestamp) and self.initial.get(shard_id) != started:
-            times.append(started.cut.epoch_ms)
+        if isinstance(started.cut, AtTimestamp) and self.oldest.get(shard_id) != started:
+            times.append(max(started.cut.epoch_ms, start.created_ms))
         return started.was_empty_until(max((ms for ms in times if ms), default=None))
 
     def check(self, shard_id: str, started: ShardOffset) -> None:

@@ -40,17 +40,20 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     """
     Return the offset that *position* means, in every shard of now.
 
-    Shards discovered later start at their oldest record, so no record put after this moment is missed.
+    Shards discovered later start at their oldest record, so no record put after this moment is missed. A start at a time
+    promises all records since then: the first plan reports those that have expired.
 
     Raises:
         OptionError: The position is in the future, or names a shard that does not exist, or a record of another shard.
         DataLossError: A record that it names has left the stream, and a loss stops the query.
     """
     created_ms = planner.facts.begin()
+    _check_past(planner, planner.names[0], position)
     planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
     cuts = _cuts(planner, position)
+    oldest = [s for s, cut in cuts.items() if cut == TrimHorizon()]
     if not isinstance(position, ForeignCheckpoint):
-        cuts = {s: _not_about_to_leave(planner, cut) for s, cut in cuts.items()}
+        cuts = {**cuts, **dict.fromkeys(oldest, _oldest_not_about_to_leave(planner))}
     shards = {s: ShardOffset(cut) for s, cut in cuts.items() if not isinstance(cut, Latest)}
     numbered = {s: cut for s, cut in cuts.items() if isinstance(cut, (At, After))}
     located = planner.run_all(lambda s: verify_record(planner, s, numbered[s]), numbered)
@@ -58,24 +61,23 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     start = StreamOffset(created_ms, known, planner.facts.hours_to_save())
     latest = [shard_id for shard_id, cut in cuts.items() if isinstance(cut, Latest)]
     start = evolve(start, shards={**start.shards, **_tips(planner, latest)}) if latest else start
-    planner.times.initial = start.shards
+    planner.times.oldest = {s: start.shards[s] for s in oldest}
     planner.discovery.is_checked = False  # only by this start, and a replay continues from another offset
     return start
 
 
-def _not_about_to_leave(planner: StreamPlanner, cut: Cut | Latest) -> Cut | Latest:
+def _oldest_not_about_to_leave(planner: StreamPlanner) -> Cut:
     """
-    Return *cut*, or the earliest time whose records do not expire before they can be read.
+    Return the start of a read from the oldest record: the earliest time whose records do not expire before they can be read.
 
     On a stream that is older than its retention, a batch that starts at the very oldest record cannot be read: the record expires
     while the batch is planned and its tasks start.
     """
     margin_ms = int(planner.settings.trim_horizon_margin_s * 1000)
-    if not (margin_ms and isinstance(cut, (TrimHorizon, AtTimestamp))):
-        return cut
+    if not margin_ms:
+        return TrimHorizon()
     now_ms = planner.api.now_ms()
-    safe_ms = min(now_ms, now_ms - planner.facts.retention_hours() * _HOUR_MS + margin_ms)
-    return AtTimestamp(max(safe_ms, cut.epoch_ms) if isinstance(cut, AtTimestamp) else safe_ms)
+    return AtTimestamp(min(now_ms, now_ms - planner.facts.retention_hours() * _HOUR_MS + margin_ms))
 
 
 def late_error(
@@ -117,8 +119,13 @@ def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) ->
 
 
 def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
-    """Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it."""
+    """
+    Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it.
 
+    Raises:
+        OptionError: The position is in the future, or names a shard that does not exist.
+    """
+    _check_past(planner, planner.names[1], position)
     if isinstance(position, PerShard):
         _check_known(planner.names[1], position.cuts, planner.discover(position.cuts), planner.name)
 
@@ -154,13 +161,21 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
         case ForeignCheckpoint(cuts):
             return resume_from_checkpoint(planner, cuts)
-        case AtTimestamp(epoch_ms) if epoch_ms > planner.api.now_ms() + CLOCK_MARGIN_MS:
-            raise OptionError(
-                f"{planner.names[0]} accepts a time in the past; got {show_time(epoch_ms)}, "
-                f"while the service's clock is at {show_time(planner.api.now_ms())}. [stream={planner.name}]"
-            )
         case TrimHorizon() | AtTimestamp():
             return dict.fromkeys(listing, position)
+
+
+def _check_past(planner: StreamPlanner, label: str, position: OneStreamStart) -> None:
+    """Check that no time is in the future: a read that starts there is refused by Kinesis, and one that ends there would end now."""
+    is_by_shard = isinstance(position, (PerShard, ForeignCheckpoint))
+    now_ms = planner.api.now_ms()
+    for shard_id, cut in position.cuts.items() if is_by_shard else [("", position)]:
+        if isinstance(cut, AtTimestamp) and cut.epoch_ms > now_ms + CLOCK_MARGIN_MS:
+            where = f"stream={planner.name}" + (f" shard={shard_id}" if shard_id else "")
+            raise OptionError(
+                f"{label} accepts a time in the past; got {show_time(cut.epoch_ms)}, "
+                f"while the service's clock is at {show_time(now_ms)}. [{where}]"
+            )
 
 
 def _check_known(label: str, named: Collection[str], listing: Collection[str], stream: str) -> None:

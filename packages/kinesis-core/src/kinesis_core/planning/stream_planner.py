@@ -72,7 +72,7 @@ class StreamPlanner:
 
     def __attrs_post_init__(self) -> None:
         self.facts = StreamFacts(self.name, self.api, self.clock)
-        self.reports = LossReport(self.name, self.settings.fail_on_data_loss)
+        self.reports = LossReport(self.name, self.settings.fail_on_data_loss, self.names[0])
         self.loss = DataLoss(self.reports, self.facts)
         on_expired = self.facts.see_same_stream
         self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)

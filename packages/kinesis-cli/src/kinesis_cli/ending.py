@@ -15,7 +15,9 @@ class Status(IntEnum):
     USAGE = 2
     """The command line is wrong. Nothing was done."""
     INCOMPLETE = 3
-    """Some of the work was done and some was not: records that were not written, or problems that `doctor` found."""
+    """
+    Some of the work was done and some was not: records that were not written or have expired, or problems that `doctor` found.
+    """
     HUNG_UP = 129
     """The signal SIGHUP: the terminal was closed."""
     INTERRUPTED = 130

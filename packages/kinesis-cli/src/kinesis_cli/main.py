@@ -140,7 +140,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
 
     from kinesis_cli.file_errors import explain
     from kinesis_cli.wording import in_words_of_commands
-    from kinesis_core import KinesisError, OptionError
+    from kinesis_core import DataLossError, KinesisError, OptionError
     from kinesis_credentials import CredentialsError, RegionError
 
     match error:
@@ -151,7 +151,8 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
         case OptionError() | RegionError():
             return Status.USAGE, in_words_of_commands(error)
         case KinesisError() | CredentialsError():
-            return Status.FAILED, in_words_of_commands(error)
+            status = Status.INCOMPLETE if isinstance(error, DataLossError) else Status.FAILED
+            return status, in_words_of_commands(error)
         case OSError():
             return Status.FAILED, explain(error)
         case ModuleNotFoundError():

@@ -43,6 +43,23 @@ def parse_end(text: str, option: str, now_ms: int) -> EndingPosition:
     return position
 
 
+def refuse_future(end: EndingPosition | None, text: str | None, now_ms: int, advice: str) -> None:
+    """
+    Refuse to end at a time that has not come yet: the command does not wait for it.
+
+    Raises:
+        UsageError: *end*, which the user typed as *text*, is such a time.
+    """
+    if is_to_come(end, now_ms):
+        raise UsageError(f"--until accepts a time in the past; got '{text}'. {advice}")
+
+
+def is_to_come(end: EndingPosition | None, now_ms: int) -> bool:
+    from kinesis_core import AtTimestamp
+
+    return isinstance(end, AtTimestamp) and end.epoch_ms > now_ms
+
+
 def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str) -> Any:
     from kinesis_core import AtTimestamp
     from kinesis_core.options import BadValueError

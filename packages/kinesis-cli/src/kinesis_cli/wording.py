@@ -24,6 +24,7 @@ _REPLACED = tuple(
         (r" \(dynamodbTableName\)", ""),
         (r"Option 'dynamodbTableName'", "The application"),
         # No command goes on after a loss.
+        (r" failOnDataLoss=false starts at the oldest record left\.", ""),
         (
             r" failOnDataLoss=false continues .* Or start with a new checkpoint\.",
             " Begin later, with --since.",

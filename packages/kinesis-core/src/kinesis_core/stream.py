@@ -35,7 +35,7 @@ from kinesis_core.model import (
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
-from kinesis_core.planning import Planner, PlanSettings, log_planned
+from kinesis_core.planning import Planner, PlanSettings, certain_from_ms, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_credentials import CredentialSpec
 
@@ -139,6 +139,18 @@ class Stream:
         """Return all shards that Kinesis lists, open and closed, in the order of their ids."""
         return with_children(self._api.list_shards())
 
+    def now_ms(self) -> int:
+        """Return the time by the clock of Kinesis, in milliseconds since the epoch. The end of a read is no later time."""
+        return self._api.now_ms()
+
+    def certain_from_ms(self) -> int:
+        """
+        Return the time from which on nothing has expired, in milliseconds since the epoch, after one call.
+
+        A read that starts at an earlier time may be an error, or may lack records.
+        """
+        return certain_from_ms(self._api.now_ms(), self._api.describe().retention_hours)
+
     def read(self, start: Start = "TRIM_HORIZON", end: str | EndingPosition = "LATEST") -> Batch:
         """
         Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
@@ -147,10 +159,13 @@ class Stream:
         as '{"kclApplication": "billing"}'), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset`
         of another batch. The batch has no records where that offset is after *end*.
 
+        A read from a time has all records since then, or is an error. With `fail_on_data_loss` off it has those that are left,
+        and `start.expired` is logged. A read from TRIM_HORIZON leaves out those that are about to expire.
+
         Raises:
-            OptionError: A position is malformed, the start is after the end or in the future, or a shard does not exist.
+            OptionError: A position is malformed or in the future, the start is after the end, or a shard does not exist.
             OffsetError: The offset is damaged, or belongs to another stream.
-            DataLossError: Records after *start* expired (unless `fail_on_data_loss` is off).
+            DataLossError: Records after *start* expired, or may have (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
         ending = _parsed(end, ending_position(), _NAMES[1])
@@ -171,7 +186,8 @@ class Stream:
         """
         Yield batch after batch from *start*, and wait while there are no new records.
 
-        It ends once all records that arrived before *until* are in a batch. Without *until* it never ends by itself.
+        It ends once all records that arrived before *until*, which may be in the future, are in a batch. Without *until* it
+        never ends by itself.
 
         A child shard's records come in a later batch than its parents'. After hours without records a batch may be
         empty; save its offset like any other. To continue after a restart, save the `offset` of each batch once it is

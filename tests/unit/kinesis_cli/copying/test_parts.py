@@ -43,6 +43,9 @@ class Source:
 
     reads: list[tuple[Any, Any]] = field(factory=list)
 
+    def now_ms(self) -> int:
+        return NOW_MS
+
     def read(self, start: Any, end: Any) -> Batch:
         self.reads.append((start, end))
         return Batch(

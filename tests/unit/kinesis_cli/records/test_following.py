@@ -35,6 +35,9 @@ class Source:
     ends: list[dict[str, Any]]
     listed: tuple[ListedShard, ...] = (shard(A), shard(B))
 
+    def now_ms(self) -> int:
+        return 0
+
     def shards(self) -> tuple[ListedShard, ...]:
         return self.listed
 
@@ -51,7 +54,7 @@ def ends(
 ) -> bool:
     """Return whether reading these shards ends before the batches do."""
     chosen = frozenset(shard_ids)
-    assert list(record_lists(cast(Any, source), span or Span(), Choice(frozenset()), chosen, 0)) == []
+    assert list(record_lists(cast(Any, source), span or Span(), Choice(frozenset()), chosen)) == []
     return capsys.readouterr().err.startswith("The shards have ended.")
 
 

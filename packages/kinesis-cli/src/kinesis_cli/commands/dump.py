@@ -55,7 +55,7 @@ def dump(
         `parquet`.
     """
     now_ms = int(time.time() * 1000)
-    span = Span.parse(0, since, until, True, now_ms)
+    span = Span.parse(0, since, until, False, now_ms)
     choice = Choice.parse(wanted)
     counts = Counts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:
@@ -66,7 +66,7 @@ def dump(
             shard_ids = (
                 parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
             )
-            for records in record_lists(source, span, choice, shard_ids, now_ms):
+            for records in record_lists(source, span, choice, shard_ids):
                 writer.write(records)
                 counts.add(records)
                 progress.show(counts.records, counts.size_bytes)

@@ -72,7 +72,7 @@ def tail(
     try:
         with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
             chosen = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
-            for records in record_lists(source, span, choice, chosen, now_ms):
+            for records in record_lists(source, span, choice, chosen):
                 writer.write(records)
         writer.close()
     finally:  # also after Ctrl-C

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from kinesis_cli.ending import UsageError
-from kinesis_cli.moments import parse_end, parse_start
+from kinesis_cli.moments import parse_end, parse_start, refuse_future
 from kinesis_core import AtTimestamp, EndingPosition, Latest, StartingPosition, Stream
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CopyPlan:
         Raises:
             OptionError, OffsetError, DataLossError, ServiceError: As in `Stream.read`.
         """
-        end_ms = self._end_ms(_now_ms())
+        end_ms = self._end_ms(stream.now_ms())
         start: StartingPosition | Mapping[str, Any] = self.start if saved is None else saved.offset
         if retention_hours is not None:
             at_ms = self._begin_ms(end_ms, retention_hours) if saved is None else saved.reached_ms
@@ -62,9 +62,9 @@ class CopyPlan:
                 start = batch.offset
                 length_ms = next_length(length_ms, time.monotonic() - started_s)
         batch = stream.read(start, self.end)
-        yield Part(batch, max(saved.reached_ms if saved else 0, self._end_ms(_now_ms())))
+        yield Part(batch, max(saved.reached_ms if saved else 0, self._end_ms(stream.now_ms())))
         if self.follow:
-            yield from (Part(batch, _now_ms()) for batch in stream.follow(batch.offset))
+            yield from (Part(batch, stream.now_ms()) for batch in stream.follow(batch.offset))
 
     def _begin_ms(self, now_ms: int, retention_hours: int) -> int:
         match self.start:
@@ -89,10 +89,7 @@ def plan_copy(since: str, until: str | None, *, follow: bool, now_ms: int) -> Co
     if follow and until is not None:
         raise UsageError("--follow and --until exclude each other.")
     end = Latest() if until is None else parse_end(until, "--until", now_ms)
-    if isinstance(end, AtTimestamp) and end.epoch_ms > now_ms:
-        raise UsageError(
-            f"--until accepts a time in the past; got '{until}'. --follow copies what comes later."
-        )
+    refuse_future(end, until, now_ms, "--follow copies what comes later.")
     return CopyPlan(parse_start(since, "--since", now_ms), end, follow)
 
 
@@ -101,7 +98,3 @@ def next_length(length_ms: int, took_s: float) -> int:
     if took_s < _QUICK_S:
         return length_ms * _LONGER
     return max(_SHORTEST_MS, length_ms // 2) if took_s > _SLOW_S else length_ms
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

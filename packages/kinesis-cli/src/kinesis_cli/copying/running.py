@@ -15,7 +15,7 @@ from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
-from kinesis_core import KinesisError, OptionError, Producer, PutError, Totals
+from kinesis_core import DataLossError, KinesisError, OptionError, Producer, PutError, Totals
 
 T = TypeVar("T")
 
@@ -67,7 +67,8 @@ def copy_parts(
         raise outcome.failure
     note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
     if outcome.failure is not None:
-        raise _kind(outcome.totals)(
+        kind = IncompleteError if isinstance(outcome.failure, DataLossError) else _kind(outcome.totals)
+        raise kind(
             f"{in_words_of_commands(outcome.failure)} What was read before is written."
         ) from outcome.failure
     return stopping.status or (Status.INCOMPLETE if writer.not_written else None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from kinesis_cli.ending import UsageError
-from kinesis_cli.moments import parse_end, parse_start
+from kinesis_cli.moments import is_to_come, parse_end, parse_start, refuse_future
 from kinesis_cli.output import note
 from kinesis_cli.records.choosing import Choice
 from kinesis_cli.records.chosen import Chosen
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _LOOK_BACK_MS = (10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000)
 """How far the search for the last records goes back, step by step. The last step is the whole stream."""
+_NEAR_MS = 3_600_000
+"""Each step starts at least so long after the oldest records: these may expire while later ones are read."""
 
 
 @frozen(kw_only=True)
@@ -44,31 +46,31 @@ class Span:
         Return the span that these options name.
 
         Raises:
-            UsageError: An option has a wrong value, or nothing can be in the span.
+            UsageError: An option has a wrong value, nothing can be in the span, or it ends in the future without being awaited.
         """
         if last < 0:
             raise UsageError(f"-n accepts 0 or more records; got {last}.")
         if not (follow or last or since):
             raise UsageError("--no-follow shows nothing without --since or -n. Add one of them.")
-        return cls(
-            last=last,
-            since=None if since is None else parse_start(since, "--since", now_ms),
-            until=None if until is None else parse_end(until, "--until", now_ms),
-            follow=follow,
-        )
+        end = None if until is None else parse_end(until, "--until", now_ms)
+        if not follow:
+            refuse_future(end, until, now_ms, "`kinesis tail` waits for it, without --no-follow.")
+        begin = None if since is None else parse_start(since, "--since", now_ms)
+        return cls(last=last, since=begin, until=end, follow=follow)
 
 
 def record_lists(
-    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str], now_ms: int
+    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str]
 ) -> Iterator[list[UserRecord]]:
     """
     Yield the wanted records in lists, by arrival time as far as Kinesis' times are exact, and without waiting for more.
 
     *shard_ids* are those to read, all if it is empty. When they have ended, so does this.
     """
+    now_ms = stream.now_ms()
     chosen = Chosen.of(shard_ids, stream.shards()) if shard_ids else None
     if chosen is not None and chosen.are_closed:  # nothing would ever tell
-        span = evolve(span, follow=False)
+        span = evolve(span, follow=False, until=None if is_to_come(span.until, now_ms) else span.until)
     start: Any = span.since or "LATEST"
     if span.last:
         records, start = _last_records(stream, span, choice, shard_ids, now_ms)
@@ -88,9 +90,7 @@ def _batches(stream: Stream, start: Any, span: Span, now_ms: int, *, in_two: boo
     from kinesis_core import AtTimestamp
 
     match span.until:
-        case AtTimestamp(until_ms) if until_ms > now_ms and not span.follow:
-            return [stream.read(start)]
-        case AtTimestamp(until_ms) as until if until_ms > now_ms:
+        case AtTimestamp(until_ms) as until if until_ms > now_ms and span.follow:
             return _in_two(stream, start, until) if in_two else stream.follow(start, until)
         case None if span.follow:
             return _in_two(stream, start, None) if in_two else stream.follow(start)
@@ -113,7 +113,7 @@ def _last_records(
     """
     found: list[UserRecord] = []
     offset: dict[str, Any] = {}
-    for start, end in _steps_back(span, now_ms):
+    for start, end in _steps_back(stream, span, now_ms):
         batch = stream.read(start, end)
         offset = offset or batch.offset  # of the newest step
         part = batch.of_shards(shard_ids) if shard_ids else batch
@@ -125,16 +125,20 @@ def _last_records(
     return found, offset
 
 
-def _steps_back(span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, EndingPosition]]:
-    """Yield spans of time, each before the one before it."""
+def _steps_back(stream: Stream, span: Span, now_ms: int) -> Iterator[tuple[StartingPosition, EndingPosition]]:
+    """Yield spans of time, each before the one before it. None of them starts at a time that has expired, but one of the user."""
     from kinesis_core import AtTimestamp, Latest, TrimHorizon
 
-    is_over = isinstance(span.until, AtTimestamp) and span.until.epoch_ms <= now_ms
-    end: EndingPosition = span.until if is_over and span.until is not None else Latest()
+    end: EndingPosition = Latest()
+    if isinstance(span.until, AtTimestamp) and not is_to_come(span.until, now_ms):
+        end = span.until
     if span.since is None:
         last_ms = end.epoch_ms if isinstance(end, AtTimestamp) else now_ms
+        oldest_ms = stream.certain_from_ms() + _NEAR_MS
         for back_ms in _LOOK_BACK_MS:
             start = AtTimestamp(max(0, last_ms - back_ms))
+            if start.epoch_ms < oldest_ms:
+                break
             yield start, end
             end = start
     yield span.since or TrimHorizon(), end

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kinesis_core.planning.batch_gate import BatchGate
     from kinesis_core.planning.limits import Limits
     from kinesis_core.planning.lineage import Known, find_hole
+    from kinesis_core.planning.loss import certain_from_ms
     from kinesis_core.planning.plan_ahead import PlanAhead
     from kinesis_core.planning.plan_settings import PlanSettings
     from kinesis_core.planning.planned import log_planned
@@ -23,6 +24,7 @@ else:
             "kinesis_core.planning.limits": "Limits",
             "kinesis_core.planning.batch_gate": "BatchGate",
             "kinesis_core.planning.lineage": "Known find_hole",
+            "kinesis_core.planning.loss": "certain_from_ms",
             "kinesis_core.planning.plan_ahead": "PlanAhead",
             "kinesis_core.planning.plan_settings": "PlanSettings",
             "kinesis_core.planning.planned": "log_planned",
@@ -40,6 +42,7 @@ __all__ = [
     "Planner",
     "ShardPage",
     "ShardPages",
+    "certain_from_ms",
     "find_hole",
     "log_planned",
 ]

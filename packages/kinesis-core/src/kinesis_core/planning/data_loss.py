@@ -22,10 +22,10 @@ from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import (
     HOUR_MS,
-    MARGIN_MS,
     Doubt,
     Loss,
     OffsetExpired,
+    certain_from_ms,
     is_doubtful,
     is_expiring,
     judge,
@@ -107,7 +107,7 @@ class DataLoss:
                     return started
                 loss = self._judge(state, found.doubt, page.records[0] if page.records else None)
                 if loss is not None:
-                    self._report(state.shard_id, started, found.doubt.promised_ms, loss)
+                    self._report(state, started, found.doubt.promised_ms, loss)
                     state.progress = lose(state.progress, started.cut)
                     return plan(_OLDEST)
             state.progress = found.progress
@@ -222,15 +222,16 @@ class DataLoss:
         state.cache.missing = None if is_left else cut
         return is_left
 
-    def _report(self, shard_id: str, started: ShardOffset, promised_ms: int | None, loss: Loss) -> None:
+    def _report(self, state: ShardState, started: ShardOffset, promised_ms: int | None, loss: Loss) -> None:
+        """Report *loss*: as one of the start if reading starts in this process, and its records had expired before that."""
         match started.cut, loss:
-            case AtTimestamp() as asked, OffsetExpired(age_ms, hours) if is_expiring(
+            case AtTimestamp() as asked, OffsetExpired(_, hours) if is_expiring(
                 promised_ms, self.facts.started_ms, hours
             ):
-                left_ms = (promised_ms or 0) + age_ms - hours * HOUR_MS + MARGIN_MS
-                self.reports.report_start(shard_id, asked, left_ms, hours)
+                left_ms = certain_from_ms(state.calls.now_ms(), hours)
+                self.reports.report_start(state.shard_id, asked, left_ms, hours)
             case _:
-                self.reports.report(shard_id, started, describe(loss, started.cut))
+                self.reports.report(state.shard_id, started, describe(loss, started.cut))
 
     def _judge(self, state: ShardState, doubt: Doubt, oldest: Record | None) -> Loss | None:
         loss = judge_emptiness(doubt, oldest)

@@ -70,7 +70,12 @@ Loss = RecordExpired | OffsetExpired | NoProgress
 
 def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
     """Return whether a record that arrived at *arrived_ms* may have left the stream after *hours*."""
-    return arrived_ms is not None and arrived_ms < now_ms - hours * HOUR_MS + MARGIN_MS
+    return arrived_ms is not None and arrived_ms < certain_from_ms(now_ms, hours)
+
+
+def certain_from_ms(now_ms: int, hours: int) -> int:
+    """Return the time from which on no record has left the stream after *hours*."""
+    return now_ms - hours * HOUR_MS + MARGIN_MS
 
 
 def is_doubtful(

@@ -89,7 +89,8 @@ class Planner:
 
         Raises:
             OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
-            DataLossError: A record that it names has left the stream, and a loss stops the query.
+            DataLossError: A record that it names has left the stream, and a loss stops the query. Where a time is the start,
+                the first plan raises it.
         """
         starts = self._by_stream(position, self._names[0])
         self._is_whole = True
@@ -124,7 +125,8 @@ class Planner:
         *started_at* is the position that *start* came from, if any.
 
         Raises:
-            OptionError: *position* names a shard that does not exist, or all shards start after their end.
+            OptionError: *position* is in the future, names a shard that does not exist, or all shards start after their end.
+            DataLossError: Records after *start* have left the stream, or may have, and a loss stops the query.
         """
         self._check(start)
         ends = self._by_stream(position, self._names[1])

@@ -167,9 +167,9 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
 
 def _check_past(planner: StreamPlanner, label: str, position: OneStreamStart) -> None:
     """Check that no time is in the future: a read that starts there is refused by Kinesis, and one that ends there would end now."""
-    is_by_shard = isinstance(position, (PerShard, ForeignCheckpoint))
+    cuts = position.cuts if isinstance(position, (PerShard, ForeignCheckpoint)) else {"": position}
     now_ms = planner.api.now_ms()
-    for shard_id, cut in position.cuts.items() if is_by_shard else [("", position)]:
+    for shard_id, cut in cuts.items():
         if isinstance(cut, AtTimestamp) and cut.epoch_ms > now_ms + CLOCK_MARGIN_MS:
             where = f"stream={planner.name}" + (f" shard={shard_id}" if shard_id else "")
             raise OptionError(

@@ -114,7 +114,9 @@ def test_a_start_at_any_time_is_whole_or_said(
         assert sorted(read) == sorted(world.since(asked_ms)), "a loss in silence"
     query, read = world.read(asked_ms, fails=False, is_bounded=is_bounded)
     left = world.since(asked_ms, is_left=True)
-    assert left <= set(read) <= world.since(asked_ms), "a record that is left was skipped, or one is older than the start"
+    assert left <= set(read) <= world.since(asked_ms), (
+        "a record that is left was skipped, or one is older than the start"
+    )
     assert len(read) == len(set(read))
     if set(read) != world.since(asked_ms):
         assert query.planner.losses()["orders"] > 0, "a loss in silence"

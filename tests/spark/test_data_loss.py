@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
 from support.python_log import PythonLog
@@ -149,3 +149,59 @@ def test_the_way_out_of_a_batch_that_has_left_in_part(
     query.options["failOnDataLoss"] = "true"
     emulator.put(stream.name, b"600", "k")
     assert [int(data) for data in query.start(availableNow=True).finish().payloads][-1] == OLD
+
+
+HOUR = 60
+"""Records of an hour, one a minute, of which the first half has expired."""
+
+
+@pytest.fixture
+def half_expired(emulator: Emulator, stream: StreamUnderTest, clock: ManualClock) -> dict[str, str]:
+    """Return the options of a start at the first of these records, in a stream that is older than its retention."""
+    clock.advance(3 * 24 * 3600)
+    began_s = clock.now_s - 24 * 3600 - 29.5 * 60
+    for minute in range(HOUR):
+        emulator.put(stream.name, b"%d" % minute, "k", arrived_s=began_s + 60 * minute)
+    return stream.options(startingPosition=f"AT_TIMESTAMP {began_s:.3f}")
+
+
+def rows_left(payloads: list[bytes]) -> list[int]:
+    """Return the numbers of the first records that were read, after a check that nothing after them is missing."""
+    numbers = sorted(map(int, payloads))
+    assert numbers == list(range(numbers[0], HOUR))
+    return numbers[:1]
+
+
+@pytest.mark.tests
+def test_a_batch_read_of_an_hour_of_which_half_has_expired(
+    spark: SparkSession, half_expired: dict[str, str], python_log: PythonLog
+) -> None:
+    """It is an error that names the time and the retention; with failOnDataLoss=false a warning, and all rows that are left."""
+    with pytest.raises(Exception, match=r"DataLossError: Option 'startingPosition' .* retention is 24 h"):
+        spark.read.format("kinesis").options(**half_expired).load().collect()
+    rows = spark.read.format("kinesis").options(**half_expired, failOnDataLoss="false").load().collect()
+    assert rows_left([bytes(row.data) for row in rows]) == [30]
+    assert python_log.lines("start.expired")
+
+
+@pytest.mark.tests
+def test_a_query_from_an_hour_of_which_half_has_expired(
+    half_expired: dict[str, str], make_query: MakeQuery, python_log: PythonLog
+) -> None:
+    """A streaming query from there is the same error or warning, and it skips nothing that is left."""
+    query = make_query(half_expired)
+    with pytest.raises(
+        Exception, match=r"Option 'startingPosition' .* retention is 24 h\. Start at TRIM_HORIZON"
+    ):
+        query.start().wait(lambda: False, "error")
+    query.options["failOnDataLoss"] = "false"
+    assert rows_left(query.start().wait_for_rows(30).stop().payloads) == [30]
+    assert len(python_log.lines("start.expired")) == 1
+
+
+@pytest.mark.tests
+def test_a_batch_read_ends_no_later_than_now(spark: SparkSession, stream: StreamUnderTest) -> None:
+    """An end in the future is refused: the read would end now."""
+    options = stream.options(startingPosition="TRIM_HORIZON", endingPosition="2099-01-01T00:00:00Z")
+    with pytest.raises(Exception, match=r"'endingPosition' accepts a time in the past; got 2099-01-01"):
+        spark.read.format("kinesis").options(**options).load().collect()

@@ -215,3 +215,57 @@ def test_following_until_a_time_on_an_idle_stream() -> None:
     fake = scripted_stream(1)
     batches = list(stream_of(fake).follow("LATEST", AtTimestamp(fake.now_ms() + 5000)))
     assert [list(batch.records()) for batch in batches] == [[]]
+
+
+# Times
+
+
+def half_expired() -> ScriptedStream:
+    """Return a stream with a record a minute for an hour, of which the first half has expired."""
+    fake = scripted_stream()
+    fake.forgets = True
+    fake.put_many(A, 60, 60)
+    fake.clock.sleep(23 * 3600 + 1770)
+    return fake
+
+
+ASKED = AtTimestamp(1_790_000_000_000)
+
+
+def test_a_time_that_has_expired() -> None:
+    """A read and a follow from there are an error under the name of the argument. What is left is read on request, all of it."""
+    stream = stream_of(half_expired())
+    said = r"^'start' asks for the records since 2026-09-21 14:13:20 UTC.*retention is 24 h\. Start at TRIM_HORIZON"
+    with pytest.raises(DataLossError, match=said):
+        stream.read(ASKED)
+    with pytest.raises(DataLossError, match=said):
+        stream.read(ASKED, AtTimestamp(ASKED.epoch_ms + 60_000))
+    with pytest.raises(DataLossError, match=said):
+        next(stream.follow(ASKED))
+    fake = half_expired()
+    settings = PlanSettings(fail_on_data_loss=False)
+    stream = Stream("orders", "eu-west-1", "orders", fake, settings, ReadSettings(threads=1), fake.clock)
+    expected = [record.sequence_number for record in fake.shards[A].records[30:]]
+    assert [record.sequence_number for record in stream.read(ASKED).records()] == expected
+    assert [record.sequence_number for record in next(stream.follow(ASKED)).records()] == expected
+
+
+def test_the_first_time_that_is_certain() -> None:
+    """A read that starts when everything is certain to be there is no error, and has all of it."""
+    fake = half_expired()
+    stream = stream_of(fake)
+    assert stream.certain_from_ms() == stream.now_ms() - 24 * 3_600_000 + 60_000
+    assert len(list(stream.read(AtTimestamp(stream.certain_from_ms())).records())) == 29
+
+
+def test_a_read_does_not_wait_for_its_end() -> None:
+    """A read that would end in the future is refused. To follow until then waits."""
+    fake = scripted_stream()
+    stream = stream_of(fake)
+    soon = AtTimestamp(fake.now_ms() + 60_000)
+    with pytest.raises(
+        OptionError, match=r"^'end' accepts a time in the past; got 2026-09-21 14:14:20 UTC, .* 14:13:2"
+    ):
+        stream.read(end=soon)
+    assert not [record for batch in stream.follow(until=soon) for record in batch.records()]
+    assert fake.now_ms() >= soon.epoch_ms

@@ -74,10 +74,11 @@ class OffsetError(KinesisError, ValueError):
 
 class DataLossError(KinesisError):
     """
-    Records after the saved offset expired before they were read, or may have expired.
+    Records after the saved offset, or after the time where reading starts, expired before they were read, or may have expired.
 
-    They do not come back; a longer retention keeps only what is left. `failOnDataLoss=false` (`fail_on_data_loss=False` in
-    `PlanSettings` and `ReadSettings`) continues at the oldest record that is left.
+    They do not come back; a longer retention keeps only what is left. If reading starts at a time, start at a later one, or at
+    TRIM_HORIZON. `failOnDataLoss=false` (`fail_on_data_loss=False` in `PlanSettings` and `ReadSettings`) continues at the oldest
+    record that is left.
     """
 
 

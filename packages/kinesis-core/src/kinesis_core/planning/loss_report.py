@@ -8,7 +8,7 @@ from attrs import define, field
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
-from kinesis_core.model import AtTimestamp, Cut, Record, ShardOffset, show_time
+from kinesis_core.model import OPTION_NAMES, AtTimestamp, Cut, Record, ShardOffset, show_time
 from kinesis_core.planning.loss import HOUR_MS, MARGIN_MS, Loss, NoProgress, OffsetExpired, RecordExpired
 from kinesis_core.planning.progress import STUCK_PAGES
 
@@ -22,7 +22,7 @@ class LossReport:
     stream: str
     is_fatal: bool
     """Whether a loss stops the query."""
-    start_name: str
+    start_name: str = OPTION_NAMES[0]
     """What errors call the start of a read."""
     count: int = field(default=0, init=False)
     """How many losses were logged since the query started."""

@@ -19,7 +19,7 @@ class PlanSettings:
     shard_discovery_interval_s: float = 10.0
     fail_on_data_loss: bool = True
     trim_horizon_margin_s: float = 300.0
-    """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON or at an older time."""
+    """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON."""
     first_plan_crosses_gaps: bool = True
     """Whether the first plan is whole, and follows gaps to their end, because a run may have one plan only. Other shards wait for it."""
     plan_budget_s: float | None = 2.0

@@ -28,7 +28,8 @@ STARTING_POSITION = Option[StartingPosition | None](
     name="startingPosition",
     meaning=(
         "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
-        "`2026-01-31T09:00:00Z`, also with `AT_TIMESTAMP` before it. JSON gives a position for each shard: "
+        "`2026-01-31T09:00:00Z`, also with `AT_TIMESTAMP` before it. If records since that time have expired, or may have, "
+        "`failOnDataLoss` decides. JSON gives a position for each shard: "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
         'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. `{"kclApplication": "billing"}` continues '
@@ -50,7 +51,7 @@ STARTING_POSITION = Option[StartingPosition | None](
 ENDING_POSITION = Option[EndingPosition](
     name="endingPosition",
     meaning=(
-        "Where a batch read ends, in the forms of `startingPosition`; not before its start. `LATEST` is the newest record at the time when Spark plans "
+        "Where a batch read ends, in the forms of `startingPosition`; not before its start, and not in the future. `LATEST` is the newest record at the time when Spark plans "
         "the read. A streaming query ignores this option."
     ),
     parser=ending_position(),
@@ -62,7 +63,8 @@ FAIL_ON_DATA_LOSS = Option[bool](
     name="failOnDataLoss",
     meaning=(
         "Whether a query fails if records left the stream before it read them, or may have left it. With `false` it logs "
-        "`data.lost` and continues with the remaining records. To restart a query whose last micro-batch is no longer "
+        "`data.lost` and continues with the remaining records. A start at a time that has expired is such a loss: with `false` "
+        "the query logs `start.expired` and reads what is left. To restart a query whose last micro-batch is no longer "
         "complete in the stream, set `false` once."
     ),
     parser=boolean(),
@@ -74,9 +76,9 @@ FAIL_ON_DATA_LOSS = Option[bool](
 TRIM_HORIZON_MARGIN = Option[float](
     name="trimHorizonMargin",
     meaning=(
-        "For a query that starts at `TRIM_HORIZON`, or at a time before the oldest record: the query skips records that leave "
-        "the stream within this time, so that it can read its first records before they expire. With 0 it starts at the "
-        "oldest record, and its first micro-batch fails if that record expires before it is read."
+        "For a query or batch read that starts at `TRIM_HORIZON`: it skips records that leave the stream within this time, so "
+        "that it can read its first records before they expire. With 0 it starts at the oldest record, and its first "
+        "micro-batch fails if that record expires before it is read. A start at a time skips nothing."
     ),
     parser=duration(0, 12 * 3600, "s"),
     default=_PLAN.trim_horizon_margin_s,

@@ -146,6 +146,7 @@ class StreamPlanner:
         """Return the end of every shard that has records after *start* now."""
         moved = {s: p for s, p in self.tip(start).shards.items() if p.cut != start.started(s).cut}
         found = {s: p for s, p in moved.items() if not self.states.is_ended(start, s)}
+        self.states.looked_ahead = {*self.states.found}
         self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
         return found
 

@@ -138,7 +138,8 @@ class FakeStream:
 
     def ancestors(self, shard_id: str) -> set[str]:
         """Return the parents of a shard, their parents and so on, also those that have left the stream."""
-        parents = {**self.gone, **self.shards}[shard_id].parents
+        shard = self.shards.get(shard_id) or self.gone.get(shard_id)
+        parents = shard.parents if shard else ()
         return {*parents, *(older for parent in parents for older in self.ancestors(parent))}
 
     def trim(self, shard_id: str, count: int) -> None:

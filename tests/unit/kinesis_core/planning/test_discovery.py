@@ -62,12 +62,13 @@ def drained(query: Planned, pause_s: float = 5.0) -> Read:
 
 
 def in_order(stream: ScriptedStream, read: Read) -> bool:
-    """Return whether all that was read comes once, in order in its shard, and after its shard's parents."""
+    """Return whether all that was read comes once, in order in its shard, and after its shard's ancestors."""
     index = {record: i for i, record in enumerate(read)}
     for shard in stream.shards.values():
         mine = [index[record] for record in everything(stream, shard.shard_id) if record in index]
-        above = [index[record] for record in everything(stream, *shard.parents) if record in index]
-        if mine != sorted(mine) or (shard.parents and mine and max(above, default=-1) > mine[0]):
+        older = stream.ancestors(shard.shard_id)
+        above = [index[record] for record in everything(stream, *older) if record in index]
+        if mine != sorted(mine) or (older and mine and max(above, default=-1) > mine[0]):
             return False
     return len(index) == len(read)
 

@@ -19,9 +19,12 @@ def test_reshards_among_faults(tmp_path: Path) -> None:
         kinesis.set_faults(0.3, 1)
         for splits in (True, False, True):
             kinesis.reshard("orders", 0.5, splits=splits)
+        scaled = kinesis.scale("orders", 6)
         kinesis.set_faults(0, 0)
         assert kinesis.faults > 0
         kinesis.restart()
-        assert kinesis.count_reshards("orders") == 3
+        assert scaled > 3, "some shards are closed at once"
+        assert kinesis.count_reshards("orders") == 3 + scaled
+        assert kinesis.scale("orders", 6) == 0
     finally:
         kinesis.kill()

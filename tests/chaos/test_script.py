@@ -17,6 +17,7 @@ from support.chaos.script import (
     Faults,
     Kill,
     Merge,
+    Scale,
     Split,
     rounds,
 )
@@ -37,21 +38,31 @@ def test_seeds_differ() -> None:
 
 @given(seeds)
 def test_round(seed: int) -> None:
-    """Each round kills equally many of every kind, reshards once, and changes the faults."""
-    for steps in islice(rounds(seed, longest_pause_s=0.5), 20):
-        actions = [step.action for step in steps]
+    """Each round kills equally many of every kind, splits or merges, and changes the faults. Every second one runs AvailableNow."""
+    for number, played in enumerate(islice(rounds(seed, longest_pause_s=0.5), 20)):
+        actions = [step.action for step in played.steps]
         assert sorted(a.kind for a in actions if isinstance(a, Kill)) == sorted(KINDS * KILLS)
         assert sum(isinstance(a, Split | Merge) for a in actions) == 1
         assert all(0 <= a.share <= MOST_FAULTS for a in actions if isinstance(a, Faults))
         assert all(0 <= a.pick < 1 for a in actions if isinstance(a, Kill | Split | Merge))
-        assert all(0 <= step.pause_s <= 0.5 for step in steps)
+        assert all(0 <= step.pause_s <= 0.5 for step in played.steps)
+        assert played.available_now == bool(number % 2)
+        assert sum(isinstance(a, Scale) for a in actions) == int(played.available_now)
 
 
 @given(seeds)
 def test_shards_stay_within_bounds(seed: int) -> None:
-    """The number of open shards stays within bounds, however long a script is."""
+    """The number of open shards stays within bounds, however long a script is. Both changes between two runs are changes."""
     shards = SHARDS
-    for steps in islice(rounds(seed), 100):
-        splits = any(isinstance(step.action, Split) for step in steps)
-        shards += 1 if splits else -1
-        assert FEWEST_SHARDS <= shards <= MOST_SHARDS
+    for played in islice(rounds(seed), 100):
+        for step in played.steps:
+            match step.action:
+                case Split():
+                    shards += 1
+                case Merge():
+                    shards -= 1
+                case Scale((first, second)):
+                    assert first != second
+                    assert FEWEST_SHARDS < first < MOST_SHARDS
+                    shards = second
+            assert FEWEST_SHARDS <= shards <= MOST_SHARDS

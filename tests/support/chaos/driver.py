@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import define, frozen
 
-from support.chaos.job import STARTED, TO_FILES, TO_STREAM
+from support.chaos.job import RESTING, STARTED, TO_FILES, TO_STREAM
 from support.python_starts import IMPATIENCE
 
 _WIDTH = 400
@@ -32,7 +32,8 @@ class Driver:
 
     def start(self) -> None:
         self._lives += 1
-        (self.folder / STARTED).unlink(missing_ok=True)
+        for name in (STARTED, RESTING):
+            (self.folder / name).unlink(missing_ok=True)
         with self._log.open("wb") as output:
             self._child = subprocess.Popen(
                 [

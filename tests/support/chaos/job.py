@@ -3,17 +3,23 @@ Two queries over one stream: into Parquet files by Spark's file sink, and into a
 
     python -m support.chaos.job MASTER_URL ENDPOINT_URL FOLDER
 
-It creates the file `started` when both have started. When the file `drain` exists, it processes the rest of the stream,
-and ends.
+It creates the file `started` when both have started. While the file `runs` exists, both read what is there with AvailableNow, in one
+run after the other. While the file `hold` exists, no run begins: the file `resting` shows that the last one has ended. When the file
+`drain` exists, a last run processes the rest of the stream.
 """
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from support.streams import KEY_ID, REGION, SECRET
 
@@ -21,6 +27,7 @@ SOURCE, COPY = "orders", "copies"
 FILES, TO_FILES, TO_STREAM = "files", "to-files", "to-stream"
 """The folders of the Parquet files and of the checkpoints."""
 STARTED, DRAIN = "started", "drain"
+RUNS, HOLD, RESTING = "runs", "hold", "resting"
 QUICK = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
@@ -48,6 +55,12 @@ CONFIG = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+Trigger = Mapping[str, Any]
+FOLLOW: Trigger = {"processingTime": "0 seconds"}
+AVAILABLE_NOW: Trigger = {"availableNow": True}
+Begin = Callable[[Trigger], list[StreamingQuery]]
+"""Starts both queries with a trigger."""
+
 
 def main(master: str, endpoint_url: str, folder: Path) -> None:
     builder = SparkSession.builder.master(master).appName("chaos")
@@ -62,32 +75,67 @@ def main(master: str, endpoint_url: str, folder: Path) -> None:
         "retryInterval": "200 ms",
         "maxRetries": "10",
     }
-    queries = [_to_files(spark, common, folder), _to_stream(spark, common, folder)]
-    (folder / STARTED).touch()
+    begin = partial(_begin, spark, common, folder)
     while not (folder / DRAIN).exists():
-        for query in queries:
-            query.awaitTermination(0.1)  # type: ignore[arg-type] # raises the query's error, if it has failed
-    for query in queries:
-        query.processAllAvailable()
-        query.stop()
+        if (folder / RUNS).exists():
+            _rest(folder)
+            _run(begin)
+        else:
+            _follow(begin, folder)
+    _run(begin)
     spark.stop()
 
 
-def _to_files(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+def _begin(
+    spark: SparkSession, common: dict[str, str], folder: Path, trigger: Trigger
+) -> list[StreamingQuery]:
+    queries = [
+        _to_files(spark, common, folder).trigger(**trigger).start(),
+        _to_stream(spark, common, folder).trigger(**trigger).start(),
+    ]
+    (folder / STARTED).touch()
+    return queries
+
+
+def _follow(begin: Begin, folder: Path) -> None:
+    """Follow the stream until runs or the end are wanted."""
+    queries = begin(FOLLOW)
+    while not any((folder / name).exists() for name in (RUNS, DRAIN)):
+        for query in queries:
+            query.awaitTermination(0.1)  # type: ignore[arg-type] # raises the query's error, if it has failed
+    for query in queries:
+        query.stop()
+
+
+def _run(begin: Begin) -> None:
+    """Read what is in the stream now."""
+    for query in begin(AVAILABLE_NOW):
+        query.awaitTermination()
+
+
+def _rest(folder: Path) -> None:
+    """Wait while no run may begin."""
+    while (folder / HOLD).exists():
+        (folder / RESTING).touch()
+        time.sleep(0.1)
+    (folder / RESTING).unlink(missing_ok=True)
+
+
+def _to_files(spark: SparkSession, common: dict[str, str], folder: Path) -> DataStreamWriter:
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", TO_FILES)
     columns = "data binary, partitionKey string, sequenceNumber string, shardId string"
     reader = spark.readStream.format("kinesis").schema(columns).options(**common, **_reading())
     writer = reader.load().writeStream.format("parquet").option("path", str(folder / FILES))
-    return writer.option("checkpointLocation", str(folder / TO_FILES)).start()
+    return writer.option("checkpointLocation", str(folder / TO_FILES))
 
 
-def _to_stream(spark: SparkSession, common: dict[str, str], folder: Path) -> StreamingQuery:
+def _to_stream(spark: SparkSession, common: dict[str, str], folder: Path) -> DataStreamWriter:
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", TO_STREAM)
     reader = spark.readStream.format("kinesis").options(**common, **_reading())
     writer = reader.load().writeStream.format("kinesis").options(**common, streamName=COPY)
     # A batch must not fail because the machine is slow.
     writer = writer.option("recordTtlMs", "10 m")
-    return writer.option("checkpointLocation", str(folder / TO_STREAM)).start()
+    return writer.option("checkpointLocation", str(folder / TO_STREAM))
 
 
 def _reading() -> dict[str, str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from attrs import define, field
 
 from support.chaos.driver import Driver, End, Progress
-from support.chaos.job import DRAIN, SOURCE
+from support.chaos.job import DRAIN, HOLD, RESTING, RUNS, SOURCE
 from support.chaos.kinesis import DEADLINE_S, Kinesis
 from support.chaos.processes import Process, executors, marked, python_workers
-from support.chaos.producing import STOP
-from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Split
+from support.chaos.producing import ACKNOWLEDGED, STOP
+from support.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Scale, Split
 
 
 @define
@@ -41,9 +41,13 @@ class Play:
         self.driver.start()
         self._wait_progress()
 
-    def round(self, steps: Round) -> None:
-        """Take all *steps*. Then wait until each query has finished a batch, because both must make progress."""
-        for step in steps:
+    def round(self, played: Round) -> None:
+        """Take all steps. Then wait until each query has finished a batch, because both must make progress."""
+        if played.available_now:
+            (self.folder / RUNS).touch()
+        else:
+            (self.folder / RUNS).unlink(missing_ok=True)
+        for step in played.steps:
             self._pause(step.pause_s)
             match step.action:
                 case Kill(kind, pick):
@@ -52,6 +56,8 @@ class Play:
                     self._reshard(pick, splits=True)
                 case Merge(pick):
                     self._reshard(pick, splits=False)
+                case Scale(targets):
+                    self._scale(targets)
                 case Faults(share, seed):
                     self.kinesis.set_faults(share, seed)
         self._wait_progress()
@@ -85,6 +91,17 @@ class Play:
         self.kinesis.reshard(SOURCE, pick, splits=splits)
         self.reshards += 1
 
+    def _scale(self, targets: Iterable[int]) -> None:
+        """Change the number of shards after the end of a run, and let the next one begin when all generations have records."""
+        hold, resting = self.folder / HOLD, self.folder / RESTING
+        hold.touch()
+        self._wait(resting.exists, "end of a run")
+        for target in targets:
+            self.reshards += self.kinesis.scale(SOURCE, target)
+            self._wait_records()
+        hold.unlink()
+        self._wait(lambda: not resting.exists(), "next run")
+
     # Killing ---------------------------------------------------------------------------------------------------
 
     def _kill(self, kind: Kind, pick: float) -> None:
@@ -110,6 +127,16 @@ class Play:
     def _wait_progress(self) -> None:
         before = self.progress().finished
         self._wait(lambda: all(map(int.__gt__, self.progress().finished, before)), "batch of each query")
+
+    def _wait_records(self) -> None:
+        """Wait until the producer has put a record of each key twice: the first ones may have been under way."""
+        sizes: set[int] = set()
+
+        def has_grown_twice() -> bool:
+            sizes.add((self.folder / ACKNOWLEDGED).stat().st_size)
+            return len(sizes) > 2
+
+        self._wait(has_grown_twice, "records")
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds

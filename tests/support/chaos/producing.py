@@ -32,6 +32,7 @@ def main(endpoint_url: str, stream: str, folder: Path) -> None:
             while (producer := _put(producer, endpoint_url, stream, data)) is None:
                 time.sleep(PERIOD_S)
             acknowledged.writelines(line + b"\n" for line in data)
+            acknowledged.flush()
             if (folder / STOP).exists():
                 break
             time.sleep(PERIOD_S)

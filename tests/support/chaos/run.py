@@ -32,8 +32,8 @@ def run(seed: int, count: int, folder: Path, say: Callable[[str], None]) -> Outc
     """Play *count* rounds of the script of *seed* in *folder*, and judge the results."""
     started = time.monotonic()
     with _started(folder, say) as play:
-        for number, steps in enumerate(islice(rounds(seed), count), start=1):
-            play.round(steps)
+        for number, played in enumerate(islice(rounds(seed), count), start=1):
+            play.round(played)
             say(f"round {number} of {count}, {play.describe()}")
         play.drain()
         return _outcome(play, seed, count, started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Literal, get_args
@@ -16,6 +17,8 @@ KILLS = 2
 SHARDS = 8
 FEWEST_SHARDS, MOST_SHARDS = 5, 11
 MOST_FAULTS = 0.2
+SCALED = range(FEWEST_SHARDS + 1, MOST_SHARDS)
+"""The numbers of shards to scale to: a split or a merge before or after that stays within the bounds."""
 
 
 @frozen
@@ -41,6 +44,13 @@ class Merge:
 
 
 @frozen
+class Scale:
+    """Change the number of shards to each of *targets* between two runs, and put records after each change."""
+
+    targets: tuple[int, ...]
+
+
+@frozen
 class Faults:
     """From now on this share of all calls is throttled, cut, refused or malformed."""
 
@@ -48,7 +58,7 @@ class Faults:
     seed: int
 
 
-Action = Kill | Split | Merge | Faults
+Action = Kill | Split | Merge | Scale | Faults
 
 
 @frozen
@@ -59,24 +69,46 @@ class Step:
     action: Action
 
 
-Round = tuple[Step, ...]
+@frozen
+class Round:
+    """Steps in a row, while the queries follow the stream, or read what is there in one run after the other."""
+
+    steps: tuple[Step, ...]
+    available_now: bool
 
 
 def rounds(seed: int, longest_pause_s: float = 1.0) -> Iterator[Round]:
     """
     Yield rounds without end. Each one kills two of every kind, reshards and changes the faults, in an order of its own.
 
-    So kinds are killed equally often, and close enough together that one failure hits the recovery from another.
+    So kinds are killed equally often, and close enough together that one failure hits the recovery from another. In every second
+    round the queries run with AvailableNow, and the number of shards changes twice between two runs as well.
     """
     rng = random.Random(seed)
     shards = SHARDS
-    while True:
+    for available_now in itertools.cycle([False, True]):
         splits = shards < MOST_SHARDS and (shards <= FEWEST_SHARDS or rng.random() < 0.5)
-        shards += 1 if splits else -1
         actions: list[Action] = [Kill(kind, rng.random()) for kind in KINDS * KILLS]
         actions += [
             (Split if splits else Merge)(rng.random()),
             Faults(rng.uniform(0, MOST_FAULTS), rng.randrange(2**31)),
         ]
+        if available_now:
+            actions.append(Scale(tuple(rng.sample(SCALED, 2))))
         rng.shuffle(actions)
-        yield tuple(Step(rng.uniform(0, longest_pause_s), action) for action in actions)
+        for action in actions:
+            shards = _shards_after(action, shards)
+        yield Round(tuple(Step(rng.uniform(0, longest_pause_s), action) for action in actions), available_now)
+
+
+def _shards_after(action: Action, shards: int) -> int:
+    """Return how many shards are open after *action*."""
+    match action:
+        case Split():
+            return shards + 1
+        case Merge():
+            return shards - 1
+        case Scale(targets):
+            return targets[-1]
+        case _:
+            return shards

@@ -31,9 +31,9 @@ A standalone Spark cluster with two workers reads a stream of eight shards, with
 files with Spark's file sink, and to a second stream with our sink. A producer writes all the time. Each round kills two executors, two
 Python workers, the driver twice and the local Kinesis twice, with `kill -9`, in the middle of micro-batches. Each round also splits or
 merges a shard, and makes up to a fifth of all calls fail. In every second round both queries run with `availableNow`, one run after the
-other, and the number of shards changes twice between two runs. The seed decides the order and the times. No query may fail of that. Only if Spark gave up
-a Python process that took more than 10 s to start, the driver was restarted (restarts). At the end the files must hold each record exactly once and in order per key, and the second stream
-must hold each record at least once.
+other, and the number of shards changes twice between two runs. The seed decides the order and the times. No query may fail of that.
+Only if Spark gave up a Python process that took more than 10 s to start, the driver was restarted (restarts). At the end the files must
+hold each record exactly once and in order per key, and the second stream must hold each record at least once.
 
 A seed is played again by `python3 noxfile.py -s chaos -- --seeds SEED --rounds ROUNDS`; [a test](../tests/chaos/test_chaos.py)
 plays one round of each kind."""

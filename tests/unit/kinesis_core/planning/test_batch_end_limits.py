@@ -52,6 +52,33 @@ def test_sparse_shards_fill_their_batches(one: OneShard) -> None:
     assert len(batches) <= 8  # 200 at the least span, 4 at best
 
 
+def test_very_sparse_shards_fill_their_batches(one: OneShard) -> None:
+    """Samples on the way let a batch reach further than a single one may: a hundredth of what a shard can take in."""
+    one.put(16_000, 0.1, b"x" * KIB)
+    batches = drain(one, Limits(max_bytes=2 * KIB * KIB))
+    assert len(batches) <= 10  # 26 with one sample, 8 at best
+
+
+def test_samples_on_the_way_see_a_dense_time(one: OneShard) -> None:
+    """A batch ends before the sample that is denser, and not after it."""
+    one.put(3000, 0.1, b"x" * KIB)
+    dense = one.put(8000, 0.005, b"x" * KIB)
+    one.put(3000, 0.1, b"x" * KIB)
+    limit = 2 * KIB * KIB
+    batches = drain(one, Limits(max_bytes=limit))
+    assert [r for batch in batches for r in batch] == one.records
+    assert max(len(batch) for batch in batches if dense[4000] in batch) * KIB <= limit
+
+
+def test_the_rest_is_taken_only_if_it_fits(one: OneShard) -> None:
+    """A sample up to the tip counts as well: it may be larger than what the first records let expect."""
+    one.put(25, 0.001, b"")
+    one.put(50, 2, b"x" * 20 * KIB)
+    batches = drain(one, Limits(max_bytes=30 * KIB))
+    assert [r for batch in batches for r in batch] == one.records
+    assert max(sum(len(r.data) for r in batch) for batch in batches) <= 40 * KIB
+
+
 def test_widening_is_bounded(one: OneShard) -> None:
     """Where only the start and the far end are sparse, a batch still holds no more than so many times its limit."""
     one.put(60, 0.5)
@@ -89,12 +116,15 @@ def test_the_rest_of_a_backlog_comes_in_few_batches(one: OneShard) -> None:
 
 
 @pytest.mark.parametrize("every_s", [0.02, 0.1, 0.4])
-def test_a_sparse_shard_is_read_to_its_tip(one: OneShard, every_s: float) -> None:
+@pytest.mark.parametrize(
+    ("passed_s", "limit"), [(40, 5_000), (40, 20_000), (300, 20_000), (300, 100_000), (1500, 100_000)]
+)
+def test_a_sparse_shard_is_read_to_its_tip(one: OneShard, passed_s: int, limit: int, every_s: float) -> None:
     """Plans that are far apart do not fall behind: what a shard took in since then is far less than a batch may hold."""
     start = START
-    for _ in range(5):
-        put = one.put(int(300 / every_s), every_s, b"x" * 400)
-        end = plan_end(one.state, start, MANY)
+    for _ in range(3):
+        put = one.put(int(passed_s / every_s), every_s, b"x" * 1000)
+        end = plan_end(one.state, start, Limits(max_records=limit))
         batch = one.between(start.cut, end)
         assert len(batch) >= 0.99 * len(put)
         start = end

@@ -34,7 +34,9 @@ PASSING: tuple[type[ServiceError], ...] = (ThrottledError, IteratorExpiredError)
 SAMPLED = 0.1
 """The share of plans that sample a busy shard as if nothing were known of it."""
 WIDEST = 32
-"""Factor by which the span that can never overflow a batch grows, at most, where records are sparse."""
+"""Factor by which the span that can never overflow a batch grows, at most, where records are sparse. Sampled times do not count."""
+PROBES_FURTHER = 4
+"""Samples on the way where records are so sparse that a batch reaches further than that."""
 
 
 def plan_end(state: ShardState, start: ShardOffset, limits: Limits) -> ShardOffset:
@@ -143,21 +145,50 @@ def _nearer(state: ShardState, found: Found, last_ms: int, empty_ms: int) -> Sha
 
 
 def _catch_up(state: ShardState, found: Found, first_ms: int, limits: Limits) -> ShardOffset | None:
-    """Probe as far ahead as a batch may reach; further where both ends of the span show that records are sparse."""
-    span, last_ms, now_ms = limits.span_ms, found.last.arrived_ms or first_ms, state.calls.now_ms()
-    widest = min(WIDEST * span, _sparse_span_ms(found.records, limits))
-    reaches_tip = first_ms + widest >= now_ms
+    """Probe as far ahead as a batch may reach; further where samples show that records are sparse."""
+    end = _further(state, found, first_ms, limits)
+    if end is not None:
+        return end
+    until_ms = int(first_ms + limits.span_ms) - 1  # both milliseconds may have a record
+    return end_at(state, found, until_ms) or _nearer(
+        state, found, found.last.arrived_ms or first_ms, until_ms
+    )
+
+
+def _further(state: ShardState, found: Found, first_ms: int, limits: Limits) -> ShardOffset | None:
+    """
+    Return an end where a batch fills up by the rate of samples on the way, or at the tip; None where records are not sparse.
+
+    The time between the samples is less than `WIDEST` spans, so it cannot hold more than so many times the limit.
+    """
+    end, span, now_ms = None, limits.span_ms, state.calls.now_ms()
+    sampled_ms = found.last.arrived_ms or first_ms
+    fills_ms = first_ms + _sparse_span_ms(found.records, limits)
+    if sampled_ms >= first_ms + WIDEST * span:
+        return None  # the first sample took longer: reading on goes as far, and counts
     # The records before the tip show their rate in as much time as the first ones.
-    wide = now_ms - first_ms - max(TIP_LAG_MS, last_ms - first_ms) if reaches_tip else widest
-    if wide > span:
-        since, limit = AtTimestamp(int(first_ms + wide)), state.cache.sampling.sample_records()
+    tip_ms = now_ms - max(TIP_LAG_MS, sampled_ms - first_ms)
+    gap_ms = (WIDEST - 1) * span
+    if min(fills_ms, tip_ms) > sampled_ms + gap_ms:
+        gap_ms /= PROBES_FURTHER
+    for _ in range(PROBES_FURTHER):
+        goal_ms = tip_ms if fills_ms >= now_ms else fills_ms
+        at_ms = min(goal_ms, sampled_ms + gap_ms)
+        if at_ms <= max(first_ms + span, sampled_ms):
+            break
+        since, limit = AtTimestamp(int(at_ms)), state.cache.sampling.sample_records()
         page = state.page_at(since, limit, GAP_CALLS)
         far = page.records
-        if far and far[0].number > found.last.number and _sparse_span_ms(far, limits) >= wide:
-            state.ends_with(since, page, limit)
-            return found.up_to(far[-1] if reaches_tip and is_tip(page, limit) else far[0])
-    until_ms = int(first_ms + span) - 1  # both milliseconds may have a record
-    return end_at(state, found, until_ms) or _nearer(state, found, last_ms, until_ms)
+        fills_ms = min(fills_ms, first_ms + _sparse_span_ms(far, limits)) if far else 0.0
+        if fills_ms < at_ms or far[0].number <= found.last.number:
+            break
+        state.ends_with(since, page, limit)
+        is_whole = fills_ms >= now_ms and is_tip(page, limit)
+        end = found.up_to(far[-1] if is_whole else far[0])
+        if is_whole or at_ms >= goal_ms:
+            break
+        sampled_ms = far[-1].arrived_ms or sampled_ms
+    return end
 
 
 def _sparse_span_ms(records: Sequence[Record], limits: Limits) -> float:

@@ -43,6 +43,8 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "failOnDataLoss": (PLAN.fail_on_data_loss, READ.fail_on_data_loss),
     "trimHorizonMargin": (PLAN.trim_horizon_margin_s,),
     "maxBytesPerShard": (LIMITS.max_bytes,),
+    "maxRecordsPerTrigger": (PLAN.batch_limits.max_records,),
+    "maxBytesPerBatch": (PLAN.batch_limits.max_bytes,),
     "shardsPerTask": (READ.threads,),
     "shardDiscoveryInterval": (PLAN.shard_discovery_interval_s,),
     "planningThreads": (argument(Planner, "threads"),),

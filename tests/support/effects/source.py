@@ -56,6 +56,19 @@ def rows_of_batch(world: World, given: Options) -> object:
         return len(payloads(reader, partitions))
 
 
+def rows_of_batch_of_shards(world: World, given: Options) -> object:
+    """Return how many rows the first micro-batch has of a shard beside three others, of which nothing is known either."""
+    options = world.options_of_new_stream(given, 4)
+    for number in range(RECORDS):
+        arrived_s = HOUR_AGO_S + number / 1000
+        world.emulator.put(
+            options["streamName"], f"{number:0{RECORD_BYTES}}", "key", "0", arrived_s=arrived_s
+        )
+    with streaming(options) as reader:
+        partitions, _ = plan(reader)
+        return len(payloads(reader, partitions))
+
+
 def rows_of_read(world: World, given: Options) -> object:
     """Return how many rows a batch read has."""
     reader = batch_reader(fill(world, given))
@@ -194,7 +207,12 @@ EFFECTS = {
     ),
     "maxRecordsPerShard": Effect(rows_of_batch, {"maxRecordsPerShard": "5"}, 5, RECORDS, both=FROM_OLDEST),
     "maxBytesPerShard": Effect(rows_of_batch, {"maxBytesPerShard": "600"}, 6, RECORDS, both=FROM_OLDEST),
-    "maxBytesPerBatch": Effect(rows_of_batch, {"maxBytesPerBatch": "600"}, 6, RECORDS, both=FROM_OLDEST),
+    "maxRecordsPerTrigger": Effect(
+        rows_of_batch_of_shards, {"maxRecordsPerTrigger": "8"}, 2, RECORDS, both=FROM_OLDEST
+    ),
+    "maxBytesPerBatch": Effect(
+        rows_of_batch_of_shards, {"maxBytesPerBatch": "2400"}, 6, RECORDS, both=FROM_OLDEST
+    ),
     "shardsPerTask": Effect(tasks, {"shardsPerTask": "2"}, 2, 1, both=FROM_OLDEST),
     "maxPartitions": Effect(tasks, {"maxPartitions": "3"}, 3, 1, both=FROM_OLDEST),
     "shardDiscoveryInterval": Effect(

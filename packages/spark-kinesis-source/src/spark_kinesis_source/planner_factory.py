@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -51,7 +50,8 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
         log.info("option.ignored", reason=reason)
     apis = _open_streams(options.connection)
     settings = PlanSettings(
-        limits=_limits(options, apis.values()),
+        limits=Limits(options.max_records_per_shard, options.max_bytes_per_shard),
+        batch_limits=Limits(options.max_records_per_trigger, options.max_bytes_per_batch),
         min_fetch_period_s=options.min_fetch_period_s,
         shard_discovery_interval_s=options.shard_discovery_interval_s,
         fail_on_data_loss=options.fail_on_data_loss,
@@ -121,11 +121,3 @@ def _with_short_retries(connection: Connection) -> Connection:
 
 def _open_streams(connection: Connection) -> dict[str, StreamApi]:
     return {ref.label: stream_client(connection, ref) for ref in connection.streams}
-
-
-def _limits(options: SourceOptions, apis: Collection[StreamApi]) -> Limits:
-    """Return the limits of one shard. A limit of the whole batch is divided by the number of open shards."""
-    shards = 1
-    if options.max_bytes_per_batch is not None:
-        shards = sum(shard.is_open for api in apis for shard in api.list_shards())
-    return Limits(options.max_records_per_shard, options.bound_bytes(shards))

@@ -34,7 +34,7 @@ def test_every_name(table: OptionTable, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("maxOffsetsPerTrigger", "maxRecordsPerShard"),
+        ("maxOffsetsPerTrigger", "maxRecordsPerTrigger"),
         ("minOffsetsPerTrigger", "minRecordsPerTrigger"),
         ("topic", "streamName"),
         ("subscribe", "streamName"),

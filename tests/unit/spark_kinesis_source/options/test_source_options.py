@@ -78,6 +78,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
             "maxFetchDuration": "10s",
         },
     ),
+    ("maxRecordsPerTrigger", "max_records_per_trigger", None, "500", 500, {}),
     ("maxBytesPerBatch", "max_bytes_per_batch", None, "20gb", 20 * 1024 * MIB, {"fetchBufferSize": "20gb"}),
     (
         "maxRecordsPerFetch",
@@ -465,28 +466,13 @@ def test_idle_time(given: dict[str, str], period_s: float, ignored: int) -> None
         ({"maxRecordsPerShard": "100000"}, True),
         ({"kinesis.maxFetchTimePerShardSec": "10"}, True),
         ({"fetchBufferSize": "20gb"}, True),
+        ({"maxRecordsPerTrigger": "100"}, True),
         ({"maxRecordsPerFetch": "10"}, False),
     ],
 )
 def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
     """A limit set by the user counts as explicit, also if it equals the default."""
     assert parse(**given).has_explicit_limit is explicit
-
-
-@pytest.mark.parametrize(
-    ("given", "shards", "bound"),
-    [
-        ({}, 4, None),
-        ({"maxBytesPerShard": "1m"}, 4, MIB),
-        ({"maxBytesPerBatch": "2m"}, 4, MIB // 2),
-        ({"maxBytesPerBatch": "2m"}, 0, 2 * MIB),
-        ({"maxBytesPerBatch": "8m", "maxBytesPerShard": "1m"}, 4, MIB),
-        ({"maxBytesPerBatch": "1"}, 4, 1),
-    ],
-)
-def test_byte_bound(given: dict[str, str], shards: int, bound: int | None) -> None:
-    """A limit of the batch is divided among the shards. The smaller of both limits applies."""
-    assert parse(**given).bound_bytes(shards) == bound
 
 
 @pytest.mark.parametrize(

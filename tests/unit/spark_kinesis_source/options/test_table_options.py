@@ -57,6 +57,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "trimHorizonMargin": {"trimHorizonMargin": "10 m"},
     "maxRecordsPerShard": {"maxRecordsPerShard": "500"},
     "maxBytesPerShard": {"maxBytesPerShard": "20m"},
+    "maxRecordsPerTrigger": {"maxRecordsPerTrigger": "500"},
     "maxBytesPerBatch": {"maxBytesPerBatch": "20g"},
     "minRecordsPerTrigger": {"minRecordsPerTrigger": "500"},
     "maxTriggerDelay": {"minRecordsPerTrigger": "500", "maxTriggerDelay": "10 s"},

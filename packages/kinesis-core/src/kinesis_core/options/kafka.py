@@ -15,8 +15,7 @@ _OF_WRITING = "Leave it out: it is an option of writing."
 _READING = (
     Hint(
         ("maxOffsetsPerTrigger",),
-        "Use `maxRecordsPerShard`, which counts the records of each shard, or `maxBytesPerBatch`, which counts the bytes of all "
-        "shards.",
+        "Use `maxRecordsPerTrigger`, which counts the records of all shards, too.",
     ),
     Hint(
         ("minOffsetsPerTrigger",), "Use `minRecordsPerTrigger`, which counts the records of all shards, too."

@@ -13,6 +13,7 @@ SOURCE_NAMES = (
     "kinesis.maxFetchTimePerShardSec",
     "kinesis.executor.maxFetchTimeInMs",
     "maxFetchDuration",
+    "maxRecordsPerTrigger",
     "maxBytesPerBatch",
     "fetchBufferSize",
     "minRecordsPerTrigger",

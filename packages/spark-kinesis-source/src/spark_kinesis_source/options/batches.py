@@ -25,14 +25,18 @@ _DAY_S = 86400
 _LIMITS = Limits()
 _PLAN = PlanSettings()
 _READ = ReadSettings()
+_DIVIDED = (
+    "Each plan divides the limit by what the shards need: one that is idle leaves its part to the others, and those that are behind "
+    "get equal parts. A shard that was idle and takes in much has the rest of it in the next micro-batch."
+)
 
 MAX_RECORDS_PER_SHARD = Option[int](
     name="maxRecordsPerShard",
     meaning=(
         "About how many records of each shard a micro-batch contains at most. An aggregate counts as one record. On Spark 4.0 "
         "and 4.1 the default has no effect: a micro-batch contains everything in the stream, which may be the whole backlog, "
-        "unless you set this option, `maxBytesPerShard` or `maxBytesPerBatch`. If you set one of them there, "
-        "`Trigger.AvailableNow` ends after one micro-batch of that size."
+        "unless you set this option, `maxBytesPerShard`, `maxRecordsPerTrigger` or `maxBytesPerBatch`. If you set one of them "
+        "there, `Trigger.AvailableNow` ends after one micro-batch of that size."
     ),
     parser=integer(1, None, "records"),
     default=100_000,
@@ -60,11 +64,26 @@ MAX_BYTES_PER_SHARD = Option[int | None](
         databricks("maxFetchDuration", bytes_read_in(0.001, _DAY_S, "ms", SHARD_RATE_BYTES)),
     ),
 )
+MAX_RECORDS_PER_TRIGGER = Option[int | None](
+    name="maxRecordsPerTrigger",
+    meaning=(
+        "About how many records, in all shards and streams together, a micro-batch contains at most. An aggregate counts as one "
+        f"record. {_DIVIDED} `maxRecordsPerShard` still limits each shard."
+    ),
+    parser=integer(1, None, "records"),
+    default=_PLAN.batch_limits.max_records,
+    default_text="no limit",
+    group=HOW_MUCH,
+    scope=Scope.SOURCE,
+)
 MAX_BYTES_PER_BATCH = Option[int | None](
     name="maxBytesPerBatch",
-    meaning="About how many bytes a micro-batch contains at most. Each shard gets an equal part of them.",
+    meaning=(
+        "About how many bytes, in all shards and streams together, a micro-batch contains at most. It can be exceeded by one "
+        f"record of each shard. {_DIVIDED}"
+    ),
     parser=byte_size(),
-    default=None,
+    default=_PLAN.batch_limits.max_bytes,
     default_text="no limit",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
@@ -162,6 +181,7 @@ TASK_ALTERNATIVES: Alternatives = ((SHARDS_PER_TASK,), (MAX_PARTITIONS,))
 BATCH_OPTIONS = (
     MAX_RECORDS_PER_SHARD,
     MAX_BYTES_PER_SHARD,
+    MAX_RECORDS_PER_TRIGGER,
     MAX_BYTES_PER_BATCH,
     MIN_RECORDS_PER_TRIGGER,
     MAX_TRIGGER_DELAY,

@@ -33,6 +33,7 @@ from spark_kinesis_source.options.batches import (
     MAX_BYTES_PER_SHARD,
     MAX_PARTITIONS,
     MAX_RECORDS_PER_SHARD,
+    MAX_RECORDS_PER_TRIGGER,
     MAX_TRIGGER_DELAY,
     MIN_RECORDS_PER_TRIGGER,
     PLAN_BUDGET,
@@ -84,7 +85,7 @@ SOURCE_OPTIONS = OptionTable(
     alternatives=(*COMMON_ALTERNATIVES, TASK_ALTERNATIVES, PERIOD_ALTERNATIVES, CONSUMER_ALTERNATIVES),
 )
 
-_LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_BYTES_PER_BATCH)
+_LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_RECORDS_PER_TRIGGER, MAX_BYTES_PER_BATCH)
 
 
 @frozen
@@ -101,9 +102,10 @@ class SourceOptions:
     trim_horizon_margin_s: float
     max_records_per_shard: int
     max_bytes_per_shard: int | None
+    max_records_per_trigger: int | None
     max_bytes_per_batch: int | None
     has_explicit_limit: bool
-    """Whether the user set one of the three limits above."""
+    """Whether the user set one of the four limits above."""
     min_records_per_trigger: int
     max_trigger_delay_s: float
     max_records_per_fetch: int
@@ -154,6 +156,7 @@ class SourceOptions:
             trim_horizon_margin_s=values[TRIM_HORIZON_MARGIN],
             max_records_per_shard=values[MAX_RECORDS_PER_SHARD],
             max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
+            max_records_per_trigger=values[MAX_RECORDS_PER_TRIGGER],
             max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
             min_records_per_trigger=values[MIN_RECORDS_PER_TRIGGER],
@@ -184,13 +187,6 @@ class SourceOptions:
             return self
         reason = f"Option '{CONSUMER_TYPE.name}' has no effect: a batch read polls."
         return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
-
-    def bound_bytes(self, shards: int) -> int | None:
-        """Return how many bytes of each shard a micro-batch over *shards* shards may contain. None means no limit."""
-        bounds = [] if self.max_bytes_per_shard is None else [self.max_bytes_per_shard]
-        if self.max_bytes_per_batch is not None:
-            bounds.append(max(1, self.max_bytes_per_batch // max(1, shards)))
-        return min(bounds, default=None)
 
     @property
     def budget_of_plans_s(self) -> float | None:

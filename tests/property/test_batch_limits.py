@@ -6,10 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.model import Record, ShardOffset, TrimHorizon
-from kinesis_core.planning import Limits
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.batch_end import PROBES_FURTHER, WIDEST, plan_end
 from support.examples import examples
+from support.fake_stream import FakeClock
 from support.one_shard import OneShard
+from support.planned import Planned
+from support.scripted_stream import scripted_stream
 
 BYTES_A_MS = 1024 * 1024 / 1000
 spells = st.lists(
@@ -78,3 +81,30 @@ def test_bytes_of_a_batch(history: list[tuple[int, int, int]], limit: int) -> No
     largest = max(sum(len(r.data) for r in batch) for batch in batches)
     most = limit if len(history) == 1 else WIDEST * limit + PROBES_FURTHER * record
     assert largest <= most + record
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.sampled_from([1, 3, 40, 900])), min_size=2, max_size=6),
+    st.sampled_from([1, 5, 40, 250]),
+    st.sampled_from([1, 30]),
+)
+def test_records_of_all_shards_in_a_batch(shards: list[tuple[int, int]], limit: int, period_s: int) -> None:
+    """A limit of a batch holds for all streams and shards together, whichever are behind; one record each, where it is less."""
+    clock = FakeClock()
+    streams = [
+        scripted_stream(len(part), name, clock) for name, part in (("a", shards[::2]), ("b", shards[1::2]))
+    ]
+    ids = [(stream, shard_id) for stream in streams for shard_id in stream.shards]
+    started_ms, put = streams[0].now_ms(), 0
+    for (stream, shard_id), (count, every_ms) in zip(ids, shards, strict=True):
+        for i, record in enumerate(stream.put_many(shard_id, count)):
+            record.arrived_s = (started_ms + i * every_ms) / 1000
+        put += count
+    clock.sleep(300)
+    query = Planned(streams, settings=PlanSettings(batch_limits=Limits(max_records=limit)))
+    while read := query.batch():
+        assert len(read) <= max(limit, len(shards))
+        put -= len(read)
+        clock.sleep(period_s)
+    assert put == 0

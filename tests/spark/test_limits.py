@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 
 import pytest
@@ -30,6 +31,22 @@ def test_backlog_in_bounded_batches(
     assert query.payloads == backlog
     assert max(sizes) <= 101  # the limit is a time span, both ends included
     assert len(sizes) >= 6
+
+
+@pytest.mark.tests
+@pytest.mark.parametrize("limit", [{"maxRecordsPerTrigger": 100}, {"maxBytesPerBatch": 1000}])
+def test_idle_shards_need_nothing_of_a_limit(
+    emulator: Emulator, make_query: MakeQuery, limit: dict[str, int]
+) -> None:
+    """A limit of a whole batch goes to the one shard that is behind, and not to the 15 that are idle."""
+    stream = StreamUnderTest(emulator.endpoint_url, "busy", shards=16)
+    started_s = time.time() - 3600
+    for number in range(600):
+        emulator.put(stream.name, f"{number:010}", explicit_hash_key=0, arrived_s=started_s + number / 1000)
+    query = make_query(stream.options(**limit)).start().wait_for_rows(600)
+    sizes = [len(batch) for batch in query.batches.values()]
+    assert max(sizes) <= 101
+    assert len(sizes) <= 10, sizes  # 6 at best; with equal parts 100
 
 
 @pytest.mark.tests

@@ -102,7 +102,7 @@ def test_records_of_all_shards_in_a_batch(shards: list[tuple[int, int]], limit: 
             record.arrived_s = (started_ms + i * every_ms) / 1000
         put += count
     clock.sleep(300)
-    query = Planned(streams, settings=PlanSettings(batch_limits=Limits(max_records=limit)))
+    query = Planned([*streams], settings=PlanSettings(batch_limits=Limits(max_records=limit)))
     while read := query.batch():
         assert len(read) <= max(limit, len(shards))
         put -= len(read)

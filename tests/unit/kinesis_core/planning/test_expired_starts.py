@@ -240,3 +240,27 @@ def test_the_time_that_the_error_names_is_a_start() -> None:
     stream = hour(30)
     safe_ms = stream.now_ms() - DAY_S * 1000 + MARGIN_MS
     assert read_to(query_on(stream, AtTimestamp(safe_ms)), Latest()) == left(stream)[1:]
+
+
+@pytest.mark.parametrize("margin_s", [0, 1, 300])
+def test_the_oldest_record_promises_nothing(margin_s: float) -> None:
+    """What expires between a start at TRIM_HORIZON and its first plan is no loss, whatever the margin is."""
+    stream = hour(30)
+    query = Planned([stream], TrimHorizon(), PlanSettings(trim_horizon_margin_s=margin_s))
+    stream.clock.sleep(10 * MINUTE_S)
+    assert query.batch() == left(stream)
+    assert len(left(stream)) == 20
+
+
+def test_a_first_batch_is_replayed_after_its_start_has_expired() -> None:
+    """Spark asks for the start again when it replays the first batch, whose records are all there: that is no loss."""
+    stream = hour(0)
+    stream.shards[A].records[:10] = []
+    query = query_on(stream, AtTimestamp(ASKED_MS + 2 * MINUTE_S * 1000))
+    end = query.planner.next_offset(query.start)
+    read = query.read(query.start, end)
+    stream.clock.sleep(5 * MINUTE_S)
+    again = query_on(stream, AtTimestamp(ASKED_MS + 2 * MINUTE_S * 1000))
+    assert again.read(again.start, end) == read == left(stream)
+    again.start = end
+    assert again.batch() == []

@@ -63,7 +63,7 @@ LOSSES = Metric(
     Kind.COUNTER,
     "{loss}",
     STREAM,
-    "How many times planning found records lost (events data.lost of the driver). Spark 4.2 and later.",
+    "How many times planning found records lost (events data.lost and start.expired of the driver). Spark 4.2 and later.",
 )
 ROWS = Metric("kinesis.rows", Kind.COUNTER, "{row}", STREAM, "Rows read.")
 INPUT_RATE = Metric(

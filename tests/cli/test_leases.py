@@ -14,7 +14,7 @@ from kinesis_cli.output import show_time
 from kinesis_consumer import ConsumerGroup, DynamoLeases
 from kinesis_core import Stream
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, ManualClock
 from support.command_line import CommandLine
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.loops import variants
@@ -348,6 +348,24 @@ def test_a_time_needs_the_stream(kinesis: CommandLine, table: str) -> None:
     """A table of one stream does not name it, so a time cannot be looked up without --stream."""
     ran = kinesis("leases", table, "--reset=all=10m", "--yes", AT_ONCE, "--force", status=2)
     assert "A time needs --stream" in ran.err
+
+
+def test_a_time_that_has_expired(kinesis: CommandLine, tables: DynamoDb) -> None:
+    """A note says that a reset to it begins at the oldest record left. Nothing is said in a stream that is younger."""
+    clock = ManualClock(time.time() - 3 * 24 * 3600)
+    with Emulator(clock=clock) as emulator:
+        emulator.create_stream("orders", 2)
+        clock.advance(3 * 24 * 3600)
+        emulator.create_stream("teas", 2)
+        tables.create_table(leaseKey="HASH")
+        for stream in ("orders", "teas"):
+            for shard in SHARDS:
+                tables.put_item(kcl_lease(f"123456789012:{stream}:1700000000:{shard}", "LATEST"))
+        ran = kinesis.to(emulator)("leases", tables.table, "--reset=all=30h", "--yes", AT_ONCE)
+    (line,) = [line for line in ran.err.splitlines() if "have expired" in line]
+    assert line.startswith("Records of orders since ")
+    assert line.endswith("the retention is 24 h. Its shards are read on from the oldest record left.")
+    assert ran.err.endswith("4 leases changed.\n")
 
 
 def test_the_time_of_another_stream(

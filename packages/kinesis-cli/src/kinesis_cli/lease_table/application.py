@@ -13,12 +13,21 @@ from kinesis_cli.lease_table.guarding import check_release, check_reset
 from kinesis_cli.lease_table.resets import ALL, Reset, plan_resets
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched, watch
-from kinesis_cli.output import note
+from kinesis_cli.output import note, show_time
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import InvalidRequestError, StreamNotFoundError, TableNotFoundError
 from kinesis_core.aws import Connection, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
-from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, check_number, last_before, open_table
+from kinesis_core.leases import (
+    OLDEST,
+    Lease,
+    LeaseCheckpoint,
+    LeaseTable,
+    check_number,
+    last_before,
+    open_table,
+)
+from kinesis_core.planning import certain_from_ms
 
 
 @define
@@ -30,6 +39,8 @@ class Application:
     stream: str | None
     """Only its leases. A table of one stream does not name it."""
     _apis: dict[str, StreamApi] = field(factory=dict, init=False)
+    _looked_up: set[tuple[str, int]] = field(factory=set, init=False)
+    """Streams, and times of which it is known whether they have expired."""
 
     @staticmethod
     def open(connection: Connection, name: str, endpoint_url: str | None, stream: str | None) -> Application:
@@ -88,12 +99,27 @@ class Application:
             self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
         try:
             _check_position(self._apis[name], lease, name)
-            return last_before(self._apis[name], lease.shard_id, until_ms, SystemClock())
+            found = last_before(self._apis[name], lease.shard_id, until_ms, SystemClock())
         except StreamNotFoundError:
             if not lease.is_finished:
                 raise
             note(f"Shard {lease.shard_id} is gone and its lease is finished: the lease stays as it is.")
             return None
+        if found == OLDEST and (name, until_ms) not in self._looked_up:
+            self._looked_up.add((name, until_ms))
+            self._note_expired(name, until_ms)
+        return found
+
+    def _note_expired(self, name: str, until_ms: int) -> None:
+        """Say it if the oldest records of a stream may be no longer those that arrived at a time."""
+        api = self._apis[name]
+        summary = api.describe()
+        left_ms = certain_from_ms(api.now_ms(), summary.retention_hours)
+        if max(until_ms, summary.created_ms) < left_ms:
+            note(
+                f"Records of {name} since {show_time(until_ms)} have expired, or may have: the retention is "
+                f"{summary.retention_hours} h. Its shards are read on from the oldest record left."
+            )
 
     def _stream_of(self, lease: Lease) -> str:
         if lease.stream_id is not None:

@@ -73,6 +73,14 @@ class Mood:
     """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; in a few responses in a row at most."""
 
 
+@frozen
+class Stall:
+    """Until a time, all pages of a shard are empty, and their lag stays as it is."""
+
+    until_s: float
+    lag_ms: int
+
+
 @define
 class FakeStream:
     """One stream; implements `kinesis_core.aws.stream_api.StreamApi`."""
@@ -86,6 +94,8 @@ class FakeStream:
     shards: dict[str, FakeShard] = field(factory=dict)
     gone: dict[str, FakeShard] = field(factory=dict)
     """Shards that the stream has forgotten."""
+    stalls: dict[str, Stall] = field(factory=dict)
+    """Shards that bring empty pages for a while, whatever is in them."""
     calls: dict[str, int] = field(factory=dict)
     by_shard: dict[str, int] = field(factory=dict)
     """GetRecords calls by shard."""
@@ -145,6 +155,15 @@ class FakeStream:
     def trim(self, shard_id: str, count: int) -> None:
         """Let the oldest *count* records fall out of retention."""
         self.shards[shard_id].trimmed = count
+
+    def stall(self, shard_id: str, seconds: float, lag_ms: int = 90_000) -> None:
+        """Let a shard bring nothing for so long, from its oldest record neither."""
+        self.stalls[shard_id] = Stall(self.clock.now + seconds, lag_ms)
+
+    def stall_of(self, shard_id: str) -> Stall | None:
+        """Return the stall that a shard is in now."""
+        stall = self.stalls.get(shard_id)
+        return stall if stall is not None and self.clock.now < stall.until_s else None
 
     def forget(self) -> None:
         """Let what is older than the retention go, if the stream forgets."""
@@ -211,6 +230,8 @@ class FakeStream:
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
         self._be_moody()
         shard = self.shards[shard_id]
+        if stall := self.stall_of(shard_id):
+            return Page([], stall.lag_ms, self._iterator(shard_id, index))
         index = max(index, shard.trimmed)  # in silence, as the service may
         size = 0 if self._happens(self.mood.empty_pages) else limit
         if self._happens(self.mood.short_pages):

@@ -119,6 +119,10 @@ class Subscriptions:
                 if trouble is not None and sent >= trouble.after_events:
                     yield from self._suffer(trouble, reached)
                     return
+                if stall := self.stream.stall_of(shard.shard_id):
+                    clock.sleep(HEARTBEAT_S)
+                    yield _event([], stall.lag_ms, reached)
+                    continue
                 records = shard.records[index : index + self.records_per_event]
                 index += len(records)
                 reached = records[-1].number if records else reached

@@ -38,6 +38,8 @@ class ScriptedStream(FakeStream):
     """Whether a position that was trimmed gives empty pages for ever, and not the oldest record."""
     stale_listings: list[list[Shard]] = field(factory=list)
     """The first responses of ListShards, before the true one."""
+    stall_at_call: int | None = None
+    """After so many calls the first shard stalls, for 5 minutes."""
     served: int = 0
     """Records that GetRecords has returned."""
     _faults: dict[tuple[str, str], list[ServiceError]] = field(factory=dict, init=False)
@@ -98,6 +100,11 @@ class ScriptedStream(FakeStream):
         self._maybe_fail("GetRecords", shard_id)
         if self.clock.now - self._made_s[iterator] > ITERATOR_LIFE_S:
             raise IteratorExpiredError("Iterator expired", "ExpiredIteratorException")
+        if self.stall_at_call is not None and len(self.log) > self.stall_at_call:
+            self.stall_at_call = None
+            self.stall(shard_id, 300)
+        if self.stall_of(shard_id):
+            return super().get_records(iterator, limit, with_data)
         if self.is_stuck_when_trimmed and index < self.shards[shard_id].trimmed:
             self._stuck.add(iterator)
         if iterator in self._stuck:

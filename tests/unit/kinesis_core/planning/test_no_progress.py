@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import define, field
 
-from kinesis_core.errors import DataLossError
+from kinesis_core.errors import DataLossError, UnavailableError
 from kinesis_core.model import After, At, AtTimestamp, Cut, Latest, Page, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock
@@ -14,7 +14,7 @@ from support.scripted_stream import ScriptedStream
 
 A = "shardId-000000000000"
 HOUR_S = 3600
-MOST_CALLS = 3000
+MOST_CALLS = 15_000
 
 
 @define
@@ -22,7 +22,7 @@ class Stuck(ScriptedStream):
     """
     One shard of which no iterator brings the record at *stuck_at* or a later one.
 
-    *expires*: the records before it expire as soon as it is stuck.
+    *expires*: a day passes as soon as it is stuck, and the records before it expire.
     *oldest_passes*: iterators to the oldest record bring the others then.
     """
 
@@ -45,8 +45,8 @@ class Stuck(ScriptedStream):
             self._passing.add(page.next_iterator)
         if found != A or index < self.stuck_at or iterator in self._passing:
             return page
-        if self.expires:
-            self.trim(A, self.stuck_at)
+        if self.expires and not self.shards[A].trimmed:
+            expire(self)
         return Page([], 90_000, iterator)
 
     def _up_to_next_gap(self, shard_id: str, index: int, limit: int) -> int:  # noqa: ARG002 # it has one shard
@@ -67,60 +67,74 @@ def expire(stream: Stuck) -> None:
     stream.trim(A, 5)
 
 
+either = pytest.mark.parametrize("fails", [False, True])
+
+
+@either
 @pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000), "record"])
-def test_a_batch_up_to_now_stops_the_query(end: StartingPosition | str) -> None:
+def test_a_batch_up_to_now_stops_the_query(
+    end: StartingPosition | str, fails: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """What follows the first records cannot be read: a query that reads once neither hangs nor ends before them in silence."""
-    stream, query = stuck_query(fails=True)
+    stream, query = stuck_query(fails=fails)
     put = stream.put_many(A, 10, every_s=1)
     position = At(put[7].number) if end == "record" else end
-    said = f"50 empty pages without progress after AFTER {put[4].number} .*shard={A}"
-    with pytest.raises(DataLossError, match=said):
+    said = f"only empty pages after .*shard={A}"
+    with pytest.raises(UnavailableError, match=said):
         query.planner.end_offset(query.start, position)  # type: ignore[arg-type]
-    with pytest.raises(DataLossError, match=said):
+    query.restart()
+    with pytest.raises(UnavailableError, match=said):
         query.batch(bounded=False)
+    query.restart()
     query.planner.fix_targets()
-    with pytest.raises(DataLossError, match=said):
+    with pytest.raises(UnavailableError, match=said):
         query.batch()
+    assert "data.lost" not in caplog.text
 
 
-@pytest.mark.parametrize("expires", [False, True])
-def test_a_batch_up_to_now_ends_there(expires: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off, it has all records that can be read, and the loss is reported once."""
-    stream, query = stuck_query(fails=False)
-    stream.expires = expires
-    put = stream.put_many(A, 10, every_s=1)
-    end = query.planner.next_offset(query.start, bounded=False)
-    assert end.streams["orders"].shards[A].cut == After(put[4].number)
-    assert caplog.text.count("data.lost") == 1
-    assert query.planner.next_offset(end) == end
+@either
+def test_what_cannot_be_read_shows_no_loss(fails: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Where the records before it have expired, and the oldest one that is left cannot be read, nothing is known to be lost."""
+    stream, query = stuck_query(fails=fails)
+    stream.expires = True
+    stream.put_many(A, 10, every_s=1)
+    with pytest.raises(UnavailableError, match="only empty pages"):
+        query.planner.next_offset(query.start, bounded=False)
+    assert "data.lost" not in caplog.text
 
 
 def test_a_batch_up_to_now_has_what_is_left(caplog: pytest.LogCaptureFixture) -> None:
     """Where the records up to the gap expire meanwhile, an iterator to the oldest record passes it: one batch has both parts."""
     stream, query = stuck_query(fails=False)
     stream.expires = stream.oldest_passes = True
-    stream.put_many(A, 10, every_s=1)
-    assert query.batch(bounded=False) == everything(stream)[5:]
-    assert caplog.text.count("without progress after") == 1
+    put = stream.put_many(A, 10, every_s=1)
+    end = query.planner.next_offset(query.start, bounded=False).streams["orders"].shards[A]
+    assert (end.first, end.cut) == (put[5].number, After(put[9].number))
+    assert caplog.text.count("data.lost") == 1
 
 
+@either
 @pytest.mark.parametrize("crosses", [False, True])
-def test_an_oldest_record_that_cannot_be_read_is_a_loss(
-    crosses: bool, caplog: pytest.LogCaptureFixture
+def test_an_oldest_record_that_cannot_be_read_is_an_error(
+    fails: bool, crosses: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The search for the oldest record ends as well, in one plan or over several."""
-    stream, query = stuck_query(fails=True, crosses=crosses)
+    """The search for the oldest record ends as well, in one plan or over several. Once it can be read, the loss is found."""
+    stream, query = stuck_query(fails=fails, crosses=crosses)
     stream.put_many(A, 5, every_s=1)
     assert len(query.batch()) == 5
     stream.put_many(A, 5, every_s=1)
     expire(stream)
     query.restart()
-    with pytest.raises(DataLossError, match=f"and no record is left.*shard={A}"):
-        query.batches(40)
-    query.settings = PlanSettings(fail_on_data_loss=False, first_plan_crosses_gaps=crosses)
-    query.restart()
-    assert query.batches(40) == []
-    assert caplog.text.count("data.lost") == 1
+    with pytest.raises(UnavailableError, match=f"only empty pages after AFTER .*shard={A}"):
+        query.batches(4000)
+    assert "data.lost" not in caplog.text
+    stream.stuck_at = 11
+    if fails:
+        with pytest.raises(DataLossError, match="and the oldest record left is"):
+            query.batches(2)
+    else:
+        assert query.batches(2) == everything(stream)[5:]
+        assert caplog.text.count("data.lost") == 1
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
@@ -135,6 +149,6 @@ def test_a_run_ends(is_closed: bool, caplog: pytest.LogCaptureFixture) -> None:
     assert len(query.batch()) == 5
     stream.stuck_at = 5
     expire(stream)
-    assert query.batches(10) == []
-    assert query.planner.next_offset(query.start) == query.start
-    assert caplog.text.count("data.lost") == 1
+    with pytest.raises(UnavailableError, match="only empty pages"):
+        query.batches(10)
+    assert "data.lost" not in caplog.text

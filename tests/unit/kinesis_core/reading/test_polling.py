@@ -14,7 +14,7 @@ from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, Tr
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import ReadSettings
 from kinesis_core.reading.polling import PollingReader
-from kinesis_core.reading.progress import MAX_IDLE_PAGES
+from kinesis_core.stalls import STALLED_PAGES
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
 
@@ -167,8 +167,8 @@ def test_records_that_come_again_are_dropped(one: OneShard) -> None:
 
 
 def test_a_gap_in_the_range_is_crossed(one: OneShard) -> None:
-    """Empty pages in the range are followed while they come closer to the tip, even more than `MAX_IDLE_PAGES`."""
-    one.stream.gaps[one.shard_id, 50] = 3 * MAX_IDLE_PAGES
+    """Empty pages in the range are followed while they come closer to the tip, even more than `STALLED_PAGES`."""
+    one.stream.gaps[one.shard_id, 50] = 3 * STALLED_PAGES
     assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
 
 
@@ -246,7 +246,7 @@ def test_a_range_that_expired_altogether_ends(one: OneShard, is_stuck: bool) -> 
     start, end = At(number(one, 20)), After(number(one, 60))
     with pytest.raises(DataLossError, match=r"made no progress.*failOnDataLoss=false"):
         read(one, start, end)
-    assert len(one.stream.calls_of("GetRecords")) <= MAX_IDLE_PAGES + 1
+    assert len(one.stream.calls_of("GetRecords")) <= STALLED_PAGES + 4
     assert read(one, start, end, FORGIVING) == []
 
 
@@ -271,6 +271,7 @@ def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None
         one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
     assert found == one.records[40:]
     starts = [call.cut for call in one.stream.calls_of("GetShardIterator")]
+    assert starts.pop(starts.index(TrimHorizon())) == TrimHorizon(), "which shows that the start has expired"
     assert starts[starts.index(TrimHorizon()) + 1 :] == [After(number(one, i)) for i in range(49, 99, 10)]
 
 

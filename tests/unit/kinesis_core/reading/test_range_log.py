@@ -11,7 +11,7 @@ from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import IteratorExpiredError
-from kinesis_core.model import After, At, Page, ShardRange
+from kinesis_core.model import After, At, Page, ShardRange, TrimHorizon
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.concurrent import RangeReader
 from kinesis_core.reading.fan_out import FanOutRangeReader
@@ -152,11 +152,11 @@ def test_another_iterator_is_no_renewal(one: OneShard, reading: Reading) -> None
     """An iterator to the oldest record, after a loss that is allowed, has no line: no iterator expired."""
     settings = ReadSettings(fail_on_data_loss=False)
     reading.polling = PollingRangeReader(lambda _: one.stream, settings, random.Random(0))
-    missing_end = After(one.records[-1].number + 1)
-    reading.shard_range = ShardRange("orders", one.shard_id, At(one.records[0].number), missing_end)
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, 1)
     one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
-    reading.pages()
-    assert len(one.stream.calls_of("GetShardIterator")) == 3
+    assert reading.pages()
+    assert one.stream.calls_of("GetShardIterator")[-1].cut == TrimHorizon()
     assert len(reading.lines("iterator.renewed")) == 1
 
 

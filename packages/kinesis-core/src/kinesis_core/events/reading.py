@@ -83,4 +83,18 @@ READING = (
         example="shard.read stream=orders shard=shardId-000000000003 records=1200 bytes=614400 pages=1 duration_s=0.046 "
         "calls=2 throttles=0",
     ),
+    Event(
+        "shard.stalled",
+        "WARNING",
+        "driver, task",
+        "Kinesis returned only empty pages of the shard, and the tip came no closer. No record is known to be lost, and reading "
+        "continues there. There is one line when it is noticed, and one for each further minute. After ten minutes it is an error.",
+        {
+            "stream": "",
+            "shard": "",
+            "for_s": "for how long the shard has been read without records or progress",
+            "pages": "how many pages or events in a row were empty",
+        },
+        example="shard.stalled stream=orders shard=shardId-000000000003 for_s=10 pages=50",
+    ),
 )

@@ -24,6 +24,7 @@ from kinesis_core.planning.loss import (
     HOUR_MS,
     Doubt,
     Loss,
+    NoProgress,
     OffsetExpired,
     certain_from_ms,
     is_doubtful,
@@ -91,11 +92,14 @@ class DataLoss:
         and only after the plan: what it found is complete if something older is still there afterwards. Until a doubt is settled,
         *started* is returned, or an error raised, and what a plan with limits found is kept for the next one.
 
+        Where pages stay empty, *started* is returned as well, unless records are lost: the next plan looks again.
+
         Raises:
             DataLossError: Records are lost, or may be, and a loss stops the query.
+            UnavailableError: Pages have been empty for too long, and no record is known to be lost.
         """
         if is_lost(state.progress, started.cut):
-            return plan(_OLDEST)
+            return self._plan_oldest(state, plan)
         found, state.cache.unsettled = state.cache.unsettled, None
         if found is None or not found.serves(started, target, limits):
             found = self._find(state, started, plan, target, limits)
@@ -105,14 +109,21 @@ class DataLoss:
                 page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
                 if page is None:
                     return started
+                if page.is_in_gap:  # nothing can be read, which shows nothing
+                    state.stalls(started.cut)
+                    return started
                 loss = self._judge(state, found.doubt, page.records[0] if page.records else None)
                 if loss is not None:
                     self._report(state, started, found.doubt.promised_ms, loss)
                     state.progress = lose(state.progress, started.cut)
-                    return plan(_OLDEST)
+                    return self._plan_oldest(state, plan)
             state.progress = found.progress
             state.evidence = state.evidence.with_emptiness(found.emptiness)
             state.cache.unsettled = None
+        if state.is_stuck(started.cut):
+            state.stalls(started.cut)
+            return started
+        state.stall.ends()
         self._see_next(state, started, found.end)
         return found.end
 
@@ -128,7 +139,7 @@ class DataLoss:
         emptiness, promised = state.evidence.emptiness, self.seen(state, started)
         was_old = is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         try:
-            end = started if state.is_stuck(started.cut) else plan(started)
+            end = plan(started)
         except BaseException:
             if was_old:
                 _withdraw(state, emptiness)
@@ -140,26 +151,52 @@ class DataLoss:
         return found
 
     def plan_thoroughly(
-        self, state: ShardState, started: ShardOffset, plan: Callable[[ShardOffset], ShardOffset]
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        plan: Callable[[ShardOffset], ShardOffset],
+        *,
+        waits: bool = True,
     ) -> ShardOffset:
         """
         Return what *plan* returns, however many calls it takes: a plan from where it got stuck is part of it.
 
+        *waits*: whether it waits while the shard brings nothing. Otherwise the next plan continues.
+
         Raises:
             DataLossError: As for `plan`.
+            UnavailableError: As for `plan`.
         """
-        end = self._plan_patiently(state, started, plan)
-        if end.cut in (started.cut, TrimHorizon()) or not state.is_stuck(end.cut):
-            return end
-        further = self._plan_patiently(state, end, plan)  # reports that nothing after the end can be read
-        return evolve(further, first=end.first) if is_further(further.cut, end.cut) else end
+        end = self._plan_patiently(state, started, plan, waits=waits)
+        while end.cut not in (started.cut, TrimHorizon()) and state.is_stuck(end.cut):
+            further = self._plan_patiently(state, end, plan, waits=waits)
+            if not is_further(further.cut, end.cut):
+                return end
+            end = evolve(further, first=end.first)
+        return end
 
     def _plan_patiently(
-        self, state: ShardState, started: ShardOffset, plan: Callable[[ShardOffset], ShardOffset]
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        plan: Callable[[ShardOffset], ShardOffset],
+        *,
+        waits: bool,
     ) -> ShardOffset:
         while True:
             with state.calls.patiently(), suppress(IteratorExpiredError):
-                return self.plan(state, started, plan)
+                end = self.plan(state, started, plan)
+                if not (waits and state.stall.is_on):
+                    return end
+
+    def _plan_oldest(self, state: ShardState, plan: Callable[[ShardOffset], ShardOffset]) -> ShardOffset:
+        """Return what *plan* returns for the oldest record that a loss has left."""
+        end = plan(_OLDEST)
+        if state.is_stuck(_OLDEST.cut):
+            state.stalls(_OLDEST.cut)
+        else:
+            state.stall.ends()
+        return end
 
     def seen(self, state: ShardState | None, started: ShardOffset) -> ShardOffset:
         """
@@ -207,7 +244,9 @@ class DataLoss:
         is_old = was_old or is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         seen, is_stuck = state.evidence, state.is_stuck(cut)
         expected = seen.first_known(cut, target)
-        if is_stuck or is_doubtful(cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip):
+        if (is_stuck and promised_ms is None) or is_doubtful(
+            cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip
+        ):
             following, names_seen = seen.next_record(cut), promised.names_seen_record
             return Doubt(cut, promised_ms, expected, following, is_stuck, names_seen)
         return None
@@ -215,7 +254,7 @@ class DataLoss:
     def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
         """Return whether the record that the cut names is still in the stream: then no record after it has left."""
         cut = doubt.cut
-        if doubt.is_stuck or not isinstance(cut, (At, After)) or state.cache.missing == cut:
+        if not isinstance(cut, (At, After)) or state.cache.missing == cut:
             return False
         records = state.page_at(At(cut.number), 1, 1).records
         is_left = bool(records) and records[0].number == cut.number
@@ -238,7 +277,9 @@ class DataLoss:
         if loss is not None:
             return loss
         hours = self.facts.current_kept_hours()
-        return judge(doubt, oldest, hours, state.calls.now_ms())
+        loss = judge(doubt, oldest, hours, state.calls.now_ms())
+        # The shard may have stalled, and can be read again since the oldest record was looked for.
+        return None if isinstance(loss, NoProgress) and state.moves(doubt.cut) else loss
 
 
 def _withdraw(state: ShardState, emptiness: Emptiness | None) -> None:

@@ -46,12 +46,13 @@ class Evidence(Struct, frozen=True):
         """
         Return it with the time up to which a page that was read at *now_ms*, and led to *progress*, shows the shard empty.
 
-        The end of a shard shows nothing: its children may hold records that arrived before now.
+        The end of a shard shows nothing: its children may hold records that arrived before now. Neither do pages without
+        progress: while time passes and their lag stays, records that arrived meanwhile are not on them.
         """
         match reading(progress):
             case Idle(cut):
                 until_ms = now_ms - EMPTY_MARGIN_MS
-            case InGap(cut, lag_ms):
+            case InGap(cut, lag_ms, 1):
                 until_ms = now_ms - lag_ms - EMPTY_MARGIN_MS
             case _:
                 return self

@@ -59,10 +59,11 @@ class OffsetExpired:
 
 @frozen
 class NoProgress:
-    """Pages after the cut stay empty, and the tip comes no closer."""
+    """Pages after the cut stay empty, the tip comes no closer, and records after the cut may have left."""
 
     age_ms: int | None
     retention_hours: int
+    oldest: Record | None
 
 
 Loss = RecordExpired | OffsetExpired | NoProgress
@@ -124,7 +125,9 @@ def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss 
             return OffsetExpired(age_ms, hours, oldest)
         if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):
             return RecordExpired(doubt.expected, oldest)
-    return NoProgress(age_ms, hours) if doubt.is_stuck else None
+        if doubt.is_stuck:
+            return NoProgress(age_ms, hours, oldest)
+    return None
 
 
 def _is_lost_before(oldest: Record, doubt: Doubt) -> bool:

@@ -10,7 +10,7 @@ from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import OPTION_NAMES, AtTimestamp, Cut, Record, ShardOffset, show_time
 from kinesis_core.planning.loss import HOUR_MS, MARGIN_MS, Loss, NoProgress, OffsetExpired, RecordExpired
-from kinesis_core.planning.progress import STUCK_PAGES
+from kinesis_core.stalls import STALLED_PAGES
 
 log = get_logger("kinesis_core")
 
@@ -83,10 +83,10 @@ def describe(loss: Loss, cut: Cut) -> str:
                 f"records after {cut} ({_age(age_ms)}retention {hours} h{hint}) may have expired before they were read, "
                 f"and {_left(oldest)}"
             )
-        case NoProgress(age_ms, hours):
+        case NoProgress(age_ms, hours, oldest):
             return (
-                f"GetRecords returned {STUCK_PAGES} empty pages without progress after {cut} ({_age(age_ms)}retention {hours} h): "
-                "the records expired"
+                f"GetRecords returned {STALLED_PAGES} empty pages without progress after {cut} ({_age(age_ms)}retention {hours} h), "
+                f"and {_left(oldest)}: records expired"
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from enum import Enum, auto
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
@@ -23,18 +22,6 @@ from kinesis_core.model import (
 from kinesis_core.planning.loss import is_expiring
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
-
-_MAX_EMPTY_PAGES = 50
-"""Empty pages to follow in a search for a record. If it finds none, reading starts at the cut, and the first plan judges."""
-
-
-class Search(Enum):
-    """How a search for the first record after a cut ended without one."""
-
-    ENDED = auto()
-    """No record follows the cut."""
-    GIVEN_UP = auto()
-    """More empty pages follow."""
 
 
 def resume_from_checkpoint(
@@ -95,7 +82,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     state, created_ms = planner.states.of(shard_id), planner.facts.summary().created_ms
     try:
         named = _first(state, At(cut.number))
-        if isinstance(named, Record) and named.number == cut.number:
+        if named is not None and named.number == cut.number:
             return _since(ShardOffset(_settled(cut, named), named.arrived_ms), created_ms)
         oldest = _first(state, TrimHorizon())
     except InvalidRequestError as error:
@@ -110,7 +97,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
             return _since(ShardOffset(cut), oldest.arrived_ms or created_ms)
         case Record():
             what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
-        case Search.ENDED if is_expiring(created_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
+        case None if is_expiring(created_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
             what = (
                 f"record {cut.number} is not in the shard, records after it may have expired before they were read, and no record "
                 "is left"
@@ -134,13 +121,11 @@ def _settled(cut: At | After, record: Record) -> At | After:
     return After(cut.number) if cut.skip >= (1 if aggregate is None else len(aggregate.data)) else cut
 
 
-def _first(state: ShardState, cut: Cut) -> Record | Search:
+def _first(state: ShardState, cut: Cut) -> Record | None:
     with state.calls.patiently():
         while True:
             try:
-                page = state.page_at(cut, 1, _MAX_EMPTY_PAGES)
+                records = state.first_page(cut).records
             except IteratorExpiredError:
                 continue
-            if page.records:
-                return page.records[0]
-            return Search.GIVEN_UP if page.is_in_gap else Search.ENDED
+            return records[0] if records else None

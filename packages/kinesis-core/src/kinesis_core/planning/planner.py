@@ -210,7 +210,7 @@ class Planner:
         planner, started = self._streams[name], start.streams[name]
         targets = None if self._targets is None else self._targets[name]
         if shares is None and targets is None:
-            ended = planner.tip(started)
+            ended = planner.tip(started, is_continued=True)
             warn_of_backlog(name, ended, planner.facts.retention_hours)
             return ended
         return planner.next(started, shares or NO_LIMITS, targets, budget)

@@ -17,9 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
-
-STUCK_PAGES = 50
-"""Empty pages in a row, none of them closer to the tip, that show that nothing can be read from a cut."""
+from kinesis_core.stalls import STALLED_PAGES
 
 
 class Unknown(Struct, frozen=True):
@@ -156,7 +154,13 @@ def is_ended(progress: Progress, cut: Cut) -> bool:
 def is_stuck(progress: Progress, cut: Cut) -> bool:
     """Return whether reading from *cut* brings neither records nor progress."""
     rest = reading(progress)
-    return isinstance(rest, InGap) and rest.cut == cut and rest.stalled_pages >= STUCK_PAGES
+    return isinstance(rest, InGap) and rest.cut == cut and rest.stalled_pages >= STALLED_PAGES
+
+
+def stalled_pages(progress: Progress) -> int:
+    """Return how many pages in a row were empty and no closer to the tip than the one before."""
+    rest = reading(progress)
+    return rest.stalled_pages if isinstance(rest, InGap) else 0
 
 
 def lag_of(progress: Progress) -> int | None:

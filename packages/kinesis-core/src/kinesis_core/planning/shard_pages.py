@@ -186,7 +186,7 @@ def _first_record(state: ShardState, cut: At) -> Record | None:
     with state.calls.patiently():
         while True:
             try:
-                records = state.page_at(cut, 1, None).records
+                records = state.first_page(cut).records
             except IteratorExpiredError:
                 continue
             return records[0] if records else None

@@ -6,11 +6,22 @@ from attrs import define, field
 
 from kinesis_core.aws import log_renewal
 from kinesis_core.errors import IteratorExpiredError
-from kinesis_core.model import Cut, Page, Record, ShardOffset, TrimHorizon, drop_before
+from kinesis_core.model import (
+    After,
+    At,
+    Cut,
+    Page,
+    Record,
+    ShardOffset,
+    TrimHorizon,
+    drop_before,
+    is_after,
+)
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.progress import (
     Ended,
+    Lost,
     Progress,
     Unknown,
     after_page,
@@ -20,9 +31,11 @@ from kinesis_core.planning.progress import (
     lag_of,
     reading,
     reads_from,
+    stalled_pages,
 )
 from kinesis_core.planning.shard_cache import OldestSearch, ShardCache
 from kinesis_core.planning.shard_calls import ShardCalls
+from kinesis_core.stalls import STALLED_PAGES, Stall
 
 
 @define
@@ -37,6 +50,13 @@ class ShardState:
     progress: Progress = field(factory=Unknown, init=False)
     evidence: Evidence = field(factory=Evidence, init=False)
     cache: ShardCache = field(factory=ShardCache, init=False)
+    stall: Stall = field(init=False)
+    _moved_s: float = field(init=False)
+    """When the last page came that had records or made progress."""
+
+    def __attrs_post_init__(self) -> None:
+        self.stall = Stall(self.calls.stream, self.shard_id)
+        self._moved_s = self.calls.clock.now_s()
 
     @property
     def shard_id(self) -> str:
@@ -64,6 +84,16 @@ class ShardState:
     def is_stuck(self, cut: Cut) -> bool:
         """Return whether reading from *cut* brings neither records nor progress."""
         return is_stuck(self.progress, cut)
+
+    def stalls(self, cut: Cut) -> None:
+        """
+        Note that a plan from *cut* brings nothing, although nothing is lost.
+
+        Raises:
+            UnavailableError: It has brought nothing for too long.
+        """
+        pages = max(STALLED_PAGES, stalled_pages(self.progress))
+        self.stall.goes_on(cut, pages, self._moved_s, self.calls.clock.now_s())
 
     def empty_until_ms(self, cut: Cut) -> int | None:
         """Return a time before which no record after *cut* arrived, in ms since the epoch; None when none is known."""
@@ -96,7 +126,9 @@ class ShardState:
             page = self._get(iterator, limit)
         at_tip = is_tip(page, limit)
         drop_before(page, cut)
-        self.progress = after_page(self.progress, cut, page, at_tip=at_tip)
+        if isinstance(self.progress, Lost):  # a shard that could not be read may have more left than was seen
+            drop_before(page, self.progress.cut)
+        self._proceed(cut, page, at_tip=at_tip)
         self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         self.cache.keep_first(cut, iterator if page.records else None)
         self.cache.keep(cut, None if page.records else page.next_iterator)
@@ -116,7 +148,7 @@ class ShardState:
 
     def ends_with(self, cut: Cut, page: Page, limit: int) -> None:
         """Note that a plan ends with *page*, which was read from *cut*."""
-        self.progress = after_page(self.progress, cut, page, at_tip=is_tip(page, limit))
+        self._proceed(cut, page, at_tip=is_tip(page, limit))
 
     def see_next(self, cut: Cut) -> None:
         """Read the first record after *cut*, where a plan ends: it may have left the stream when the next plan starts there."""
@@ -126,6 +158,34 @@ class ShardState:
             self.progress = planned
         if page.records:
             self.keep_next(cut, page.records[0])
+
+    def first_page(self, cut: Cut) -> Page:
+        """
+        Return the page of the first record after *cut*; an empty one where the shard has none now. The progress stays.
+
+        Where pages stay empty, it is the oldest record if that comes after *cut*. Otherwise this waits.
+
+        Raises:
+            UnavailableError: Pages stay empty for too long, and the oldest record does not come after *cut*.
+            IteratorExpiredError: Try again.
+        """
+        stall, since_s = Stall(self.calls.stream, self.shard_id), self.calls.clock.now_s()
+        while True:
+            page = self.page_at(cut, 1, None)
+            if not page.is_in_gap:
+                return page
+            oldest = self.oldest_page(None) if isinstance(cut, (At, After)) else None
+            if oldest is not None and not oldest.is_in_gap and _begins_after(oldest, cut):
+                return oldest
+            stall.goes_on(cut, STALLED_PAGES, since_s, self.calls.clock.now_s())
+
+    def moves(self, cut: Cut) -> bool:
+        """Return whether a new iterator after *cut* brings records or progress. The progress stays."""
+        page = self._get(self.calls.new_iterator(cut), 1)
+        if page.next_iterator is None or not page.is_in_gap:
+            return bool(page.records)
+        following = self._get(page.next_iterator, 1)
+        return bool(following.records) or following.millis_behind < page.millis_behind
 
     def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
         """
@@ -164,12 +224,21 @@ class ShardState:
             self.cache.search, empty = OldestSearch(page.next_iterator, gap), empty + 1
         return None
 
+    def _proceed(self, cut: Cut, page: Page, *, at_tip: bool) -> None:
+        self.progress = after_page(self.progress, cut, page, at_tip=at_tip)
+        if stalled_pages(self.progress) <= 1:
+            self._moved_s = self.calls.clock.now_s()
+
     def _get(self, iterator: str, limit: int) -> Page:
         page = self.calls.get_page(iterator, limit)
         if page.records:
             self.evidence = self.evidence.with_records(page.records)
             self.cache.sampling.note(page.records)
         return page
+
+
+def _begins_after(page: Page, cut: Cut) -> bool:
+    return not page.records or is_after(page.records[0].number, cut)
 
 
 def _continues(page: Page, gap: Progress, cut: Cut) -> bool:

@@ -134,11 +134,21 @@ class StreamPlanner:
         is_last = targets is None or self.has_reached(start, targets)
         return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last, budget=budget)
 
-    def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
-        """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
+    def tip(
+        self, start: StreamOffset, plan_shard: Plan = plan_tip, *, is_continued: bool = False
+    ) -> StreamOffset:
+        """
+        Return the end of all records after *start* that are in the stream now, also in children of finished shards.
+
+        *is_continued*: whether later plans continue where this one ends, so that it need not wait for shards that bring nothing.
+        """
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
-            return self.loss.plan_thoroughly(state, started, partial(plan_shard, state))
+            waits = not is_continued or state.calls.crosses_gaps
+            end = self.loss.plan_thoroughly(state, started, partial(plan_shard, state), waits=waits)
+            if is_continued:
+                state.calls.crosses_gaps = False
+            return end
 
         return self._plan(start, plan, lambda _: True, includes_children=True)
 

@@ -38,7 +38,7 @@ def _is_gone(state: ShardState, started: ShardOffset, end: ShardOffset, target: 
     if not is_lost(state.progress, started.cut):
         return False
     if end.cut == TrimHorizon():
-        return state.is_at_tip or state.is_stuck(TrimHorizon())
+        return state.is_at_tip
     return end.first is not None and end.first > _number(target.cut)
 
 

@@ -38,10 +38,10 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
     if not state.calls.reaches(until_ms):
         return plan_tip(state, start)  # Kinesis refuses times in the future
     since = AtTimestamp(until_ms)
-    page = state.page_at(since, 1, None)
+    page = state.first_page(since)
     if not page.records:
         tip = plan_tip(state, start)
-        page = state.page_at(since, 1, None)  # what has come meanwhile is after the end
+        page = state.first_page(since)  # what has come meanwhile is after the end
         if not page.records:
             return tip
     state.ends_with(since, page, 1)
@@ -56,7 +56,7 @@ def plan_up_to(state: ShardState, start: ShardOffset, cut: At | After) -> ShardO
     found = find_first(state, start, 1, None)
     if not found.records or not is_before(found.records[0].number, cut):
         return start
-    page = state.page_at(At(cut.number), 1, None)
+    page = state.first_page(At(cut.number))
     if not page.records:
         return plan_tip(state, start)
     state.ends_with(At(cut.number), page, 1)
@@ -89,7 +89,7 @@ def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> S
     """
     Read on to the tip, and one page further: the end of a closed shard may come on a page of its own.
 
-    Where nothing can be read from some cut, return that: `state.is_stuck` tells.
+    Where pages stay empty from some cut on, return that: `state.is_stuck` tells.
     """
     last, at_tip = found.last if near is None else None, found.at_tip
     cut: Cut = After(found.last.number) if near is None else near.cut

@@ -33,6 +33,8 @@ class PollingReader:
     _limit: int = field(init=False)
     _iterator: str | None = field(default=None, init=False)
     _has_expired: bool = field(default=False, init=False)
+    _moved_s: float = field(init=False)
+    """When the last page came that had records or made progress."""
 
     @progress.default
     def _begin(self) -> RangeProgress:
@@ -44,6 +46,7 @@ class PollingReader:
         self._check = RecordCheck(
             self.api, self.range.stream, self.range.shard_id, self.clock, self.rng, self._limiter
         )
+        self._moved_s = self.clock.now_s()
 
     def pages(self) -> Generator[Page, None, None]:
         """
@@ -51,19 +54,27 @@ class PollingReader:
 
         Raises:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
+            UnavailableError: The range brings nothing for too long, although its records have not expired.
             ServiceError: A call to Kinesis failed for good.
         """
         while not self.progress.is_done:
             page = self._fetch()
             if page is None:
                 return
-            was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
-            if self.progress.is_lost and not was_lost:
-                self._iterator = None
+            self._look_into_stall()
             self._prove()
             if page.records:
                 yield page
+
+    def _look_into_stall(self) -> None:
+        """Wait where the range makes no progress, if nothing is lost, and continue with a new iterator."""
+        if self.progress.is_stalled:
+            self._check.look_into(self.progress, self._moved_s)
+            self._iterator = None
+        elif not self.progress.idle_pages:
+            self._moved_s = self.clock.now_s()
+            self._check.stall.ends()
 
     def _prove(self) -> None:
         """Verify that no record expired before this page was read. Only a check after the page can show that."""

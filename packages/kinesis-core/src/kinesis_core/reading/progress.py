@@ -20,11 +20,10 @@ from kinesis_core.model import (
     is_after,
     is_before,
 )
+from kinesis_core.stalls import STALLED_PAGES
 
 log = get_logger("kinesis_core")
 
-MAX_IDLE_PAGES = 50
-"""Pages in a row without records or progress after which the rest of the range counts as expired."""
 NEAR_MS = 30 * 60_000
 """A record this close to the end of its retention may expire between two pages."""
 _HOUR_MS = 3_600_000
@@ -42,20 +41,22 @@ class RangeProgress:
         reached: The cut to continue from.
         is_done: Whether the range is read to its end.
         is_lost: Whether records after `reached` expired, so that reading continues at the oldest record.
+        is_stalled: Whether the last page was one too many without records or progress, so that one has to look why.
+        idle_pages: Pages in a row without records or progress.
         calls: How many calls the range took so far, for the log.
         throttles: How many of them were throttled.
     """
 
     range: ShardRange
     fail_on_data_loss: bool
-    max_idle_pages: int = MAX_IDLE_PAGES
+    max_idle_pages: int = STALLED_PAGES
     reached: At | After = field(init=False)
     is_done: bool = field(default=False, init=False)
     is_lost: bool = field(default=False, init=False)
+    is_stalled: bool = field(default=False, init=False)
+    idle_pages: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
     throttles: int = field(default=0, init=False)
-    _idle: int = field(default=0, init=False)
-    """Pages in a row without records or progress."""
     _behind_ms: int = field(default=-1, init=False)
     """MillisBehindLatest of the last page, if that was empty."""
     _proven: _LastRecord | None = field(default=None, init=False)
@@ -76,6 +77,7 @@ class RangeProgress:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
         """
         is_last = page.is_shard_end or self._is_end_in(page)
+        self.is_stalled = False
         self._check(page, is_last)
         self.is_done = self.is_done or is_last
         records = self._trim(page.records)
@@ -137,7 +139,7 @@ class RangeProgress:
         """Check that the first and last record of the range exist, and that empty pages make progress."""
         end = self.range.end
         if page.records:
-            self._idle, self._behind_ms = 0, -1
+            self.idle_pages, self._behind_ms = 0, -1
             self._check_first(page.records[0])
         if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
             self.lose(f"records up to {end} expired before they were read")
@@ -160,16 +162,26 @@ class RangeProgress:
             self._taken = self._proven
 
     def _check_movement(self, page: Page) -> None:
-        """Count empty pages that come no nearer to the tip. Too many of them mean that the next records expired."""
+        """Count empty pages that come no nearer to the tip. The next records may have expired where there are many."""
         moves = 0 < page.millis_behind < self._behind_ms
-        self._idle = 0 if moves else self._idle + 1
+        self.idle_pages = 0 if moves else self.idle_pages + 1
         self._behind_ms = page.millis_behind
-        if self._idle > self.max_idle_pages:
-            self.lose(
-                f"{self.max_idle_pages} empty pages in a row made no progress from {self.reached}, so the records expired"
-            )
-            self.is_done = self.is_lost  # the second time: the oldest record cannot be read either
-            self.is_lost, self._idle = True, 0
+        if self.idle_pages and self.idle_pages % self.max_idle_pages == 0:
+            self.is_done = self.is_lost and not page.is_in_gap  # after the loss no record is left either
+            self.is_stalled = not self.is_done
+
+    def lose_stalled(self) -> None:
+        """
+        Report that the records after `reached` expired, which is why pages stay empty.
+
+        Raises:
+            DataLossError: As for `lose`.
+        """
+        self.lose(
+            f"{self.idle_pages} empty pages in a row made no progress from {self.reached}, and its record is gone, so the records "
+            "expired"
+        )
+        self.is_lost, self.idle_pages = True, 0
 
     def _remember_last(self, records: Sequence[Record]) -> None:
         if records:

@@ -15,9 +15,9 @@ from kinesis_core.logs import get_logger
 from kinesis_core.model import Page, ShardRange
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_core.reading.polling import PollingRangeReader
-from kinesis_core.reading.progress import MAX_IDLE_PAGES
 from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.stalls import STALLED_PAGES
 
 log = get_logger("kinesis_core")
 
@@ -59,7 +59,7 @@ class FanOutRangeReader:
             if not self.settings.fallback_to_polling or isinstance(error, AccessDeniedError):
                 raise
             self._reasons.append(error.code)
-            reader.progress.max_idle_pages = MAX_IDLE_PAGES
+            reader.progress.max_idle_pages = STALLED_PAGES
             yield from self.polling.rest(reader.progress, clock)
 
     def log_polled(self) -> None:

@@ -15,9 +15,10 @@ from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, TrimHo
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
+from kinesis_core.stalls import NO_PROGRESS
 
 MAX_IDLE_EVENTS = 6
-"""Events in a row without records or progress after which the rest of the range counts as expired. One comes every 5 s."""
+"""Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""
 RESUBSCRIBE_S = 5.0
 """For this time after a subscription AWS refuses another one of the same consumer to the shard."""
 _WAITS_S = (1.0, 2.0)
@@ -48,12 +49,14 @@ class SubscriptionReader:
     """The earliest time of the next subscription."""
     _served_s: float = field(init=False)
     """The time of the last event, or when the caller had processed it."""
+    _moved_s: float = field(init=False)
+    """The time of the last event that had records or made progress."""
     _attempts: int = field(default=0, init=False)
     """Subscriptions since the last event."""
 
     def __attrs_post_init__(self) -> None:
         self.progress = RangeProgress(self.range, self.fail_on_data_loss, MAX_IDLE_EVENTS)
-        self._served_s = self.clock.now_s()
+        self._served_s = self._moved_s = self.clock.now_s()
 
     def pages(self) -> Iterator[Page]:
         """
@@ -61,7 +64,8 @@ class SubscriptionReader:
 
         Raises:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
-            ServiceError: No subscription brought an event in time. `progress` holds how far the range was read.
+            ServiceError: No subscription brought an event in time, or events bring nothing for too long. `progress` holds how far
+                the range was read.
         """
         while not self.progress.is_done:
             try:
@@ -107,14 +111,27 @@ class SubscriptionReader:
             self._continuation = page.continues_after
             was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
+            self._look_into_stall()
             self._prove()
             if page.records:
                 yield page
-                self._served_s = self.clock.now_s()  # the caller's time does not count as silence
+                self._served_s = self._moved_s = (
+                    self.clock.now_s()
+                )  # the caller's time does not count as silence
             if self.progress.is_done or (self.progress.is_lost and not was_lost):
                 return
         if self._attempts:
             raise self._no_event_error()
+
+    def _look_into_stall(self) -> None:
+        """Poll the rest where subscriptions make no progress; wait where they are all that is allowed, if nothing is lost."""
+        if self.progress.is_stalled:
+            self.check.look_into(self.progress, self._moved_s)
+            if self.settings.fallback_to_polling and not self.progress.is_lost:
+                raise self.check.stall.error(self.progress.reached, self.progress.idle_pages)
+        elif not self.progress.idle_pages:
+            self._moved_s = self.clock.now_s()
+            self.check.stall.ends()
 
     def _no_event_error(self) -> UnavailableError:
         stream, shard, waited_s = self.range.stream, self.range.shard_id, self.clock.now_s() - self._served_s
@@ -136,4 +153,4 @@ class SubscriptionReader:
             isinstance(error, ResourceInUseError) and not self.settings.fallback_to_polling
         )
         is_late = self.clock.now_s() - self._served_s > self.settings.timeout_s
-        return waits and not is_late and self._attempts <= self.settings.retries
+        return waits and error.code != NO_PROGRESS and not is_late and self._attempts <= self.settings.retries

@@ -1,0 +1,282 @@
+"""Shards that bring empty pages for a while, although nothing has left them: the planner waits, says so, and loses nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kinesis_core.errors import DataLossError, UnavailableError
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Latest,
+    Offset,
+    PerShard,
+    ShardOffset,
+    StartingPosition,
+    StreamOffset,
+    TrimHorizon,
+)
+from kinesis_core.planning import Limits, PlanSettings, ShardPages
+from kinesis_core.stalls import LONGEST_S
+from support.planned import Planned, Read, everything
+from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
+
+A, B = "shardId-000000000000", "shardId-000000000001"
+HOUR_S = 3600
+STALL_S = 300
+either = pytest.mark.parametrize("fails", [True, False])
+
+
+def query_on(
+    stream: ScriptedStream, *, fails: bool, crosses: bool = False, records: int | None = None
+) -> Planned:
+    limits = Limits(max_records=records)
+    settings = PlanSettings(limits, fail_on_data_loss=fails, first_plan_crosses_gaps=crosses)
+    return Planned([stream], settings=settings)
+
+
+def read_for(query: Planned, seconds: float, *, bounded: bool = True) -> Read:
+    """Return what plans bring in a time, one every 0.1 s."""
+    read: Read = []
+    until_s = query.clock.now + seconds
+    while query.clock.now < until_s:
+        read += query.batch(bounded=bounded)
+        query.clock.sleep(0.1)
+    return read
+
+
+def read_once(
+    *, fails: bool, retention_hours: int = 168, age_h: float = 0.2
+) -> tuple[ScriptedStream, Planned, Read]:
+    """Return a stream of which 1,000 records were read, the last one *age_h* hours ago, and the query that read them."""
+    stream = scripted_stream(1)
+    stream.retention_hours = retention_hours
+    query = query_on(stream, fails=fails)
+    stream.put_many(A, 1000)
+    stream.clock.sleep(2)
+    read = query.batch()
+    stream.clock.sleep(age_h * HOUR_S)
+    return stream, query, read
+
+
+@either
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("age_h", [0.2, 30])
+def test_no_record_comes_twice_after_a_stall(
+    fails: bool, bounded: bool, age_h: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Records come once each when a stall passes, be the last one read young or older than a day."""
+    stream, query, read = read_once(fails=fails, age_h=age_h)
+    stream.put(A, b"new")
+    stream.stall(A, 30)
+    read += read_for(query, 60, bounded=bounded)
+    assert read == everything(stream)
+    assert "data.lost" not in caplog.text
+
+
+@either
+def test_a_query_that_starts_in_a_stall(fails: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A restarted query knows less, and neither loses nor repeats anything."""
+    stream, query, read = read_once(fails=fails, age_h=100)
+    stream.put(A, b"new")
+    stream.stall(A, STALL_S)
+    query.restart()
+    read += read_for(query, STALL_S + 30)
+    assert read == everything(stream)
+    assert "data.lost" not in caplog.text
+
+
+@either
+@pytest.mark.parametrize(
+    "start", [TrimHorizon(), AtTimestamp(1_789_900_000_000), AtTimestamp(1_790_000_000_000)]
+)
+def test_a_first_plan_in_a_stall(
+    start: StartingPosition, fails: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where no record is known yet, nothing is lost either."""
+    stream = scripted_stream(1)
+    stream.retention_hours = 168
+    stream.put_many(A, 10, every_s=1)
+    query = Planned([stream], start, PlanSettings(fail_on_data_loss=fails, first_plan_crosses_gaps=False))
+    stream.stall(A, STALL_S)
+    assert read_for(query, STALL_S + 30) == everything(stream)
+    assert "data.lost" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", [At, After])
+def test_an_offset_without_a_time_in_a_stall(
+    kind: type[At | After], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A record of unknown age is looked for, and found once the stall has passed."""
+    stream = scripted_stream(1)
+    put = stream.put_many(A, 10)
+    query = query_on(stream, fails=True)
+    start = ShardOffset(kind(put[4].number))
+    query.start = Offset({"orders": StreamOffset(stream.created_ms, {A: start})})
+    stream.stall(A, STALL_S)
+    assert read_for(query, STALL_S + 30) == everything(stream)[4 if kind is At else 5 :]
+    assert "data.lost" not in caplog.text
+
+
+@pytest.mark.parametrize("start", [TrimHorizon(), AtTimestamp(1_789_900_000_000)])
+def test_a_stall_that_ends_while_one_looks(start: StartingPosition, caplog: pytest.LogCaptureFixture) -> None:
+    """That the oldest record can be read again is no sign that records before it were lost."""
+    for tenths in range(80, 260, 2):
+        stream = scripted_stream(1)
+        stream.put_many(A, 10)
+        query = Planned([stream], start, PlanSettings(first_plan_crosses_gaps=tenths % 4 == 0))
+        stream.stall(A, tenths / 10)
+        assert read_for(query, 40) == everything(stream)
+    assert "data.lost" not in caplog.text
+
+
+def test_a_stall_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """A warning names the shard, for how long, and how many pages were empty. Plans do not repeat it."""
+    stream, query, _ = read_once(fails=True)
+    stream.stall(A, 205)
+    read_for(query, 250)
+    lines = [r.getMessage() for r in caplog.records if "shard.stalled" in r.getMessage()]
+    assert len(lines) == 4
+    assert f"stream=orders shard={A} for_s=1" in lines[0]
+    assert "pages=50" in lines[0]
+
+
+def test_a_second_stall_is_logged_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Time without records counts from the last page that brought some."""
+    stream, query, _ = read_once(fails=True)
+    for _ in range(4):
+        stream.stall(A, 0.5 * LONGEST_S)
+        read_for(query, 0.5 * LONGEST_S)
+        stream.put(A, b"new")
+        assert len(read_for(query, 20)) == 1
+    assert caplog.text.count("for_s=1") >= 4
+
+
+@either
+def test_a_long_stall_is_an_error(fails: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """It says what happened and what to do, each time until it passes, and is never a loss. Then reading continues."""
+    stream, query, read = read_once(fails=fails)
+    stream.put(A, b"new")
+    stream.stall(A, LONGEST_S + 100)
+    said = rf"^Shard {A} of orders: .*only empty pages after AFTER {stream.shards[A].records[999].number} for 600 s.*Nothing is lost.*shard={A}"
+    for _ in range(2):
+        with pytest.raises(UnavailableError, match=said) as raised:
+            read_for(query, LONGEST_S + 50)
+        assert raised.value.code == "NoProgress"
+    stream.clock.sleep(100)
+    assert read + read_for(query, 10) == everything(stream)
+    assert "data.lost" not in caplog.text
+
+
+def test_rare_plans_are_no_long_stall() -> None:
+    """Two short stalls an hour apart, each at the time of a plan, are not one of an hour."""
+    stream, query, read = read_once(fails=True, retention_hours=24)
+    stream.put(A, b"new")
+    for _ in range(6):
+        stream.stall(A, 30)
+        read += read_for(query, 25)
+        stream.clock.sleep(HOUR_S)
+    assert read + read_for(query, 10) == everything(stream)
+
+
+def test_other_shards_are_read_during_a_stall() -> None:
+    """A stalled shard holds up no other one."""
+    stream = scripted_stream(2)
+    query = query_on(stream, fails=True)
+    stream.put_many(A, 1)
+    query.batches(2)
+    stream.put_many(A, 1)
+    stream.stall(A, STALL_S)
+    for _ in range(int(STALL_S / 10) - 2):
+        put = stream.put(B, b"x")
+        assert read_for(query, 10) == [(B, put.sequence_number)]
+
+
+@pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000), "record", "targets"])
+def test_a_bounded_read_waits(end: StartingPosition | str) -> None:
+    """A batch up to now, to a time or to a record has all of its records, although the shard stalls before or amid the plan."""
+    for at in range(14):
+        stream = scripted_stream(1)
+        put = stream.put_many(A, 10, every_s=1)
+        query = query_on(stream, fails=True, crosses=True, records=4 if end == "targets" else None)
+        stream.clock.sleep(120)
+        stream.stall_at_call = len(stream.log) + at
+        if end == "targets":
+            query.planner.fix_targets()
+            assert query.batches(4) == everything(stream)
+            continue
+        position = At(put[7].number) if end == "record" else end
+        planned = query.planner.end_offset(
+            query.start, PerShard({A: position}) if end == "record" else position
+        )  # type: ignore[arg-type]
+        stream.stalls.clear()
+        stream.stall_at_call = None
+        assert query.read(query.start, planned) == everything(stream)[: 10 if end == Latest() else 7], at
+
+
+@pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000)])
+def test_a_bounded_read_does_not_wait_for_ever(end: StartingPosition) -> None:
+    """It is an error, and no short batch."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, every_s=1)
+    query = query_on(stream, fails=False, crosses=True)
+    stream.stall(A, 10 * LONGEST_S)
+    with pytest.raises(UnavailableError, match="only empty pages"):
+        query.planner.end_offset(query.start, end)
+
+
+@pytest.mark.parametrize("is_stuck", [True, False])
+def test_records_that_left_during_a_stall_are_a_loss(is_stuck: bool) -> None:
+    """Once the shard can be read again, what has expired meanwhile is found, and what was read before does not come again."""
+    for fails in (True, False):
+        stream, query, read = read_once(fails=fails, retention_hours=24, age_h=0)
+        stream.is_stuck_when_trimmed = is_stuck
+        stream.put_many(A, 20)
+        stream.clock.sleep(25 * HOUR_S)
+        stream.put_many(A, 5)
+        query.restart()
+        stream.stall(A, STALL_S)
+        assert read_for(query, STALL_S - 10) == []
+        stream.trim(A, 1010)
+        if fails:
+            with pytest.raises(DataLossError, match="retention 24 h"):
+                read_for(query, 60)
+        else:
+            assert read + read_for(query, 60) == everything(stream)[:1000] + everything(stream)[1010:]
+
+
+def test_nothing_that_was_read_comes_again_after_a_loss() -> None:
+    """What a loss left is read from the oldest record on, without those before the cut: they may be there again."""
+    stream, query, read = read_once(fails=False, retention_hours=24, age_h=0)
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put_many(A, 5)
+    stream.trim(A, 1002)
+    query.restart()
+    planned = query.planner.next_offset(query.start)
+    assert planned != query.start
+    stream.trim(A, 0)
+    stream.clock.sleep(ITERATOR_LIFE_S + 1)
+    assert read + read_for(query, 10) == everything(stream)
+
+
+def test_a_lease_continues_where_it_stopped() -> None:
+    """A consumer that resumes amid an aggregate or at a record during a stall neither skips nor repeats anything."""
+    stream = scripted_stream(1)
+    put = stream.put_many(A, 3)
+    pages = ShardPages.of("orders", stream, PlanSettings(), stream.clock, random.Random(0))
+    pages.begin()
+    stream.stall(A, STALL_S)
+    assert pages.resume(A, put[1].number, 0, None) == ShardOffset(At(put[1].number), put[1].arrived_ms)
+
+
+def test_a_start_at_a_record_waits() -> None:
+    """A query that starts at a record during a stall finds the record, with its time."""
+    stream = scripted_stream(1)
+    put = stream.put_many(A, 3)
+    stream.stall(A, STALL_S)
+    query = Planned([stream], PerShard({A: At(put[1].number)}))
+    assert query.start.streams["orders"].shards[A] == ShardOffset(At(put[1].number), put[1].arrived_ms)
+    assert query.batches(3) == everything(stream)[1:]

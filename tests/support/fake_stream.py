@@ -23,6 +23,9 @@ from kinesis_core.model import (
 
 HASHES = 2**128
 STALE_IN_A_ROW = 6
+STALLS_S = (1.0, 15.0, 120.0, 400.0)
+BETWEEN_STALLS_S = 60.0
+STALL_LAGS_MS = (1, 90_000, 7 * 86_400_000)
 STEP = 2**80
 """Neighbouring sequence numbers are this far apart."""
 
@@ -69,6 +72,8 @@ class Mood:
     end_page_of_its_own: bool = False
     jitter_ms: int = 0
     """How far arrival times may be off, in both directions."""
+    stalls: int = 0
+    """How often a page of a shard begins a stall, for at most 400 s. A minute is between two."""
     stale_listings: int = 0
     """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; in a few responses in a row at most."""
 
@@ -95,7 +100,7 @@ class FakeStream:
     gone: dict[str, FakeShard] = field(factory=dict)
     """Shards that the stream has forgotten."""
     stalls: dict[str, Stall] = field(factory=dict)
-    """Shards that bring empty pages for a while, whatever is in them."""
+    """Shards that bring empty pages for a while, whatever is in them; also those that did."""
     calls: dict[str, int] = field(factory=dict)
     by_shard: dict[str, int] = field(factory=dict)
     """GetRecords calls by shard."""
@@ -159,6 +164,14 @@ class FakeStream:
     def stall(self, shard_id: str, seconds: float, lag_ms: int = 90_000) -> None:
         """Let a shard bring nothing for so long, from its oldest record neither."""
         self.stalls[shard_id] = Stall(self.clock.now + seconds, lag_ms)
+
+    def stall_at_random(self, shard_id: str) -> Stall | None:
+        """Return the stall that a shard is in, and let one begin now and then."""
+        last = self.stalls.get(shard_id)
+        is_free = last is None or self.clock.now >= last.until_s + BETWEEN_STALLS_S
+        if self.mood.stalls and is_free and self._happens(self.mood.stalls):
+            self.stall(shard_id, self.rng.choice(STALLS_S), self.rng.choice(STALL_LAGS_MS))
+        return self.stall_of(shard_id)
 
     def stall_of(self, shard_id: str) -> Stall | None:
         """Return the stall that a shard is in now."""
@@ -230,7 +243,7 @@ class FakeStream:
         self.by_shard[shard_id] = self.by_shard.get(shard_id, 0) + 1
         self._be_moody()
         shard = self.shards[shard_id]
-        if stall := self.stall_of(shard_id):
+        if stall := self.stall_at_random(shard_id):
             return Page([], stall.lag_ms, self._iterator(shard_id, index))
         index = max(index, shard.trimmed)  # in silence, as the service may
         size = 0 if self._happens(self.mood.empty_pages) else limit

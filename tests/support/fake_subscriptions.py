@@ -119,7 +119,7 @@ class Subscriptions:
                 if trouble is not None and sent >= trouble.after_events:
                     yield from self._suffer(trouble, reached)
                     return
-                if stall := self.stream.stall_of(shard.shard_id):
+                if stall := self.stream.stall_at_random(shard.shard_id):
                     clock.sleep(HEARTBEAT_S)
                     yield _event([], stall.lag_ms, reached)
                     continue

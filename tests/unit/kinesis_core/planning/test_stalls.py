@@ -90,18 +90,19 @@ def test_a_query_that_starts_in_a_stall(fails: bool, caplog: pytest.LogCaptureFi
 
 
 @either
+@pytest.mark.parametrize("lag_ms", [1, 90_000, 168 * 3_600_000])
 @pytest.mark.parametrize(
     "start", [TrimHorizon(), AtTimestamp(1_789_900_000_000), AtTimestamp(1_790_000_000_000)]
 )
 def test_a_first_plan_in_a_stall(
-    start: StartingPosition, fails: bool, caplog: pytest.LogCaptureFixture
+    start: StartingPosition, lag_ms: int, fails: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where no record is known yet, nothing is lost either."""
+    """Where no record is known yet, nothing is lost either, whatever lag the pages have."""
     stream = scripted_stream(1)
     stream.retention_hours = 168
     stream.put_many(A, 10, every_s=1)
     query = Planned([stream], start, PlanSettings(fail_on_data_loss=fails, first_plan_crosses_gaps=False))
-    stream.stall(A, STALL_S)
+    stream.stall(A, STALL_S, lag_ms)
     assert read_for(query, STALL_S + 30) == everything(stream)
     assert "data.lost" not in caplog.text
 
@@ -121,15 +122,21 @@ def test_an_offset_without_a_time_in_a_stall(
     assert "data.lost" not in caplog.text
 
 
-@pytest.mark.parametrize("start", [TrimHorizon(), AtTimestamp(1_789_900_000_000)])
-def test_a_stall_that_ends_while_one_looks(start: StartingPosition, caplog: pytest.LogCaptureFixture) -> None:
-    """That the oldest record can be read again is no sign that records before it were lost."""
+@pytest.mark.parametrize("kind", [TrimHorizon, After])
+def test_a_stall_that_ends_while_one_looks(
+    kind: type[TrimHorizon | After], caplog: pytest.LogCaptureFixture
+) -> None:
+    """That the oldest record can be read again is no sign that records before it were lost, and the named one may go alone."""
     for tenths in range(80, 260, 2):
         stream = scripted_stream(1)
-        stream.put_many(A, 10)
-        query = Planned([stream], start, PlanSettings(first_plan_crosses_gaps=tenths % 4 == 0))
+        put = stream.put_many(A, 10)
+        query = query_on(stream, fails=True, crosses=tenths % 4 == 0)
+        if kind is After:
+            stream.trim(A, 5)
+            start = ShardOffset(After(put[4].number))
+            query.start = Offset({"orders": StreamOffset(stream.created_ms, {A: start})})
         stream.stall(A, tenths / 10)
-        assert read_for(query, 40) == everything(stream)
+        assert read_for(query, 40) == everything(stream)[5 if kind is After else 0 :]
     assert "data.lost" not in caplog.text
 
 
@@ -195,26 +202,35 @@ def test_other_shards_are_read_during_a_stall() -> None:
         assert read_for(query, 10) == [(B, put.sequence_number)]
 
 
-@pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000), "record", "targets"])
-def test_a_bounded_read_waits(end: StartingPosition | str) -> None:
-    """A batch up to now, to a time or to a record has all of its records, although the shard stalls before or amid the plan."""
-    for at in range(14):
-        stream = scripted_stream(1)
-        put = stream.put_many(A, 10, every_s=1)
-        query = query_on(stream, fails=True, crosses=True, records=4 if end == "targets" else None)
-        stream.clock.sleep(120)
-        stream.stall_at_call = len(stream.log) + at
-        if end == "targets":
-            query.planner.fix_targets()
-            assert query.batches(4) == everything(stream)
-            continue
-        position = At(put[7].number) if end == "record" else end
-        planned = query.planner.end_offset(
-            query.start, PerShard({A: position}) if end == "record" else position
-        )  # type: ignore[arg-type]
-        stream.stalls.clear()
-        stream.stall_at_call = None
-        assert query.read(query.start, planned) == everything(stream)[: 10 if end == Latest() else 7], at
+def stalled_amid(calls: int) -> tuple[ScriptedStream, Planned]:
+    """Return a stream that stalls after so many calls of the next plan, and a query on it that may plan only once."""
+    stream = scripted_stream(1)
+    stream.put_many(A, 10, every_s=1)
+    query = query_on(stream, fails=True, crosses=True, records=4)
+    stream.clock.sleep(120)
+    stream.stall_at_call = len(stream.log) + calls
+    return stream, query
+
+
+@pytest.mark.parametrize(
+    ("end", "count"), [(Latest(), 10), (AtTimestamp(1_790_000_007_000), 7), ("record", 7)]
+)
+@pytest.mark.parametrize("calls", range(14))
+def test_a_bounded_read_waits(end: StartingPosition | str, count: int, calls: int) -> None:
+    """A batch up to now, to a time or to a record has all of its records, wherever in the plan the shard stalls."""
+    stream, query = stalled_amid(calls)
+    record = At(stream.shards[A].records[7].number)
+    position = PerShard({A: record}) if isinstance(end, str) else end
+    planned = query.planner.end_offset(query.start, position)
+    assert query.read(query.start, planned) == everything(stream)[:count]
+
+
+@pytest.mark.parametrize("calls", range(14))
+def test_a_run_waits(calls: int) -> None:
+    """A run of AvailableNow reads all that was there, wherever in its plans the shard stalls."""
+    stream, query = stalled_amid(calls)
+    query.planner.fix_targets()
+    assert query.batches(4) == everything(stream)
 
 
 @pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000)])

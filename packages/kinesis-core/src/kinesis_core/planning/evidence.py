@@ -6,9 +6,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kinesis_core.model import After, At, Cut, Record, ShardOffset, is_after
+from kinesis_core.model import (
+    MIN_RETENTION_HOURS,
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Record,
+    ShardOffset,
+    TrimHorizon,
+    is_after,
+)
 from kinesis_core.planning.progress import Idle, InGap, Progress, reading
 
+DAY_MS = MIN_RETENTION_HOURS * 3_600_000
 EMPTY_MARGIN_MS = 5000
 """Subtracted from the time up to which a shard was seen empty: arrival times may be off by as much."""
 
@@ -47,13 +58,18 @@ class Evidence(Struct, frozen=True):
         Return it with the time up to which a page that was read at *now_ms*, and led to *progress*, shows the shard empty.
 
         The end of a shard shows nothing: its children may hold records that arrived before now. Neither do pages without
-        progress: while time passes and their lag stays, records that arrived meanwhile are not on them.
+        progress: while time passes and their lag stays, records that arrived meanwhile are not on them. Nor does a lag that may be the
+        whole retention, where reading starts at the oldest record: nothing can have been there before.
         """
         match reading(progress):
             case Idle(cut):
                 until_ms = now_ms - EMPTY_MARGIN_MS
+            case InGap(TrimHorizon(), lag_ms, 1) if lag_ms >= DAY_MS:
+                return self
             case InGap(cut, lag_ms, 1):
                 until_ms = now_ms - lag_ms - EMPTY_MARGIN_MS
+                if isinstance(cut, AtTimestamp):
+                    until_ms = max(until_ms, cut.epoch_ms)
             case _:
                 return self
         known_ms = self.empty_until_ms(cut)

@@ -125,7 +125,9 @@ def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss 
             return OffsetExpired(age_ms, hours, oldest)
         if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):
             return RecordExpired(doubt.expected, oldest)
-        if doubt.is_stuck:
+        if doubt.is_stuck and isinstance(
+            doubt.cut, (At, After)
+        ):  # from a time, Kinesis finds the oldest record by itself
             return NoProgress(age_ms, hours, oldest)
     return None
 

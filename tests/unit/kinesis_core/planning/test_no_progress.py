@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from attrs import define, field
+from attrs import define
 
 from kinesis_core.errors import DataLossError, UnavailableError
-from kinesis_core.model import After, At, AtTimestamp, Cut, Latest, Page, StartingPosition, TrimHorizon
+from kinesis_core.model import At, AtTimestamp, Latest, Page, StartingPosition
 from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything
@@ -23,27 +23,16 @@ class Stuck(ScriptedStream):
     One shard of which no iterator brings the record at *stuck_at* or a later one.
 
     *expires*: a day passes as soon as it is stuck, and the records before it expire.
-    *oldest_passes*: iterators to the oldest record bring the others then.
     """
 
     stuck_at: int = 5
     expires: bool = False
-    oldest_passes: bool = False
-    _passing: set[str] = field(factory=set, init=False)
-
-    def get_iterator(self, shard_id: str, cut: Cut) -> str:
-        iterator = super().get_iterator(shard_id, cut)
-        if cut == TrimHorizon() and self.oldest_passes and self.shards[A].trimmed == self.stuck_at:
-            self._passing.add(iterator)
-        return iterator
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         assert len(self.log) < MOST_CALLS, "it polls without end"
         found, index = self._iterators[int(iterator)]
         page = super().get_records(iterator, limit, with_data, shard_id)
-        if iterator in self._passing and page.next_iterator is not None:
-            self._passing.add(page.next_iterator)
-        if found != A or index < self.stuck_at or iterator in self._passing:
+        if found != A or index < self.stuck_at:
             return page
         if self.expires and not self.shards[A].trimmed:
             expire(self)
@@ -101,16 +90,6 @@ def test_what_cannot_be_read_shows_no_loss(fails: bool, caplog: pytest.LogCaptur
     with pytest.raises(UnavailableError, match="only empty pages"):
         query.planner.next_offset(query.start, bounded=False)
     assert "data.lost" not in caplog.text
-
-
-def test_a_batch_up_to_now_has_what_is_left(caplog: pytest.LogCaptureFixture) -> None:
-    """Where the records up to the gap expire meanwhile, an iterator to the oldest record passes it: one batch has both parts."""
-    stream, query = stuck_query(fails=False)
-    stream.expires = stream.oldest_passes = True
-    put = stream.put_many(A, 10, every_s=1)
-    end = query.planner.next_offset(query.start, bounded=False).streams["orders"].shards[A]
-    assert (end.first, end.cut) == (put[5].number, After(put[9].number))
-    assert caplog.text.count("data.lost") == 1
 
 
 @either

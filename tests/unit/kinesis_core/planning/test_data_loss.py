@@ -526,7 +526,7 @@ def test_a_shard_that_leaves_before_it_is_read(
     stream.split(A)
     stream.clock.sleep(48 * HOUR_S)
     assert A not in [shard.shard_id for shard in stream.list_shards()]
-    stream.retention_hours = hours
+    stream.retain(hours)
     with pytest.raises(DataLossError, match="no longer knows the shard"):
         query.batch()
 

@@ -125,7 +125,7 @@ def test_a_retention_that_is_lowered_while_a_query_runs() -> None:
     query = query_of(stream, 50)
     stream.put_many(A, 60, every_s=60)
     assert query.batch() == everything(stream)[:50]
-    stream.retention_hours = 24
+    stream.retain(24)
     stream.clock.sleep(30 * HOUR_S)
     stream.put_many(A, 60, every_s=60)
     stream.trim(A, 80)

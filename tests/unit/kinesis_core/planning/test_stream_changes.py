@@ -87,7 +87,7 @@ def test_a_retention_that_is_lowered_while_a_query_is_behind(limit: int, hours: 
     stream.put_many(A, 30 * hours, every_s=120)
     query = Planned([stream], settings=PlanSettings(Limits(max_records=limit)))
     query.batch()
-    stream.retention_hours = 24
+    stream.retain(24)
     with pytest.raises(DataLossError, match="retention 24 h"):
         query.batch()
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from attrs import evolve, frozen
 
-from kinesis_core.errors import IteratorExpiredError, ThrottledError
+from kinesis_core.errors import IteratorExpiredError, OffsetError, ThrottledError
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     After,
@@ -29,8 +29,10 @@ from kinesis_core.planning.loss import (
     certain_from_ms,
     is_doubtful,
     is_expiring,
+    is_unchecked,
     judge,
     judge_emptiness,
+    never_was,
 )
 from kinesis_core.planning.loss_report import LossReport, describe
 from kinesis_core.planning.probe import GAP_CALLS
@@ -97,6 +99,7 @@ class DataLoss:
         Raises:
             DataLossError: Records are lost, or may be, and a loss stops the query.
             UnavailableError: Pages have been empty for too long, and no record is known to be lost.
+            OffsetError: *started* names a record that the shard never had.
         """
         if is_lost(state.progress, started.cut):
             return self._plan_oldest(state, plan)
@@ -112,7 +115,10 @@ class DataLoss:
                 if page.is_in_gap:  # nothing can be read, which shows nothing
                     state.stalls(started.cut)
                     return started
-                loss = self._judge(state, found.doubt, page.records[0] if page.records else None)
+                oldest = page.records[0] if page.records else None
+                if state.cache.absent == started.cut and never_was(found.doubt, oldest):
+                    raise self._unknown_record(state.shard_id, started)
+                loss = self._judge(state, found.doubt, oldest)
                 if loss is not None:
                     self._report(state, started, found.doubt.promised_ms, loss)
                     state.progress = lose(state.progress, started.cut)
@@ -244,8 +250,10 @@ class DataLoss:
         is_old = was_old or is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
         seen, is_stuck = state.evidence, state.is_stuck(cut)
         expected = seen.first_known(cut, target)
-        if (is_stuck and promised_ms is None) or is_doubtful(
-            cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip
+        if (
+            (is_stuck and promised_ms is None)
+            or is_doubtful(cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip)
+            or is_unchecked(promised, end, seen, at_tip=state.is_at_tip)
         ):
             following, names_seen = seen.next_record(cut), promised.names_seen_record
             return Doubt(cut, promised_ms, expected, following, is_stuck, names_seen)
@@ -256,9 +264,10 @@ class DataLoss:
         cut = doubt.cut
         if not isinstance(cut, (At, After)) or state.cache.missing == cut:
             return False
-        records = state.page_at(At(cut.number), 1, 1).records
-        is_left = bool(records) and records[0].number == cut.number
+        page = state.page_at(At(cut.number), 1, 1)
+        is_left = bool(page.records) and page.records[0].number == cut.number
         state.cache.missing = None if is_left else cut
+        state.cache.absent = None if is_left or page.is_in_gap else cut
         return is_left
 
     def _report(self, state: ShardState, started: ShardOffset, promised_ms: int | None, loss: Loss) -> None:
@@ -271,6 +280,13 @@ class DataLoss:
                 self.reports.report_start(state.shard_id, asked, left_ms, hours)
             case _:
                 self.reports.report(state.shard_id, started, describe(loss, started.cut))
+
+    def _unknown_record(self, shard_id: str, started: ShardOffset) -> OffsetError:
+        return OffsetError(
+            f"The checkpoint holds an offset at a record that {shard_id} never had: {started.cut}. The shard still has older records, and "
+            "those expire first. Restore the checkpoint directory, or start with a new one. "
+            f"[stream={self.facts.name} shard={shard_id} cut={started.cut}]"
+        )
 
     def _judge(self, state: ShardState, doubt: Doubt, oldest: Record | None) -> Loss | None:
         loss = judge_emptiness(doubt, oldest)

@@ -102,6 +102,25 @@ def is_doubtful(
     return is_missing or is_old
 
 
+def is_unchecked(promised: ShardOffset, end: ShardOffset, evidence: Evidence, *, at_tip: bool) -> bool:
+    """
+    Return whether nobody has looked yet for the record that a start names, and where a plan to *end* found nothing at the tip.
+
+    It was seen once. If it never was in the shard, the number is ahead of all records, and those that come next would be skipped.
+    """
+    cut = promised.cut
+    if not (isinstance(cut, (At, After)) and promised.names_seen_record):
+        return False
+    return end.cut == cut and at_tip and (evidence.newest or 0) < cut.number
+
+
+def never_was(doubt: Doubt, oldest: Record | None) -> bool:
+    """Return whether the shard never had the missing record that the cut names: it has an older one, which would expire first."""
+    if oldest is None or not (isinstance(doubt.cut, (At, After)) and doubt.names_seen):
+        return False
+    return oldest.number < doubt.cut.number
+
+
 def judge_emptiness(doubt: Doubt, oldest: Record | None) -> Loss | None:
     """Return the loss that is certain whatever the retention is: a record was seen, and none is left."""
     if oldest is None and doubt.expected is not None:

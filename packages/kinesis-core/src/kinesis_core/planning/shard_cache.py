@@ -58,6 +58,8 @@ class ShardCache:
     """A search for the oldest record that is not done."""
     missing: Cut | None = None
     """A cut whose record was not found: most likely it has left the stream."""
+    absent: Cut | None = None
+    """A cut whose record is certainly not in the shard: no gap hides it."""
     unsettled: Unsettled | None = None
     """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
     used_up: Cut | None = None

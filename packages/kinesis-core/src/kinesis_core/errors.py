@@ -66,7 +66,8 @@ class TableLayoutError(OptionError):
 
 class OffsetError(KinesisError, ValueError):
     """
-    A saved offset is damaged, has an unknown version, or belongs to another stream.
+    A saved offset is damaged, has an unknown version or field, names a time to come or a record that never was, or belongs to
+    another stream.
 
     Restore the offset or checkpoint directory, or start with a new one.
     """

@@ -15,7 +15,7 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
-from kinesis_core.planning import PlanSettings
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.loss import MARGIN_MS
 from kinesis_core.planning.shard_calls import CLOCK_MARGIN_MS
 from support.planned import Planned, Read, everything
@@ -264,3 +264,21 @@ def test_a_first_batch_is_replayed_after_its_start_has_expired() -> None:
     assert again.read(again.start, end) == read == left(stream)
     again.start = end
     assert again.batch() == []
+
+
+@pytest.mark.parametrize("limit", [7, 1000])
+def test_available_now_from_a_time_that_has_expired(limit: int, caplog: pytest.LogCaptureFixture) -> None:
+    """A run that ends at what was there says it once, and reads what is left in as many batches as it takes."""
+    query = query_on(hour(30))
+    query.planner.fix_targets()
+    with pytest.raises(DataLossError, match="Start at TRIM_HORIZON"):
+        query.batch()
+    stream = hour(30)
+    query = Planned([stream], ASKED, PlanSettings(Limits(max_records=limit), fail_on_data_loss=False))
+    query.planner.fix_targets()
+    read: Read = []
+    while batch := query.batch():
+        read += batch
+    assert read == left(stream)
+    assert caplog.text.count("start.expired") == 1
+    assert "data.lost" not in caplog.text

@@ -190,7 +190,7 @@ def test_a_stale_listing_never_misleads(
     discovery = Discovery("orders", api, api.clock, no_loss, truth.__contains__, api.describe)
     discovery.refresh(known, patiently=False)
     if discovery.is_checked:
-        readable = Frontier(discovery, known.named, set(known.finished)).shards
+        readable = Frontier(discovery, known.named, set(known.finished), set()).shards
         assert set(readable) <= set(reader.readable())
     api.response = list(truth.values())
     discovery.refresh(known, patiently=True)

@@ -33,7 +33,7 @@ def at(stream: ScriptedStream, of_first: ShardOffset | None = None) -> StreamOff
 
 
 def after(record: Record, first: Record | None = None) -> ShardOffset:
-    return ShardOffset(After(record.number), record.arrived_ms, first and first.number)
+    return ShardOffset(After(record.number), record.arrived_ms, None if first is None else first.number)
 
 
 def test_shards_that_were_never_planned_may_need_everything(

@@ -12,7 +12,8 @@ SHARDS = 10
 BUDGET_S = 2.5 * CALL_S
 PER_PLAN = 3
 """Shards that a plan has time for: one call each."""
-SETTINGS = PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=BUDGET_S)
+SETTINGS = PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=BUDGET_S, max_shard_skew_s=None)
+"""Without a limit of skew, whatever a plan leaves out waits for the next one."""
 
 
 def put_everywhere(stream: FakeStream, data: bytes = b"x") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.shares import LEAST
@@ -15,8 +16,8 @@ from support.scripted_stream import ScriptedStream, scripted_stream
 SHARDS = 16
 LIMIT = 1000
 EQUAL = LIMIT // SHARDS
-BY_RECORDS = PlanSettings(batch_limits=Limits(max_records=LIMIT))
-BY_BYTES = PlanSettings(batch_limits=Limits(max_bytes=100 * LIMIT))
+BY_RECORDS = PlanSettings(batch_limits=Limits(max_records=LIMIT), max_shard_skew_s=None)
+BY_BYTES = evolve(BY_RECORDS, batch_limits=Limits(max_bytes=100 * LIMIT))
 BACKLOG = 8 * LIMIT
 FEW = BACKLOG // LIMIT + 3
 """Batches that read the backlog: the limit once each, without what the idle shards may take, after one of equal parts."""
@@ -177,6 +178,22 @@ def test_a_plan_that_was_thrown_away_proves_nothing_of_its_start() -> None:
     stream.clock.sleep(1)
     read = by_shard(query.batch())
     assert all(LIMIT // 2 - 1 <= count <= LIMIT // 2 + 1 for count in read.values())
+
+
+def test_shards_that_are_held_leave_their_parts() -> None:
+    """While all but one shard wait for that one, because their next records came much later, it has the limit."""
+    stream = scripted_stream(SHARDS)
+    busy, *others = stream.open_shards()
+    put_backlog(stream, busy)
+    stream.clock.sleep(60)
+    for shard_id in others:
+        put_backlog(stream, shard_id, 10)
+    stream.clock.sleep(60)
+    query = Planned([stream], settings=evolve(BY_RECORDS, max_shard_skew_s=10.0))
+    found = batches(query)
+    assert sum(sizes(found)) == BACKLOG + 10 * len(others)
+    assert max(sizes(found)) <= LIMIT
+    assert len(found) <= FEW + 1
 
 
 def test_each_shard_keeps_its_own_limit() -> None:

@@ -197,7 +197,7 @@ def test_a_shard_that_waits_while_the_retention_is_raised(
 ) -> None:
     """A batch of other shards saves the retention that judges this one, also for the next run."""
     stream = forgetting(2)
-    query = Planned([stream], settings=PlanSettings(fail_on_data_loss=False))
+    query = Planned([stream], settings=PlanSettings(fail_on_data_loss=False, max_shard_skew_s=None))
     stream.put(B, b"x")
     for _ in range(3):
         stream.clock.sleep(HOUR_S)
@@ -221,7 +221,7 @@ def test_a_shard_that_waits_while_the_retention_is_raised(
 def test_a_retention_lowered_and_raised_while_a_query_runs() -> None:
     """A shorter retention that a running query has seen counts, also once it is over."""
     stream = forgetting(2, hours=168)
-    query = Planned([stream])
+    query = Planned([stream], settings=PlanSettings(max_shard_skew_s=None))
     query.batch()
     stream.clock.sleep(HOUR_S)
     query.batch()

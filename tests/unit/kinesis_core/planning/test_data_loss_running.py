@@ -18,7 +18,10 @@ HOUR_S = 3600
 
 def in_batches_of(records: int, stream: ScriptedStream, *, fails: bool, crosses: bool = True) -> Planned:
     settings = PlanSettings(
-        Limits(max_records=records), fail_on_data_loss=fails, first_plan_crosses_gaps=crosses
+        Limits(max_records=records),
+        fail_on_data_loss=fails,
+        first_plan_crosses_gaps=crosses,
+        max_shard_skew_s=None,
     )
     return Planned([stream], settings=settings)
 

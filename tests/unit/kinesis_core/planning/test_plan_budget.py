@@ -6,6 +6,7 @@ import logging
 import math
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.model import (
     Latest,
@@ -56,7 +57,7 @@ def test_shards_that_are_furthest_behind_come_first() -> None:
         stream.clock.sleep(30)
     put_everywhere(stream)
     stream.clock.sleep(30)
-    query = Planned([stream], settings=PlanSettings(Limits(max_records=1), plan_budget_s=None))
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(max_records=1), plan_budget_s=None))
     assert len(query.batch()) == SHARDS
     query.settings = SETTINGS
     query.restart()

@@ -85,32 +85,3 @@ def test_shards_that_leave_unread_after_the_look_ahead_are_a_loss() -> None:
     stream.clock.sleep(60)
     with pytest.raises(DataLossError):
         planner.refresh(start, patiently=True)
-
-
-def test_a_shard_that_waits_has_no_lag() -> None:
-    """That a look ahead has reached the tip of a child does not mean that its records are read."""
-    stream = scripted_stream(1)
-    stream.put_many(A, 20, 0.01)
-    for child in stream.split(A):
-        stream.put_many(child, 20, 0.01)
-    query = Planned([stream], settings=PlanSettings(LIMITS))
-    query.planner.fix_targets()
-    assert {shard_id for shard_id, _ in query.batch()} == {A}
-    assert set(query.planner.lag_ms()["orders"]) == {A}
-
-
-def test_a_budget_begins_with_the_shard_that_is_furthest_behind_its_offset() -> None:
-    """A look ahead to the tips of all shards does not make them equal."""
-    stream = scripted_stream(2)
-    settings = PlanSettings(LIMITS, first_plan_crosses_gaps=False, plan_budget_s=0.0)
-    query = Planned([stream], settings=settings)
-    stream.put(B, b"x")
-    query.batches(2)
-    stream.clock.sleep(100)
-    stream.put(A, b"x")
-    query.batches(2)
-    stream.put_many(A, 3)
-    stream.put_many(B, 3)
-    query.restart()
-    query.planner.fix_targets()
-    assert {shard_id for shard_id, _ in query.batch()} == {B}

@@ -67,7 +67,7 @@ def test_other_shards_continue() -> None:
     stream = scripted_stream(2)
     query = Planned([stream])
     query.batch()
-    stream.fail("GetRecords", A, [throttle() for _ in range(100)])
+    stream.fail("GetRecords", A, [throttle() for _ in range(1000)])
     while query.planner.lag_ms()["orders"].get(A, 0) < 1000 * LONG_S:
         query.batch()
     stream.put_many(B, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pytest
 
@@ -19,6 +20,7 @@ from kinesis_core.model import (
 from kinesis_core.planning import PlanSettings
 from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.rounds import Rounds
+from kinesis_core.planning.skew import Draft
 from kinesis_core.planning.turns import Turns, age_ms
 from support.budgeted import put_everywhere
 from support.fake_stream import FakeClock
@@ -54,15 +56,16 @@ def test_each_stream_comes_first_in_its_turn() -> None:
     for is_cut in (True, True, False, True, True):
         order: list[str] = []
 
-        def plan(
-            name: str, _: PlanBudget | None, order: list[str] = order, is_cut: bool = is_cut
-        ) -> StreamOffset:
+        def draft(name: str, _: PlanBudget | None, order: list[str] = order, is_cut: bool = is_cut) -> Draft:
             order.append(name)
             rounds.turns[name].begin_plan()
             rounds.turns[name].note(["x"], ["y"] if is_cut else [], clock.now_s())
-            return StreamOffset(2, {})
+            return Draft(StreamOffset(2, {}))
 
-        assert list(rounds.plan(start, plan, is_whole=False).streams) == ["a", "b", "c"]
+        def finish(drafts: Mapping[str, Draft]) -> dict[str, StreamOffset]:
+            return {name: draft.start for name, draft in drafts.items()}
+
+        assert list(rounds.plan(start, draft, finish, is_whole=False).streams) == ["a", "b", "c"]
         orders.append("".join(order))
     assert orders == ["abc", "bca", "cab", "cab", "abc"]
 

@@ -212,16 +212,15 @@ class DataLoss:
         """
         return started if state is None else started.was_empty_until(state.empty_until_ms(started.cut))
 
-    def is_outdated(self, state: ShardState | None, started: ShardOffset) -> bool:
+    def is_outdated(self, started: ShardOffset, seen: ShardOffset) -> bool:
         """
-        Return whether the time that `seen` adds is worth a batch of its own.
+        Return whether the time that `seen` adds to an offset is worth a batch of its own.
 
         It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
         """
-        seen_ms = self.seen(state, started).arrived_ms
-        if seen_ms is None or seen_ms == started.arrived_ms:
+        if seen.arrived_ms is None or seen.arrived_ms == started.arrived_ms:
             return False
-        return seen_ms - (started.arrived_ms or 0) > self._stamp_ms()
+        return seen.arrived_ms - (started.arrived_ms or 0) > self._stamp_ms()
 
     def _stamp_ms(self) -> int:
         return self.facts.kept_hours() * HOUR_MS // _STAMPS

@@ -72,8 +72,17 @@ class OffsetTimes:
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> ShardOffset:
         """Return how far a shard has been read, without a batch, and when it was last seen empty after that."""
-        started = self.started(start, {}, shard_id, listing).carried_over()
-        return self.loss.seen(self.states.get(shard_id), started)
+        return self.stamped(self.started(start, {}, shard_id, listing).carried_over(), shard_id, listing)
+
+    def stamped(self, offset: ShardOffset, shard_id: str, listing: Listing) -> ShardOffset:
+        """
+        Return *offset* with the time until which the shard was seen empty after it.
+
+        A closed shard gets none: its children would inherit the time, and may have records from before it.
+        """
+        shard = listing.get(shard_id)
+        is_closed = shard is not None and not shard.is_open
+        return offset if is_closed else self.loss.seen(self.states.get(shard_id), offset)
 
     def _finished_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int | None:
         """Return the time of a finished shard; None for others, and where no time is known."""

@@ -22,5 +22,7 @@ class PlanSettings:
     """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON."""
     first_plan_crosses_gaps: bool = True
     """Whether the first plan is whole, and follows gaps to their end, because a run may have one plan only. Other shards wait for it."""
+    max_shard_skew_s: float | None = 10.0
+    """How far the shards of a bounded batch are apart in time at most, while one is behind its tip. None: as far as their limits let them."""
     plan_budget_s: float | None = 2.0
     """In which time a plan of a bounded batch begins shards. The others are left for the next plan. None: it begins them all."""

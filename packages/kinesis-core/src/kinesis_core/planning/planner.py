@@ -33,7 +33,8 @@ from kinesis_core.planning.plan_budget import PlanBudget
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.planning.rounds import Rounds
-from kinesis_core.planning.shares import Shares, divide_limits
+from kinesis_core.planning.shares import NOTHING, Shares, divide_limits
+from kinesis_core.planning.skew import Draft, SkewLimit
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
@@ -77,6 +78,8 @@ class Planner:
         turns = {name: planner.states.turns for name, planner in self._streams.items()}
         self._budget = PlanBudget(self._clock, self._settings.plan_budget_s)
         self._rounds = Rounds(turns, self._budget, self._clock)
+        skew_s = self._settings.max_shard_skew_s
+        self._skew = SkewLimit(float("inf") if skew_s is None else skew_s * 1000, self._clock)
         self._is_whole = self._settings.first_plan_crosses_gaps  # the first plan may be the only one
         self._targets: Mapping[str, Targets] | None = None
         self._targets_wanted = False
@@ -112,7 +115,12 @@ class Planner:
             self._clock.sleep(self._due_s(start))
             is_whole, self._is_whole = self._is_whole or not bounded, False
             shares = self._shares(start) if bounded else None
-            planned = self._rounds.plan(start, partial(self._next, start, shares), is_whole=is_whole)
+            planned = self._rounds.plan(
+                start,
+                partial(self._draft, start, shares),
+                partial(self._finish, shares),
+                is_whole=is_whole,
+            )
             if planned is not start or self._targets is None or self._has_reached(start, self._targets):
                 return planned
 
@@ -204,28 +212,65 @@ class Planner:
         if (error := errors[0]) is not None and all(errors):
             raise error
 
-    def _next(
-        self, start: Offset, shares: Shares | None, name: str, budget: PlanBudget | None
-    ) -> StreamOffset:
+    def _draft(self, start: Offset, shares: Shares | None, name: str, budget: PlanBudget | None) -> Draft:
         planner, started = self._streams[name], start.streams[name]
-        targets = None if self._targets is None else self._targets[name]
-        if shares is None and targets is None:
-            ended = planner.tip(started, is_continued=True)
-            warn_of_backlog(name, ended, planner.facts.retention_hours)
-            return ended
-        return planner.next(started, shares or NO_LIMITS, targets, budget)
+        if shares is None and self._targets is None:
+            return planner.draft_tip(started, is_continued=True)
+        return planner.draft(started, shares or NO_LIMITS, self._targets_of(name), budget)
+
+    def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset] | None:
+        """Return the ends of the streams; None if shards that were left out would hold others, so that they come first."""
+        is_unbounded = shares is None and self._targets is None
+        latest_ms = max(draft.latest_ms() for draft in drafts.values())
+        now_ms = max(planner.api.now_ms() for planner in self._streams.values())
+        before_ms = min(latest_ms, now_ms) - self._skew.limit_ms
+        if before_ms > 0 and not is_unbounded:
+            held = self._hold(drafts, before_ms)
+            if held is None:
+                return None
+            drafts = held
+        ends = {name: self._streams[name].finish(draft) for name, draft in drafts.items()}
+        if is_unbounded:
+            for name, ended in ends.items():
+                warn_of_backlog(name, ended, self._streams[name].facts.retention_hours)
+        return ends
+
+    def _hold(self, drafts: Mapping[str, Draft], before_ms: float) -> Mapping[str, Draft] | None:
+        """Return *drafts* without records that are too far ahead of those that any shard leaves unread from *before_ms*."""
+        behind = {
+            (name, shard_id): since_ms
+            for name, draft in drafts.items()
+            for shard_id, since_ms in self._streams[name]
+            .behind(draft, before_ms, self._targets_of(name))
+            .items()
+        }
+        if any(shard_id in self._streams[name].states.turns.left for name, shard_id in behind):
+            return None
+        while True:
+            until_ms = self._skew.until_ms(behind, drafts)
+            held = {name: self._streams[name].hold(draft, until_ms) for name, draft in drafts.items()}
+            drafts = {name: draft for name, (draft, _) in held.items()}
+            unknown = {(name, s): ms for name, (_, found) in held.items() for s, ms in found.items()}
+            if not unknown:
+                return drafts
+            behind.update(unknown)  # the shards that could not be cut hold the others where they are
+
+    def _targets_of(self, name: str) -> Targets | None:
+        return None if self._targets is None else self._targets[name]
 
     def _shares(self, start: Offset) -> Shares:
         """Divide the limits of a batch anew: shards come and go, and need more or less than before."""
         limits, batch_limits = self._settings.limits, self._settings.batch_limits
         if batch_limits == Limits():
             return Shares({}, limits)
-        targets = self._targets or {}
         needs = {
             (name, shard_id): need
             for name, planner in self._streams.items()
-            for shard_id, need in planner.needs(start.streams[name], targets.get(name)).items()
+            for shard_id, need in planner.needs(start.streams[name], self._targets_of(name)).items()
         }
+        begin_ms = {(n, s): self._streams[n].begins_ms(start.streams[n], {}, s) for n, s in needs}
+        held_ms = min(begin_ms.values(), default=0) + self._skew.limit_ms
+        needs = {key: NOTHING if begin_ms[key] > held_ms else need for key, need in needs.items()}
         return divide_limits(limits, batch_limits, needs)
 
     def _due_s(self, start: Offset) -> float:

@@ -9,10 +9,13 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 from kinesis_core.model import Offset, StreamOffset
 from kinesis_core.planning.plan_budget import PlanBudget
+from kinesis_core.planning.skew import Draft
 from kinesis_core.planning.turns import Turns
 
-PlanStream = Callable[[str, PlanBudget | None], StreamOffset]
-"""Returns the end of the next batch in a stream, within a budget or in a whole plan."""
+DraftStream = Callable[[str, PlanBudget | None], Draft]
+"""Plans the next batch in a stream, within a budget or whole: those shards that are due and were not planned in this round."""
+Finish = Callable[[Mapping[str, Draft]], Mapping[str, StreamOffset] | None]
+"""Returns the ends that the plans of all streams have together; None if the shards that were left out have to be planned first."""
 
 
 @define
@@ -20,7 +23,8 @@ class Rounds:
     """
     Shares the budget of a plan among streams.
 
-    A plan that ran out of time and found nothing new says nothing of the shards that it left out. So the round continues with those.
+    A plan that ran out of time and found nothing new says nothing of the shards that it left out. So the round continues with those. It
+    also does where they are too far behind the others to be left for the next batch.
     """
 
     turns: Mapping[str, Turns]
@@ -43,24 +47,29 @@ class Rounds:
         planned = sum(turns.planned for turns in self.turns.values())
         return self.planning_s * (1 + self.shards_left / max(1, planned))
 
-    def plan(self, start: Offset, plan_stream: PlanStream, *, is_whole: bool) -> Offset:
+    def plan(self, start: Offset, draft_stream: DraftStream, finish: Finish, *, is_whole: bool) -> Offset:
         """Return the end of the next batch; *start* itself when nothing is new in any shard that is due."""
         started_s = self.clock.now_s()
+        drafts: dict[str, Draft] = {}
         for turns in self.turns.values():
             turns.begin_round()
         while True:
-            planned = self._plan_once(start, plan_stream, None if is_whole else self.budget)
+            for name, later in self._draft_once(draft_stream, None if is_whole else self.budget).items():
+                drafts[name] = drafts[name].joined(later) if name in drafts else later
+            planned = finish(drafts)
             self.planning_s = self.clock.now_s() - started_s
-            if planned is not start or not self.shards_left:
-                return planned
+            is_whole = planned is None
+            if planned is not None and any(planned[name] is not start.streams[name] for name in planned):
+                return Offset({name: planned[name] for name in self.turns})
+            if not self.shards_left:
+                return start
 
-    def _plan_once(self, start: Offset, plan_stream: PlanStream, budget: PlanBudget | None) -> Offset:
+    def _draft_once(self, draft_stream: DraftStream, budget: PlanBudget | None) -> dict[str, Draft]:
         names = list(self.turns)
         names = [*names[self._first :], *names[: self._first]]
         if budget is not None:
             budget.begin(len(names))
-        planned = {name: plan_stream(name, budget) for name in names}
+        drafts = {name: draft_stream(name, budget) for name in names}
         if self.shards_left:
             self._first = (self._first + 1) % len(names)
-        is_new = any(planned[name] is not start.streams[name] for name in names)
-        return Offset({name: planned[name] for name in self.turns}) if is_new else start
+        return drafts

@@ -129,7 +129,6 @@ class ShardState:
         if isinstance(self.progress, Lost):  # a shard that could not be read may have more left than was seen
             drop_before(page, self.progress.cut)
         self._proceed(cut, page, at_tip=at_tip)
-        self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         self.cache.keep_first(cut, iterator if page.records else None)
         self.cache.keep(cut, None if page.records else page.next_iterator)
         return page
@@ -226,6 +225,7 @@ class ShardState:
 
     def _proceed(self, cut: Cut, page: Page, *, at_tip: bool) -> None:
         self.progress = after_page(self.progress, cut, page, at_tip=at_tip)
+        self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         if stalled_pages(self.progress) <= 1:
             self._moved_s = self.calls.clock.now_s()
 

@@ -38,8 +38,6 @@ class ShardStates:
     found: dict[str, ShardState] = field(factory=dict, init=False)
     """Those that were made until now, by shard id."""
     turns: Turns = field(factory=Turns, init=False)
-    looked_ahead: set[str] = field(factory=set, init=False)
-    """The shards that were last planned to their tip for targets. Where that ended says nothing of what is unread."""
 
     def of(self, shard_id: str) -> ShardState:
         if shard_id not in self.found:
@@ -79,7 +77,6 @@ class ShardStates:
 
         ends = dict(zip(ready, run_all(plan_in_time, ready), strict=True))
         found = {s: end for s in started if (end := ends[s]) is not None}
-        self.looked_ahead.difference_update(found)
         turns.note(found, [s for s in started if s not in found], self.clock.now_s())
         return found
 
@@ -96,7 +93,7 @@ class ShardStates:
         lag is to be reported.
         """
         state = self.found.get(shard_id)
-        if state is None or shard_id in self.looked_ahead:
+        if state is None:
             return None
         lag_ms, refused_ms = state.lag_ms, state.calls.throttled.lag_ms
         if refused_ms:
@@ -106,7 +103,7 @@ class ShardStates:
     def behind_ms(self, shard_id: str, started: ShardOffset) -> float:
         """Return how old the unread records of a shard may be: by its last plan, or else by its offset."""
         state, now_s = self.found.get(shard_id), self.clock.now_s()
-        if state is None or state.lag_ms is None or shard_id in self.looked_ahead:
+        if state is None or state.lag_ms is None:
             return age_ms(started, self.api.now_ms())
         return state.lag_ms + (now_s - self.turns.of(shard_id).at_s) * 1000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 
 from attrs import define, evolve, field
@@ -35,6 +36,7 @@ from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.shares import Need, Shares
+from kinesis_core.planning.skew import Draft, begins_ms, cut_at, latest_ms, unread_since_ms
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.targets import Targets, is_reached, no_further
 from kinesis_core.planning.tip import plan_tip
@@ -96,15 +98,15 @@ class StreamPlanner:
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def next(
+    def draft(
         self,
         start: StreamOffset,
         shares: Shares,
         targets: Targets | None = None,
         budget: PlanBudget | None = None,
-    ) -> StreamOffset:
+    ) -> Draft:
         """
-        Return the end of the next batch; *start* itself when nothing is new.
+        Return where the next batch may end in each shard, for `hold` and `finish`.
 
         With *targets*, no shard is planned beyond its target, and shards without a target are left out. With a *budget*, shards
         that are not begun in time keep their offset, and are in `states.turns.left`. A round plans each shard once.
@@ -134,11 +136,78 @@ class StreamPlanner:
         is_last = targets is None or self.has_reached(start, targets)
         return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last, budget=budget)
 
-    def tip(
-        self, start: StreamOffset, plan_shard: Plan = plan_tip, *, is_continued: bool = False
-    ) -> StreamOffset:
+    def behind(self, draft: Draft, before_ms: float, targets: Targets | None) -> dict[str, float]:
+        """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
+        found: dict[str, float] = {}
+        for shard_id, end in draft.ends.items():
+            if (
+                targets is None or end.cut != targets[shard_id].cut
+            ):  # what follows a target is read by another run
+                shard = self.listing.get(shard_id)
+                is_open = shard is None or shard.is_open
+                since_ms = unread_since_ms(self.states.of(shard_id), end, is_open=is_open)
+                if since_ms is not None and since_ms < before_ms:
+                    found[shard_id] = since_ms
+        for shard_id in self._frontier(draft.start).shards:
+            if shard_id in draft.ends or (
+                targets is not None and is_reached(draft.start, self.states, shard_id, targets)
+            ):
+                continue
+            since_ms = self.begins_ms(draft.start, draft.ends, shard_id)
+            if since_ms < before_ms:
+                found[shard_id] = since_ms
+        return found
+
+    def begins_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int:
+        """Return a time before which no record arrived in a shard after *start*, nor in its children; 0 where none is known."""
+        started = self.times.stamped(self._started(start, ends, shard_id), shard_id, self.listing)
+        return begins_ms(self.states.found.get(shard_id), started)
+
+    def hold(self, draft: Draft, until_ms: float) -> tuple[Draft, dict[str, float]]:
         """
-        Return the end of all records after *start* that are in the stream now, also in children of finished shards.
+        Return *draft* without the records that arrived at *until_ms* or later.
+
+        Also return the shards whose end could not be found, as `behind` does: they are left for the next plan.
+        """
+        late = [s for s, end in draft.ends.items() if latest_ms(end) > until_ms]
+        started = {s: self._started(draft.start, draft.ends, s) for s in late}
+        unknown: dict[str, float] = {}
+
+        def plan(state: ShardState, begin: ShardOffset) -> ShardOffset:
+            end = None
+            with suppress(*PASSING):
+                end = cut_at(state, begin, draft.ends[state.shard_id], int(until_ms))
+            if end is None:
+                unknown[state.shard_id] = begins_ms(state, begin)
+            return end or begin
+
+        def cut(shard_id: str) -> ShardOffset | None:
+            return self.plan_shard(self.states.of(shard_id), started[shard_id], plan)
+
+        cuts = dict(zip(late, self.run_all(cut, late), strict=True))
+        ends = dict(draft.ends)
+        for shard_id, end in cuts.items():
+            if end is None or end is started[shard_id]:
+                del ends[shard_id]
+                self._rest(shard_id)
+            else:
+                ends[shard_id] = end
+        return evolve(draft, ends=ends), unknown
+
+    def finish(self, draft: Draft) -> StreamOffset:
+        """Return the end of the batch of *draft*; its start itself when nothing is new."""
+        is_new = draft.ends or (draft.keeps_times and self._is_outdated(draft.start))
+        return self._merged(draft.start, draft.ends) if is_new else draft.start
+
+    def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
+        """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
+        return self.finish(self.draft_tip(start, plan_shard))
+
+    def draft_tip(
+        self, start: StreamOffset, plan_shard: Plan = plan_tip, *, is_continued: bool = False
+    ) -> Draft:
+        """
+        Return where all records after *start* end that are in the stream now, also in children of finished shards.
 
         *is_continued*: whether later plans continue where this one ends, so that it need not wait for shards that bring nothing.
         """
@@ -156,7 +225,6 @@ class StreamPlanner:
         """Return the end of every shard that has records after *start* now."""
         moved = {s: p for s, p in self.tip(start).shards.items() if p.cut != start.started(s).cut}
         found = {s: p for s, p in moved.items() if not self.states.is_ended(start, s)}
-        self.states.looked_ahead = {*self.states.found}
         self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
         return found
 
@@ -189,7 +257,7 @@ class StreamPlanner:
         includes_children: bool,
         keeps_times: bool = True,
         budget: PlanBudget | None = None,
-    ) -> StreamOffset:
+    ) -> Draft:
         """
         Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
 
@@ -213,8 +281,7 @@ class StreamPlanner:
                 if self.discovery.lacks_children(ended):
                     self.discovery.refresh(self._known(start, ends), patiently=includes_children)
                 frontier.move_on(ended if includes_children else empty)
-        keeps_times = keeps_times and not turns.left
-        return self._merged(start, ends) if ends or (keeps_times and self._is_outdated(start)) else start
+        return Draft(start, ends, keeps_times and not turns.left)
 
     def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
         """Return what *plan* returns; None for a shard that Kinesis no longer knows. That is reported where it is a loss."""
@@ -229,7 +296,9 @@ class StreamPlanner:
             self.loss.report_gone(state, started, self.listing.get(state.shard_id))
             state.calls.throttled.clear()
             return None
-        state.evidence = state.evidence.with_promise(self.loss.seen(state, started).arrived_ms)
+        state.evidence = state.evidence.with_promise(
+            self.times.stamped(started, state.shard_id, self.listing).arrived_ms
+        )
         return end
 
     def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
@@ -239,15 +308,20 @@ class StreamPlanner:
             return ShardOffset(ShardEnd())
         now, limiter = self.clock.now_s(), state.calls.limiter
         if end.cut in (started.cut, TrimHorizon()):
-            limiter.rest(now + IDLE_PERIODS * self.settings.min_fetch_period_s)
+            self._rest(shard_id)
             return started
         if not isinstance(started.cut, (At, After)):
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
         limiter.spend(now)  # the task that reads the range shares the shard's quota
         end = self.times.plausible(end)
-        end = closed(end, started) if end.cut == ShardEnd() else self.loss.seen(state, end)
+        end = closed(end, started) if end.cut == ShardEnd() else end
         return end.as_end_from(started.cut)
+
+    def _rest(self, shard_id: str) -> None:
+        """Leave a shard without new records to its other consumers for a moment."""
+        rested_s = self.clock.now_s() + IDLE_PERIODS * self.settings.min_fetch_period_s
+        self.states.of(shard_id).calls.limiter.rest(rested_s)
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished(), self.states.ended(start))
@@ -263,8 +337,10 @@ class StreamPlanner:
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        readable = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
-        return any(self.loss.is_outdated(self.states.found.get(s), p) for s, p in readable.items())
+        started = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
+        return any(
+            self.loss.is_outdated(p, self.times.stamped(p, s, self.listing)) for s, p in started.items()
+        )
 
     def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
         return self.times.started(start, ends, shard_id, self.listing)
@@ -275,7 +351,7 @@ class StreamPlanner:
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
         shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
         shards.update((s, closed(seen[s], seen[s])) for s in ended)
-        shards.update(ends)
+        shards.update((s, self.times.stamped(end, s, self.listing)) for s, end in ends.items())
         needless = find_needless(start.finished() | ended, shards, self.listing)
         left = {s: p for s, p in shards.items() if s not in needless}
         return evolve(start, shards=left, kept_hours=self.facts.hours_to_save())

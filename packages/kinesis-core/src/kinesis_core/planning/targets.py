@@ -21,7 +21,7 @@ def no_further(state: ShardState, started: ShardOffset, end: ShardOffset, target
         return evolve(target, first=None)
     if end.cut == started.cut or not is_further(end.cut, target.cut):
         return end
-    return evolve(target, first=end.first)
+    return evolve(target, first=end.first, estimate=end.estimate)
 
 
 def is_reached(start: StreamOffset, states: ShardStates, shard_id: str, targets: Targets) -> bool:

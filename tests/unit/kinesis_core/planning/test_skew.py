@@ -1,0 +1,186 @@
+"""How far the shards of a batch are apart in time, while a limit, a refusal or a gap holds one of them back."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
+from kinesis_core.planning import Limits, PlanSettings
+from kinesis_core.planning.skew import HELD_S
+from support.fake_stream import FakeClock, FakeStream
+from support.planned import Planned, everything
+from support.scripted_stream import scripted_stream, throttle
+from support.slow_stream import CALL_S, SlowStream
+from support.watermarks import lateness_ms
+
+A, B = "shardId-000000000000", "shardId-000000000001"
+SKEW_S = 10.0
+SETTINGS = PlanSettings(Limits(max_records=50), first_plan_crosses_gaps=False)
+
+
+def fill(stream: FakeStream, quiet: str, busy: str, seconds: int = 300) -> None:
+    """Put five records a second into one shard and one in six seconds into another."""
+    for second in range(seconds):
+        for _ in range(5):
+            stream.put(busy, b"x")
+            stream.clock.sleep(0.2)
+        if second % 6 == 0:
+            stream.put(quiet, b"x")
+
+
+def drained(query: Planned) -> list[list[tuple[str, str]]]:
+    """Return the batches until nothing has come for a while."""
+    batches, idle = [], 0
+    while idle < 20:
+        query.clock.sleep(1)  # a batch takes a while, and all shards are due again after it
+        batch = query.batch()
+        idle = 0 if batch else idle + 1
+        if batch:
+            batches.append(batch)
+    return batches
+
+
+@pytest.mark.parametrize("position", [TrimHorizon(), AtTimestamp(1_790_000_000_000), Latest()])
+def test_a_shard_with_many_records_holds_one_with_few(position: StartingPosition) -> None:
+    """While a limit ends the busy shard before its tip, no batch has records of the other that are much later."""
+    stream = scripted_stream(2)
+    query = Planned([stream], position, SETTINGS)
+    fill(stream, A, B)
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+
+
+def test_holding_makes_hardly_more_batches() -> None:
+    """The shard that is furthest behind loses no time: each batch has as much of it as without a limit of skew."""
+    counts = []
+    for skew_s in (SKEW_S, None):
+        stream = scripted_stream(2)
+        query = Planned([stream], settings=evolve(SETTINGS, max_shard_skew_s=skew_s))
+        fill(stream, A, B)
+        counts.append(len(drained(query)))
+    assert counts[0] <= counts[1] + 1
+
+
+def test_without_a_limit_of_skew_records_come_late() -> None:
+    """The first batch has all of the quiet shard: what the busy one brings later is up to five minutes older."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, max_shard_skew_s=None))
+    fill(stream, A, B)
+    assert lateness_ms(drained(query), [stream]) > 200_000
+
+
+def test_streams_of_a_query_hold_each_other() -> None:
+    clock = FakeClock()
+    streams = [
+        FakeStream(clock, name=name, number=10**56 * i).create(1)
+        for i, name in enumerate(("busy", "quiet"), 1)
+    ]
+    query = Planned(list(streams), settings=SETTINGS)
+    for second in range(300):
+        for _ in range(5):
+            streams[0].put(A, b"x")
+            clock.sleep(0.2)
+        if second % 6 == 0:
+            streams[1].put(A, b"x")
+    batches = drained(query)
+    assert sum(map(len, batches)) == 1550
+    assert lateness_ms(batches, streams) <= 1000 * SKEW_S
+
+
+def test_a_run_of_available_now_holds_shards_as_well() -> None:
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=SETTINGS)
+    fill(stream, A, B)
+    expected = everything(stream)
+    query.planner.fix_targets()
+    batches = []
+    while batch := query.batch():
+        batches.append(batch)
+    assert sorted(r for batch in batches for r in batch) == sorted(expected)
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+
+
+def test_the_last_record_of_a_parent_holds_until_its_children_are_read() -> None:
+    """The children of a shard that was closed long ago have records that are about as old as its last one."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits()))
+    stream.put_many(B, 5)
+    children = stream.split(B)
+    stream.put_many(A, 5)
+    for _ in range(60):
+        for shard_id in (A, *children):
+            stream.put(shard_id, b"x")
+            stream.clock.sleep(1)
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+
+
+def test_at_the_tip_nothing_is_held_and_no_call_is_added() -> None:
+    """Shards with and without new records end at their tips, with the calls that they make without a limit of skew."""
+    calls = []
+    for skew_s in (SKEW_S, None):
+        stream = scripted_stream(2)
+        query = Planned([stream], settings=evolve(SETTINGS, max_shard_skew_s=skew_s))
+        stream.put_many(A, 3)
+        stream.clock.sleep(1800)
+        query.batch()
+        stream.log.clear()
+        for _ in range(20):
+            put = stream.put_many(B, 3)
+            stream.clock.sleep(0.7)
+            assert query.batch() == [(B, record.sequence_number) for record in put]
+            query.batch()
+        calls.append(len(stream.log))
+    assert calls[0] == calls[1]
+
+
+def test_an_end_costs_one_more_probe() -> None:
+    """Only shards that would be too far ahead are probed once more."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=SETTINGS)
+    fill(stream, A, B)
+    query.batch()
+    stream.log.clear()
+    query.batch()
+    held = [call for call in stream.calls_of("GetShardIterator", A) if isinstance(call.cut, AtTimestamp)]
+    assert len(held) <= 1
+
+
+def test_a_shard_that_is_refused_holds_others_for_a_minute_at_most() -> None:
+    """A shard that has old records and cannot be read holds the others; after a minute they go on without it."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=SETTINGS)
+    query.batch()
+    stream.put_many(A, 3)
+    stream.clock.sleep(600)
+    stream.put_many(B, 3)
+    stream.fail("GetRecords", A, [throttle() for _ in range(1000)])
+    started_s = stream.clock.now
+    while not (read := query.batch()):
+        assert stream.clock.now - started_s <= HELD_S + 10
+    assert {shard_id for shard_id, _ in read} == {B}
+    assert stream.clock.now - started_s >= HELD_S
+    later = stream.put_many(B, 3)
+    stream.clock.sleep(1)
+    assert query.batch() == [(B, record.sequence_number) for record in later]
+
+
+def test_shards_that_a_budget_would_leave_too_far_behind_are_planned() -> None:
+    """A budget leaves shards out while they are at most so far behind, and no longer."""
+    stream = SlowStream(FakeClock()).create(10)
+    settings = PlanSettings(Limits(max_records=5), first_plan_crosses_gaps=False, plan_budget_s=2.5 * CALL_S)
+    query = Planned([stream], Latest(), settings)
+    query.batch()
+    for _ in range(60):
+        for shard_id in stream.shards:
+            stream.put(shard_id, b"x")
+        stream.clock.sleep(3)
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    put = [stream.put(shard_id, b"x") for shard_id in stream.shards]
+    stream.clock.sleep(1)
+    assert 0 < len(query.batch()) < len(put)

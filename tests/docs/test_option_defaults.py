@@ -49,6 +49,7 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "shardDiscoveryInterval": (PLAN.shard_discovery_interval_s,),
     "planningThreads": (argument(Planner, "threads"),),
     "planBudget": (PLAN.plan_budget_s,),
+    "maxShardSkew": (PLAN.max_shard_skew_s,),
     "maxRecordsPerFetch": (READ.max_records_per_fetch,),
     "minFetchPeriod": (READ.min_fetch_period_s, PLAN.min_fetch_period_s),
     "maxFetchRate": (READ.max_fetch_rate_bytes,),

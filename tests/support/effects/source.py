@@ -69,6 +69,17 @@ def rows_of_batch_of_shards(world: World, given: Options) -> object:
         return len(payloads(reader, partitions))
 
 
+def rows_beside_a_busy_shard(world: World, given: Options) -> object:
+    """Return how many rows the first micro-batch has, where one shard has many, and another has one that came a minute later."""
+    options = world.options_of_new_stream(given, 2)
+    for number in range(RECORDS):
+        world.emulator.put(options["streamName"], "busy", "key", 0, arrived_s=HOUR_AGO_S + number / 1000)
+    world.emulator.put(options["streamName"], "later", "key", 2**127, arrived_s=HOUR_AGO_S + 60)
+    with streaming(options) as reader:
+        partitions, _ = plan(reader)
+        return len(payloads(reader, partitions))
+
+
 def rows_of_read(world: World, given: Options) -> object:
     """Return how many rows a batch read has."""
     reader = batch_reader(fill(world, given))
@@ -212,6 +223,13 @@ EFFECTS = {
     ),
     "maxBytesPerBatch": Effect(
         rows_of_batch_of_shards, {"maxBytesPerBatch": "2400"}, 6, RECORDS, both=FROM_OLDEST
+    ),
+    "maxShardSkew": Effect(
+        rows_beside_a_busy_shard,
+        {"maxShardSkew": "none"},
+        6,
+        5,
+        both={**FROM_OLDEST, "maxRecordsPerShard": "5"},
     ),
     "shardsPerTask": Effect(tasks, {"shardsPerTask": "2"}, 2, 1, both=FROM_OLDEST),
     "maxPartitions": Effect(tasks, {"maxPartitions": "3"}, 3, 1, both=FROM_OLDEST),

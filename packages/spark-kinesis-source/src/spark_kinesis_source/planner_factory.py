@@ -57,6 +57,7 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
         fail_on_data_loss=options.fail_on_data_loss,
         trim_horizon_margin_s=options.trim_horizon_margin_s,
         first_plan_crosses_gaps=is_planned_once,
+        max_shard_skew_s=options.max_shard_skew_s,
         plan_budget_s=options.budget_of_plans_s,
     )
     return Planner(apis, settings, threads=options.planning_threads)

@@ -65,6 +65,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         {"kinesis.maxFetchRecordsPerShard": "500", "kinesis.executor.maxFetchRecordsPerShard": "500"},
     ),
     ("minRecordsPerTrigger", "min_records_per_trigger", 1, "500", 500, {}),
+    ("maxShardSkew", "max_shard_skew_s", 10.0, "1min", 60.0, {}),
     ("maxTriggerDelay", "max_trigger_delay_s", 900.0, "10s", 10.0, {}),
     (
         "maxBytesPerShard",

@@ -61,6 +61,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "maxBytesPerBatch": {"maxBytesPerBatch": "20g"},
     "minRecordsPerTrigger": {"minRecordsPerTrigger": "500"},
     "maxTriggerDelay": {"minRecordsPerTrigger": "500", "maxTriggerDelay": "10 s"},
+    "maxShardSkew": {"maxShardSkew": "1 min"},
     "shardsPerTask": {"shardsPerTask": "5"},
     "maxPartitions": {"maxPartitions": "4"},
     "shardDiscoveryInterval": {"shardDiscoveryInterval": "1 s"},

@@ -18,6 +18,7 @@ SOURCE_NAMES = (
     "fetchBufferSize",
     "minRecordsPerTrigger",
     "maxTriggerDelay",
+    "maxShardSkew",
     "shardsPerTask",
     "maxPartitions",
     "shardDiscoveryInterval",

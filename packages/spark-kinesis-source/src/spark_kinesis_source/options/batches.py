@@ -113,6 +113,19 @@ MAX_TRIGGER_DELAY = Option[float](
     scope=Scope.SOURCE,
     needs=MIN_RECORDS_PER_TRIGGER,
 )
+MAX_SHARD_SKEW = Option[float | None](
+    name="maxShardSkew",
+    meaning=(
+        "How far the shards of a micro-batch are apart at most, by the arrival times of their records, while a limit ends one of them "
+        "before its tip. The other shards, of all streams, wait for the one that is furthest behind. So a watermark with a longer delay "
+        "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that Kinesis returns no records of, "
+        "holds the others for a minute at most. At the tip nothing waits. With `none`, each shard goes as far as its limits allow."
+    ),
+    parser=or_none(duration(0, _DAY_S, "ms")),
+    default=_PLAN.max_shard_skew_s,
+    group=HOW_MUCH,
+    scope=Scope.SOURCE,
+)
 SHARDS_PER_TASK = Option[int](
     name="shardsPerTask",
     meaning=(
@@ -169,7 +182,7 @@ PLAN_BUDGET = Option[float | None](
         "How long a micro-batch waits for its plan at most. Shards that the driver has not begun to plan by then are left for the "
         "next micro-batch, and come first there. A plan that was made while Spark processed the previous micro-batch is not cut. "
         "Neither are the plans of micro-batches without a limit, nor of those that wait for `minRecordsPerTrigger`. With `none`, every "
-        "plan has all shards."
+        "plan has all shards. It also has all of them while some that it would leave are behind by more than `maxShardSkew`."
     ),
     parser=or_none(duration(0.1, 600, "ms")),
     default=_PLAN.plan_budget_s,
@@ -185,6 +198,7 @@ BATCH_OPTIONS = (
     MAX_BYTES_PER_BATCH,
     MIN_RECORDS_PER_TRIGGER,
     MAX_TRIGGER_DELAY,
+    MAX_SHARD_SKEW,
     SHARDS_PER_TASK,
     MAX_PARTITIONS,
     SHARD_DISCOVERY_INTERVAL,

@@ -34,6 +34,7 @@ from spark_kinesis_source.options.batches import (
     MAX_PARTITIONS,
     MAX_RECORDS_PER_SHARD,
     MAX_RECORDS_PER_TRIGGER,
+    MAX_SHARD_SKEW,
     MAX_TRIGGER_DELAY,
     MIN_RECORDS_PER_TRIGGER,
     PLAN_BUDGET,
@@ -108,6 +109,7 @@ class SourceOptions:
     """Whether the user set one of the four limits above."""
     min_records_per_trigger: int
     max_trigger_delay_s: float
+    max_shard_skew_s: float | None
     max_records_per_fetch: int
     min_fetch_period_s: float
     max_fetch_rate_bytes: float
@@ -161,6 +163,7 @@ class SourceOptions:
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
             min_records_per_trigger=values[MIN_RECORDS_PER_TRIGGER],
             max_trigger_delay_s=values[MAX_TRIGGER_DELAY],
+            max_shard_skew_s=values[MAX_SHARD_SKEW],
             max_records_per_fetch=values[MAX_RECORDS_PER_FETCH],
             min_fetch_period_s=min_fetch_period_s,
             max_fetch_rate_bytes=values[MAX_FETCH_RATE],

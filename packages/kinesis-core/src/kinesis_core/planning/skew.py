@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from attrs import define, evolve, field
 
 from kinesis_core.clock import Clock
-from kinesis_core.model import At, AtTimestamp, ShardEnd, ShardOffset, StreamOffset, is_before
+from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, StreamOffset, is_before
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.shard_state import ShardState
 
@@ -77,7 +77,7 @@ def cut_at(state: ShardState, started: ShardOffset, end: ShardOffset, until_ms: 
     if not page.records:
         return None if page.is_in_gap else end  # arrival times are not exact
     following = page.records[0]
-    if end.cut != ShardEnd() and not is_before(following.number, end.cut):
+    if isinstance(end.cut, (At, After)) and not is_before(following.number, end.cut):
         return end
     state.ends_with(since, page, 1)
     if end.first is None or following.number <= end.first:

@@ -326,13 +326,19 @@ class StreamPlanner:
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished(), self.states.ended(start))
 
-    def _ended(self, start: StreamOffset) -> set[str]:
-        """Return the shards that were found ended, and whose parents are finished: a plan may have looked beyond unread ones."""
-        ended = self.states.ended(start)
-        return ended & self._frontier(start).finished if ended else ended
+    def _ended(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> set[str]:
+        """
+        Return the shards that end in a batch, and those that were found ended and whose parents are finished after it: a plan may
+        have looked beyond unread ones.
+        """
+        passed, found = {s for s, end in ends.items() if end.cut == ShardEnd()}, self.states.ended(start)
+        if not found:
+            return passed
+        finished = Frontier(self.discovery, {*start.shards, *ends}, start.finished() | passed, found).finished
+        return passed | (found & finished)
 
     def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
-        ended = self._ended(start) | {s for s, end in ends.items() if end.cut == ShardEnd()}
+        ended = self._ended(start, ends)
         named = {*start.shards, *ends, *ended}
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
@@ -347,7 +353,7 @@ class StreamPlanner:
 
     def _merged(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> StreamOffset:
         """Return *start* with *ends*, and with all that was found out since and was no reason for a batch."""
-        ended, readable = self._ended(start), self._frontier(start).shards
+        ended, readable = self._ended(start, ends) - ends.keys(), self._frontier(start).shards
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
         shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
         shards.update((s, closed(seen[s], seen[s])) for s in ended)

@@ -86,6 +86,24 @@ def test_reshards_between_runs_of_available_now_lose_nothing(
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 3), moods, steps, steps, st.integers())
+@example(
+    # A listing as it was before the last reshards comes while the children of a shard of the batch are passed.
+    shards=3,
+    mood=Mood(stale_listings=90),
+    before=[
+        ("split", 0),
+        ("merge", 0),
+        ("merge", 0),
+        ("put", 0, 11),
+        ("split", 0),
+        ("merge", 0),
+        ("put", 0, 1),
+        ("merge", 0),
+        ("split", 0),
+    ],
+    later=[("put", 0, 1), ("split", 0), ("merge", 0), ("split", 1), ("put", 1, 33), ("merge", 0)],
+    seed=1469,
+)
 def test_a_batch_without_a_bound_holds_everything_in_order(
     shards: int, mood: Mood, before: list[Step], later: list[Step], seed: int
 ) -> None:

@@ -22,6 +22,7 @@ from kinesis_core.model import (
 from kinesis_core.planning import Limits, PlanSettings, ShardPages
 from kinesis_core.planning.skew import HELD_S
 from kinesis_core.stalls import LONGEST_S
+from support.fake_stream import Mood
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
 
@@ -227,6 +228,20 @@ def test_a_bounded_read_waits(end: StartingPosition | str, count: int, calls: in
     position = PerShard({A: record}) if isinstance(end, str) else end
     planned = query.planner.end_offset(query.start, position)
     assert query.read(query.start, planned) == everything(stream)[:count]
+
+
+@pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_021_000)])
+@pytest.mark.parametrize("calls", range(14))
+def test_a_bounded_read_waits_for_the_end_of_a_shard(end: StartingPosition, calls: int) -> None:
+    """The children of a closed shard are part of it, also where its end comes on a page of its own, after a stall."""
+    stream, query = stalled_amid(calls)
+    stream.mood = Mood(end_page_of_its_own=True)
+    stream.clock.now = 1_790_000_010.0
+    children = stream.split(A)
+    put = [stream.put(child, b"x").sequence_number for child in children for _ in range(3)]
+    stream.clock.sleep(120)
+    planned = query.planner.end_offset(query.start, end)
+    assert {number for _, number in query.read(query.start, planned)} >= {*put}
 
 
 @pytest.mark.parametrize("calls", range(14))

@@ -15,6 +15,7 @@ from kinesis_core.model import (
     AtTimestamp,
     Record,
     Shard,
+    ShardEnd,
     ShardOffset,
     TrimHorizon,
 )
@@ -176,6 +177,8 @@ class DataLoss:
         end = self._plan_patiently(state, started, plan, waits=waits)
         while end.cut not in (started.cut, TrimHorizon()) and state.is_stuck(end.cut):
             further = self._plan_patiently(state, end, plan, waits=waits)
+            if state.is_ended(end.cut):
+                return evolve(end, cut=ShardEnd())  # its children are part of the batch
             if not is_further(further.cut, end.cut):
                 return end
             end = evolve(further, first=end.first)

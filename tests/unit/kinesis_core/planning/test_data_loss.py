@@ -429,6 +429,18 @@ def test_a_start_between_records_that_expire_before_the_first_plan(is_known: boo
         query.batch()
 
 
+def test_a_start_ahead_of_all_records_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Such a shard would look idle for ever. A subscription may continue there, so it is no error."""
+    stream = scripted_stream(1)
+    *_, last = stream.put_many(A, 5)
+    query = Planned([stream], PerShard({A: After(last.number)}))
+    assert "start.ahead" not in caplog.text
+    query = Planned([stream], PerShard({A: After(last.number + 1)}))
+    assert f"start.ahead stream=orders shard={A} sequence={last.number + 1}" in caplog.text
+    record = stream.put(A, b"x")
+    assert query.batch() == [(A, record.sequence_number)]
+
+
 def test_a_start_between_records_is_no_loss() -> None:
     """A number that is no record's, as enhanced fan-out continues from, is a fine start among records that are there."""
     stream = scripted_stream(1)

@@ -67,6 +67,15 @@ PLANNING = (
         example="shard.throttled stream=orders shard=shardId-000000000003 for_s=60 throttles=14",
     ),
     Event(
+        "start.ahead",
+        "WARNING",
+        "driver",
+        "A read starts at a sequence number, and the shard has no record of this or a later number. Records with lower numbers that come "
+        "are not read. That is right where a subscription of enhanced fan-out ended. Otherwise check the number.",
+        {"stream": "", "shard": "", "sequence": "the number"},
+        example="start.ahead stream=orders shard=shardId-000000000003 sequence=49662345678901234567890123456789012345678901234567890123",
+    ),
+    Event(
         "start.expired",
         "WARNING",
         "driver",

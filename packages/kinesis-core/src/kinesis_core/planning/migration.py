@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
+from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     After,
@@ -22,6 +23,8 @@ from kinesis_core.model import (
 from kinesis_core.planning.loss import is_expiring
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
+
+log = get_logger("kinesis_core")
 
 
 def resume_from_checkpoint(
@@ -92,6 +95,9 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         ) from error
     except StreamNotFoundError:
         return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it
+    if named is None:
+        # It may be where a subscription continues. A wrong one would look like a shard without new records.
+        log.warning("start.ahead", stream=planner.name, shard=shard_id, sequence=cut.number)
     match oldest:
         case Record() if oldest.number <= cut.number:
             return _since(ShardOffset(cut), oldest.arrived_ms or created_ms)

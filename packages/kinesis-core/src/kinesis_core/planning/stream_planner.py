@@ -140,22 +140,18 @@ class StreamPlanner:
         """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
         found: dict[str, float] = {}
         for shard_id, end in draft.ends.items():
-            if (
-                targets is None or end.cut != targets[shard_id].cut
-            ):  # what follows a target is read by another run
-                shard = self.listing.get(shard_id)
-                is_open = shard is None or shard.is_open
-                since_ms = unread_since_ms(self.states.of(shard_id), end, is_open=is_open)
-                if since_ms is not None and since_ms < before_ms:
-                    found[shard_id] = since_ms
-        for shard_id in self._frontier(draft.start).shards:
-            if shard_id in draft.ends or (
-                targets is not None and is_reached(draft.start, self.states, shard_id, targets)
-            ):
-                continue
-            since_ms = self.begins_ms(draft.start, draft.ends, shard_id)
-            if since_ms < before_ms:
+            if (end.arrived_ms or 0) >= before_ms or (targets and end.cut == targets[shard_id].cut):
+                continue  # what follows a target is read by another run
+            shard = self.listing.get(shard_id)
+            is_open = shard is None or shard.is_open
+            since_ms = unread_since_ms(self.states.of(shard_id), end, is_open=is_open)
+            if since_ms is not None and since_ms < before_ms:
                 found[shard_id] = since_ms
+        for shard_id in self._left(draft.start, targets):
+            if shard_id not in draft.ends:
+                since_ms = self.begins_ms(draft.start, draft.ends, shard_id)
+                if since_ms < before_ms:
+                    found[shard_id] = since_ms
         return found
 
     def begins_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int:

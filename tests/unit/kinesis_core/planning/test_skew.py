@@ -118,6 +118,24 @@ def test_the_last_record_of_a_parent_holds_until_its_children_are_read() -> None
     assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
 
 
+def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
+    """A run that ends by itself reads the children of a closed shard later, and they have older records than others."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits()))
+    stream.put_many(B, 5)
+    children = stream.split(B)
+    for _ in range(60):
+        for shard_id in (A, *children):
+            stream.put(shard_id, b"x")
+            stream.clock.sleep(1)
+    query.planner.fix_targets()
+    batches = []
+    while batch := query.batch():
+        batches.append(batch)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+
+
 def test_at_the_tip_nothing_is_held_and_no_call_is_added() -> None:
     """Shards with and without new records end at their tips, with the calls that they make without a limit of skew."""
     calls = []

@@ -140,8 +140,11 @@ class StreamPlanner:
         """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
         found: dict[str, float] = {}
         for shard_id, end in draft.ends.items():
-            if (end.arrived_ms or 0) >= before_ms or (targets and end.cut == targets[shard_id].cut):
-                continue  # what follows a target is read by another run
+            if (end.arrived_ms or 0) >= before_ms:
+                continue
+            # What follows a target is read by another run, but for the children of a closed shard.
+            if targets and end.cut == targets[shard_id].cut != ShardEnd():
+                continue
             shard = self.listing.get(shard_id)
             is_open = shard is None or shard.is_open
             since_ms = unread_since_ms(self.states.of(shard_id), end, is_open=is_open)

@@ -136,6 +136,34 @@ def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
     assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
 
 
+def test_an_end_before_a_record_from_the_future_has_no_time() -> None:
+    """Such a time would make the next plan refuse the offset."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=SETTINGS)
+    stream.put(B, b"x")
+    stream.put_many(A, 200, every_s=1)
+    stream.clock.sleep(7200)
+    stream.put(B, b"of a wrong clock")
+    stream.clock.now -= 7200
+    stream.put(B, b"x")
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+
+
+def test_a_shard_that_is_refused_takes_no_share_once_it_holds_nobody() -> None:
+    """The limit of a batch is for those shards that go on."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(), batch_limits=Limits(max_records=80)))
+    fill(stream, A, B, seconds=20)
+    query.batches(2)
+    stream.put(B, b"x")
+    stream.clock.sleep(600)
+    stream.put_many(A, 1000)
+    stream.fail("GetRecords", B, [throttle() for _ in range(1000)])
+    batches = drained(query)
+    assert max(map(len, batches)) >= 40
+
+
 def test_at_the_tip_nothing_is_held_and_no_call_is_added() -> None:
     """Shards with and without new records end at their tips, with the calls that they make without a limit of skew."""
     calls = []

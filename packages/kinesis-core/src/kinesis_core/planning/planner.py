@@ -269,7 +269,8 @@ class Planner:
             for shard_id, need in planner.needs(start.streams[name], self._targets_of(name)).items()
         }
         begin_ms = {(n, s): self._streams[n].begins_ms(start.streams[n], {}, s) for n, s in needs}
-        held_ms = min(begin_ms.values(), default=0) + self._skew.limit_ms
+        holding_ms = (ms for key, ms in begin_ms.items() if not self._skew.is_over(key, ms))
+        held_ms = min(holding_ms, default=float("inf")) + self._skew.limit_ms
         needs = {key: NOTHING if begin_ms[key] > held_ms else need for key, need in needs.items()}
         return divide_limits(limits, batch_limits, needs)
 

@@ -103,13 +103,20 @@ class SkewLimit:
 
         *behind* has the shards, by stream and id, that leave records from so early unread that others have to wait for them.
         """
-        now_s, until_ms = self.clock.now_s(), float("inf")
+        until_ms = float("inf")
         for key, since_ms in behind.items():
             stream, shard_id = key
             if shard_id in drafts[stream].ends:
                 self._held.pop(key, None)
             elif key not in self._held or self._held[key][0] < since_ms:
-                self._held[key] = since_ms, now_s
-            if key not in self._held or now_s - self._held[key][1] <= HELD_S:
+                self._held[key] = since_ms, self.clock.now_s()
+            if not self.is_over(key, since_ms):
                 until_ms = min(until_ms, since_ms + self.limit_ms)
         return until_ms
+
+    def is_over(self, key: tuple[str, str], since_ms: float) -> bool:
+        """Return whether a shard has held the others at a time for as long as it may."""
+        if key not in self._held:
+            return False
+        held_ms, began_s = self._held[key]
+        return since_ms <= held_ms and self.clock.now_s() - began_s > HELD_S

@@ -190,7 +190,7 @@ class StreamPlanner:
                 del ends[shard_id]
                 self._rest(shard_id)
             else:
-                ends[shard_id] = end
+                ends[shard_id] = self.times.plausible(end)
         return evolve(draft, ends=ends), unknown
 
     def finish(self, draft: Draft) -> StreamOffset:

@@ -42,12 +42,13 @@ def count_in_windows(spark: SparkSession, options: dict[str, Any], checkpoint: P
         counts.update((row["window"], row["count"]) for row in frame.collect())
 
     writer = windows.writeStream.outputMode("update").foreachBatch(note)
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    read = 0
-    while read < BUSY + QUIET:  # Spark 4.0 and 4.1 end a run after one limited batch
-        query = writer.trigger(availableNow=True).start()
-        query.awaitTermination()
-        read += sum(progress["numInputRows"] for progress in query.recentProgress)
+    query = writer.option("checkpointLocation", str(checkpoint)).start()
+    try:
+        query.processAllAvailable()
+        read = sum(progress["numInputRows"] for progress in query.recentProgress)
+    finally:
+        query.stop()
+    assert read == BUSY + QUIET
     return sum(counts.values())
 
 

@@ -150,6 +150,25 @@ def test_an_end_before_a_record_from_the_future_has_no_time() -> None:
     assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
 
 
+def test_an_end_that_is_not_found_makes_no_more_probes_of_other_shards() -> None:
+    """The shard stays where it is. That holds the others only if it comes before all that hold them already."""
+    stream = scripted_stream(3)
+    refused = stream.open_shards()[2]
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(max_records=10)))
+    for _ in range(100):
+        stream.put_many(A, 5, every_s=0.1)
+        stream.put(B, b"x")
+        stream.put(refused, b"x")
+        stream.clock.sleep(0.5)
+    query.batches(2)
+    stream.clock.sleep(1)
+    stream.log.clear()
+    stream.fail_after_next("GetRecords", refused, "GetShardIterator", throttle())
+    assert {shard_id for shard_id, _ in query.batch()} == {A, B}
+    probes = [call for call in stream.calls_of("GetShardIterator", B) if isinstance(call.cut, AtTimestamp)]
+    assert len(probes) == 1
+
+
 def test_a_shard_that_is_refused_takes_no_share_once_it_holds_nobody() -> None:
     """The limit of a batch is for those shards that go on."""
     stream = scripted_stream(2)

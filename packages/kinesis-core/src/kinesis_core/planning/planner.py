@@ -246,14 +246,14 @@ class Planner:
         }
         if any(shard_id in self._streams[name].states.turns.left for name, shard_id in behind):
             return None
-        while True:
-            until_ms = self._skew.until_ms(behind, drafts)
+        held_ms = float("inf")
+        while (until_ms := self._skew.until_ms(behind, drafts)) < held_ms:
+            held_ms = until_ms
             held = {name: self._streams[name].hold(draft, until_ms) for name, draft in drafts.items()}
             drafts = {name: draft for name, (draft, _) in held.items()}
-            unknown = {(name, s): ms for name, (_, found) in held.items() for s, ms in found.items()}
-            if not unknown:
-                return drafts
-            behind.update(unknown)  # the shards that could not be cut hold the others where they are
+            # The shards that could not be cut hold the others where they are.
+            behind.update(((name, s), ms) for name, (_, found) in held.items() for s, ms in found.items())
+        return drafts
 
     def _targets_of(self, name: str) -> Targets | None:
         return None if self._targets is None else self._targets[name]

@@ -136,6 +136,20 @@ def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
     assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
 
 
+def test_a_closed_shard_does_not_hold_its_own_last_record() -> None:
+    """Not even where shards may not be apart at all: nothing would ever be read again."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(), max_shard_skew_s=0.0))
+    stream.put(B, b"x")
+    children = stream.split(B)
+    stream.put_many(A, 10, every_s=1)
+    for shard_id in children:
+        stream.put(shard_id, b"x")
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) == 0
+
+
 def test_an_end_before_a_record_from_the_future_has_no_time() -> None:
     """Such a time would make the next plan refuse the offset."""
     stream = scripted_stream(2)

@@ -68,11 +68,11 @@ def begins_ms(state: ShardState | None, started: ShardOffset) -> int:
 
 def cut_at(state: ShardState, started: ShardOffset, end: ShardOffset, until_ms: int) -> ShardOffset | None:
     """
-    Return the end before the first record that arrived at *until_ms* or later, where that comes before *end*.
+    Return the end before the first record that arrived after *until_ms*, where that comes before *end*.
 
     It is *started* where the batch has no earlier record, and None where this is not known after a few calls.
     """
-    since = AtTimestamp(until_ms)
+    since = AtTimestamp(until_ms + 1)
     page = state.page_at(since, 1, GAP_CALLS)
     if not page.records:
         return None if page.is_in_gap else end  # arrival times are not exact

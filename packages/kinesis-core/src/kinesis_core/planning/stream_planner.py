@@ -164,7 +164,7 @@ class StreamPlanner:
 
     def hold(self, draft: Draft, until_ms: float) -> tuple[Draft, dict[str, float]]:
         """
-        Return *draft* without the records that arrived at *until_ms* or later.
+        Return *draft* without the records that arrived after *until_ms*.
 
         Also return the shards whose end could not be found, as `behind` does: they are left for the next plan.
         """

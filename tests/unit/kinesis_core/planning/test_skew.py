@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import AtTimestamp, Latest, StartingPosition, TrimHorizon
+from kinesis_core.model import AtTimestamp, Latest, ShardEnd, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.skew import HELD_S
 from support.fake_stream import FakeClock, FakeStream
@@ -263,3 +263,18 @@ def test_shards_that_a_budget_would_leave_too_far_behind_are_planned() -> None:
     put = [stream.put(shard_id, b"x") for shard_id in stream.shards]
     stream.clock.sleep(1)
     assert 0 < len(query.batch()) < len(put)
+
+
+def test_a_shard_that_is_gone_is_passed_while_another_is_behind() -> None:
+    """Nothing of it can be held back: its children are read as soon as their time comes."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, fail_on_data_loss=False))
+    stream.put_many(B, 3)
+    query.batch()
+    stream.put_many(B, 3)
+    stream.split(B)
+    fill(stream, *stream.open_shards()[:2][::-1])
+    del stream.shards[B]
+    query.clock.sleep(1)
+    query.batch()
+    assert query.start.streams["orders"].started(B).cut == ShardEnd()

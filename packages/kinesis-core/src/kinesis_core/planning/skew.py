@@ -44,7 +44,13 @@ class Draft:
 
 
 def latest_ms(end: ShardOffset) -> float:
-    """Return the time of the last record before *end*. It is not known where that is the end of a closed shard."""
+    """
+    Return the time of the last record of a batch before *end*, in milliseconds since the epoch; 0 where it has none, or no time.
+
+    Infinite at the end of a closed shard, where it is not known.
+    """
+    if end.first is None:
+        return 0.0
     return float("inf") if end.cut == ShardEnd() else end.arrived_ms or 0.0
 
 
@@ -80,7 +86,7 @@ def cut_at(state: ShardState, started: ShardOffset, end: ShardOffset, until_ms: 
     if isinstance(end.cut, (At, After)) and not is_before(following.number, end.cut):
         return end
     state.ends_with(since, page, 1)
-    if end.first is None or following.number <= end.first:
+    if end.first is not None and following.number <= end.first:
         if following.number == end.first:
             state.keep_next(started.cut, following)
         return started

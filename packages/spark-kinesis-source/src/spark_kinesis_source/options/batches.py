@@ -119,7 +119,7 @@ MAX_SHARD_SKEW = Option[float | None](
         "How far the shards of a micro-batch are apart at most, by the arrival times of their records, while a limit ends one of them "
         "before its tip. The other shards, of all streams, wait for the one that is furthest behind. So a watermark with a longer delay "
         "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that Kinesis returns no records of, "
-        "holds the others for a minute at most. At the tip nothing waits. With `none`, each shard goes as far as its limits allow."
+        "holds the others for a minute at most. At the tip nothing waits, unless this is less than 5 s. With `none`, each shard goes as far as its limits allow."
     ),
     parser=or_none(duration(0, _DAY_S, "ms")),
     default=_PLAN.max_shard_skew_s,

@@ -62,7 +62,8 @@ def reshard(stream: FakeStream, kind: str, where: int) -> None:
         stream.merge(shards[where % len(shards)], shards[(where + 1) % len(shards)])
 
 
-def play(query: Planned, history: list[Spell]) -> list[Read]:
+def step(query: Planned, history: list[Spell]) -> list[Read]:
+    """Let happen what a history says, and return the batches of it."""
     batches: list[Read] = []
     for kind, value, rates in history:
         match kind:
@@ -79,6 +80,11 @@ def play(query: Planned, history: list[Spell]) -> list[Read]:
                 for _ in range(value):
                     query.clock.sleep(1)
                     batches.append(query.batch())
+    return batches
+
+
+def drain(query: Planned) -> list[Read]:
+    batches: list[Read] = []
     quiet_since = query.clock.now
     while query.clock.now - quiet_since < 200:
         query.clock.sleep(1)
@@ -88,15 +94,57 @@ def play(query: Planned, history: list[Spell]) -> list[Read]:
     return batches
 
 
+def finish_run(query: Planned) -> list[Read]:
+    """Return the batches of a run that ends by itself, and begin another one."""
+    batches: list[Read] = []
+    query.planner.fix_targets()
+    while batch := query.batch():
+        batches.append(batch)
+    query.restart()
+    return batches
+
+
+def make_streams(shards: int, count: int, mood: Mood, seed: int) -> list[FakeStream]:
+    clock, rng = FakeClock(), random.Random(seed)
+    streams: list[FakeStream] = [
+        SlowStream(clock, rng, mood, name=f"s{i}", number=10**56 * (i + 1)).create(shards)
+        for i in range(count)
+    ]
+    for stream in streams:
+        stream.created_ms = stream.now_ms()
+    return streams
+
+
+def make_settings(limit: int | None, skew_s: float, budget_s: float | None) -> PlanSettings:
+    return PlanSettings(
+        Limits(max_records=limit),
+        shard_discovery_interval_s=0.0,
+        trim_horizon_margin_s=0.0,
+        plan_budget_s=budget_s,
+        max_shard_skew_s=skew_s,
+    )
+
+
+def assert_all_once(streams: list[FakeStream], batches: list[Read]) -> None:
+    for stream in streams:
+        mine = everything(stream)
+        assert_everything_once(stream, [[r for r in batch if r[1] in mine] for batch in batches], mine)
+
+
+limits = st.sampled_from([5, 40, None])
+skews = st.sampled_from([0.0, 2.0, 10.0])
+budgets = st.sampled_from([None, 2.5 * CALL_S])
+
+
 @settings(max_examples=examples(300), deadline=None)
 @given(
     st.integers(1, 3),
     st.integers(1, 2),
     moods,
     spells,
-    st.sampled_from([5, 40, None]),
-    st.sampled_from([2.0, 10.0]),
-    st.sampled_from([None, 2.5 * CALL_S]),
+    limits,
+    skews,
+    budgets,
     st.booleans(),
     st.integers(),
 )
@@ -117,24 +165,49 @@ def test_no_record_comes_much_later_than_a_younger_one(
     Reshards are seen at once here, and a shard holds others for as long as it is refused. A time that is off counts four times: the end that holds and the
     record after it, the end that is held and a record before it.
     """
-    clock, rng = FakeClock(), random.Random(seed)
-    streams: list[FakeStream] = [
-        SlowStream(clock, rng, mood, name=f"s{i}", number=10**56 * (i + 1)).create(shards)
-        for i in range(count)
-    ]
-    for stream in streams:
-        stream.created_ms = stream.now_ms()
-    plan = PlanSettings(
-        Limits(max_records=limit),
-        shard_discovery_interval_s=0.0,
-        trim_horizon_margin_s=0.0,
-        plan_budget_s=budget_s,
-        max_shard_skew_s=skew_s,
-    )
+    streams = make_streams(shards, count, mood, seed)
+    plan = make_settings(limit, skew_s, budget_s)
     query = Planned(streams, Latest() if from_latest else TrimHorizon(), plan)
     with patch("kinesis_core.planning.skew.HELD_S", float("inf")):
-        batches = play(query, history)
-    for stream in streams:
-        mine = everything(stream)
-        assert_everything_once(stream, [[r for r in batch if r[1] in mine] for batch in batches], mine)
+        batches = step(query, history) + drain(query)
+    assert_all_once(streams, batches)
     assert lateness_ms(batches, streams) <= 1000 * skew_s + 4 * mood.jitter_ms
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(
+    st.integers(1, 3),
+    st.integers(1, 2),
+    moods,
+    spells,
+    spells,
+    limits,
+    skews,
+    budgets,
+    st.booleans(),
+    st.integers(),
+)
+def test_no_record_of_a_run_that_ends_comes_much_later_than_a_younger_one(
+    shards: int,
+    count: int,
+    mood: Mood,
+    before: list[Spell],
+    later: list[Spell],
+    limit: int | None,
+    skew_s: float,
+    budget_s: float | None,
+    from_latest: bool,
+    seed: int,
+) -> None:
+    """The same holds for runs of AvailableNow, with reshards between them. Each ends, and reads what was there."""
+    streams = make_streams(shards, count, mood, seed)
+    plan = make_settings(limit, skew_s, budget_s)
+    query = Planned(streams, Latest() if from_latest else TrimHorizon(), plan)
+    batches: list[Read] = []
+    with patch("kinesis_core.planning.skew.HELD_S", float("inf")):
+        for history in (before, later):
+            step(query, [spell for spell in history if spell[0] != "batches"])
+            run = finish_run(query)
+            assert lateness_ms(run, streams) <= 1000 * skew_s + 4 * mood.jitter_ms
+            batches += run
+    assert_all_once(streams, batches)

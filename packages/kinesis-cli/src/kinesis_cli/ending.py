@@ -44,15 +44,3 @@ class IncompleteError(CommandError):
     """A command has done some of its work, and cannot do the rest."""
 
     status = Status.INCOMPLETE
-
-
-class ReaderGoneError(BaseException):
-    """Nobody reads the standard output any more. It is no OSError: libraries handle those of their own connections."""
-
-
-class TerminatedError(BaseException):
-    """The signal SIGTERM or SIGHUP has come. It passes through `except Exception`, as KeyboardInterrupt does."""
-
-    def __init__(self, status: Status = Status.TERMINATED) -> None:
-        super().__init__()
-        self.status = status

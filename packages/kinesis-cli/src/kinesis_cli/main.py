@@ -5,16 +5,15 @@ from __future__ import annotations
 # Until `run` is called, Ctrl-C shows a traceback. So only what is imported anyway is imported here, and `signal`.
 import io
 import os
-import signal
 import sys
 
-from kinesis_cli.ending import CommandError, ReaderGoneError, Status, TerminatedError
+from kinesis_cli.ending import CommandError, Status
+from kinesis_cli.signals import SignalError, handle_signals, ignore_signals
 
 TYPE_CHECKING = False  # to import it from typing would take a third of the time until then
 if TYPE_CHECKING:
     import logging
     from collections.abc import Sequence
-    from types import FrameType
     from typing import NoReturn
 
 LOG_LEVEL = "KINESIS_LOG_LEVEL"
@@ -35,32 +34,19 @@ def run() -> NoReturn:
 def _run() -> int:
     """Return the exit status. A signal may also come before `main` begins and while it ends."""
     try:
-        _handle_signals()
-        sys.unraisablehook = lambda _: None  # a signal that comes while objects are cleaned up
+        handle_signals()
+        sys.unraisablehook = lambda _: None  # errors of objects that are cleaned up
         _prepare_streams()
         status = main(sys.argv[1:])
-        _ignore_signals()
+        ignore_signals()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    except TerminatedError as error:
-        status = error.status
-    except (BrokenPipeError, ReaderGoneError):
+    except SignalError as error:
+        status = error.arrive()
+    except BrokenPipeError:
         status = Status.READER_GONE
-    _ignore_signals()
+    ignore_signals()
     return status
-
-
-def _handle_signals() -> None:
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
-            signal.signal(number, _terminate)
-
-
-def _ignore_signals() -> None:
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"):
-        if number := getattr(signal, name, None):
-            signal.signal(number, signal.SIG_IGN)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -74,9 +60,9 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    except TerminatedError as error:
-        return error.status
-    except (BrokenPipeError, ReaderGoneError):
+    except SignalError as error:
+        return error.arrive()
+    except BrokenPipeError:
         return Status.READER_GONE
     except SystemExit as error:
         if not isinstance(error.__context__, BrokenPipeError):
@@ -118,14 +104,6 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal of ASCII has no characters for bars and trees
             stream.reconfigure(errors="replace")
-
-
-def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    if (
-        number != signal.SIGTERM
-    ):  # the kernel and the shell both send SIGHUP: the second one breaks off nothing
-        signal.signal(number, signal.SIG_IGN)
-    raise TerminatedError(Status(128 + number))
 
 
 def _command_name(arguments: Sequence[str]) -> str:

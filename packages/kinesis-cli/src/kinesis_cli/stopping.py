@@ -10,13 +10,21 @@ from typing import Any
 
 from attrs import define, field
 
-from kinesis_cli.ending import Status, TerminatedError
+from kinesis_cli.ending import Status
+from kinesis_cli.signals import SignalError, TerminatedError, lasting
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-class StoppedError(BaseException):
+class StoppedError(SignalError):
     """The command reads no more. It is raised inside `Stopping.waiting` only, where nothing is half done."""
+
+    def __init__(self, status: Status, stopping: Stopping) -> None:
+        super().__init__(status)
+        self._stopping = stopping
+
+    def is_due(self) -> bool:
+        return super().is_due() and self._stopping.is_waiting
 
 
 @define
@@ -29,7 +37,8 @@ class Stopping:
 
     status: Status | None = None
     """The exit status, once a signal has come."""
-    _is_waiting: bool = False
+    is_waiting: bool = field(default=False, init=False)
+    """Whether it is inside `waiting`."""
     _before: dict[signal.Signals, Any] = field(factory=dict, init=False)
 
     def __enter__(self) -> Stopping:
@@ -52,19 +61,19 @@ class Stopping:
         Raises:
             StoppedError: A signal has come, or comes in the block.
         """
-        self._is_waiting = True
+        self.is_waiting = True
         try:
             if self.status is not None:
-                raise StoppedError
+                raise StoppedError(self.status, self)
             yield
         finally:
-            self._is_waiting = False
+            self.is_waiting = False
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self.status is not None:
             if number not in (signal.SIGINT, signal.SIGTERM):
                 return  # the kernel and the shell both send SIGHUP: nobody asks for a hasty end
-            raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError
-        self.status = Status(128 + number)
-        if self._is_waiting:
-            raise StoppedError
+            raise lasting(lambda: TerminatedError(Status(128 + number)))
+        self.status = status = Status(128 + number)
+        if self.is_waiting:
+            raise lasting(lambda: StoppedError(status, self))

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import attrs
 import pytest
 
-from kinesis_cli.ending import TerminatedError
+from kinesis_cli.ending import Status
 from kinesis_cli.live import StreamLine
 from kinesis_cli.screens.cells import stream_cells
+from kinesis_cli.signals import TerminatedError
 from kinesis_core import ThrottledError
 from support.lineages import name
 from support.live_source import AT_MS, FixedSource
@@ -158,7 +159,7 @@ def test_a_stream_that_may_not_be_described() -> None:
     assert [cell.plain for cell in cells] == ["secret", "AccessDeniedException", "-", "-", "-", "-"]
 
 
-@pytest.mark.parametrize(("key", "ended"), [("q", type(None)), ("ctrl+c", KeyboardInterrupt)])
+@pytest.mark.parametrize(("key", "ended"), [("q", type(None)), ("ctrl+c", TerminatedError)])
 def test_how_it_ends(key: str, ended: type) -> None:
     """`q` ends it without an error, Ctrl-C as an interrupt."""
 
@@ -170,11 +171,11 @@ def test_how_it_ends(key: str, ended: type) -> None:
 
 
 @contextmanager
-def raising(number: signal.Signals, error: type[BaseException]) -> Iterator[None]:
+def raising(number: signal.Signals) -> Iterator[None]:
     """Let a signal raise an error wherever the program is, as the command line does."""
 
     def break_in(*_: object) -> None:
-        raise error
+        raise TerminatedError(Status(128 + number))
 
     before = signal.signal(number, break_in)
     try:
@@ -183,15 +184,8 @@ def raising(number: signal.Signals, error: type[BaseException]) -> Iterator[None
         signal.signal(number, before)
 
 
-@pytest.mark.parametrize(
-    ("number", "ended"),
-    [
-        (signal.SIGINT, KeyboardInterrupt),
-        (signal.SIGTERM, TerminatedError),
-        (signal.SIGHUP, TerminatedError),
-    ],
-)
-def test_a_signal_in_a_task(number: signal.Signals, ended: type[BaseException]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_a_task(number: signal.Signals) -> None:
     """A signal that comes while a task runs ends the program in order, and not only that task."""
     broken_tasks: list[BaseException] = []
 
@@ -199,16 +193,17 @@ def test_a_signal_in_a_task(number: signal.Signals, ended: type[BaseException]) 
         await seen.wait_for(name(0))
         try:
             signal.raise_signal(number)
-        except ended as error:
+        except TerminatedError as error:
             broken_tasks.append(error)
             return
         while seen.app.return_value is None:
             await seen.pilot.pause(0.01)
 
-    with raising(number, ended):
-        app = run(FixedSource(), "orders", script)
+    with raising(number):
+        ended = run(FixedSource(), "orders", script).return_value
     assert not broken_tasks
-    assert isinstance(app.return_value, ended)
+    assert isinstance(ended, TerminatedError)
+    assert ended.status == 128 + number
 
 
 def test_a_stream_with_too_many_shards() -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from types import FrameType
 
-from kinesis_cli.ending import ReaderGoneError
+from kinesis_cli.signals import ReaderGoneError, lasting
 
 _AGAIN_S = 0.1
 
@@ -29,7 +29,7 @@ def end_with_reader() -> None:
 def _raise(_number: int, _frame: FrameType | None) -> None:
     if _has_ended(timeout_ms=0):  # other pipes have their own errors
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # once: what ends then is not broken off
-        raise ReaderGoneError
+        raise lasting(ReaderGoneError)
 
 
 def _has_ended(timeout_ms: int | None) -> bool:

@@ -9,17 +9,18 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from kinesis_cli.ending import Status, TerminatedError
+from kinesis_cli.ending import Status
 from kinesis_cli.live import Source
 from kinesis_cli.screens.account import AccountScreen
 from kinesis_cli.screens.stream import StreamScreen
+from kinesis_cli.signals import TerminatedError
 
 
 class Top(App[BaseException | None]):
     """
     Shows one stream, or a list of all from which one is chosen.
 
-    It returns None after `q`, and otherwise what ended it: KeyboardInterrupt, TerminatedError, or an error of our own.
+    It returns None after `q`, and otherwise what ended it: TerminatedError, or an error of our own.
     """
 
     TITLE = "kinesis top"
@@ -45,8 +46,8 @@ class Top(App[BaseException | None]):
     def on_mount(self) -> None:
         """Show the first screen."""
         loop = asyncio.get_running_loop()  # an exception that a handler raises would end in any task
-        loop.add_signal_handler(signal.SIGINT, self.exit, KeyboardInterrupt())
-        loop.add_signal_handler(signal.SIGTERM, self.exit, TerminatedError())
+        loop.add_signal_handler(signal.SIGINT, self.exit, TerminatedError(Status.INTERRUPTED))
+        loop.add_signal_handler(signal.SIGTERM, self.exit, TerminatedError(Status.TERMINATED))
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup wants it
             loop.add_signal_handler(signal.SIGHUP, self.exit, TerminatedError(Status.HUNG_UP))
         if self._stream is None:
@@ -56,4 +57,4 @@ class Top(App[BaseException | None]):
 
     def action_interrupt(self) -> None:
         """End as after the signal SIGINT, which a terminal does not send while the program has it."""
-        self.exit(KeyboardInterrupt())
+        self.exit(TerminatedError(Status.INTERRUPTED))

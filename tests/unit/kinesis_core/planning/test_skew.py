@@ -136,6 +136,27 @@ def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
     assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
 
 
+@pytest.mark.parametrize("hours", [1, 20])
+def test_a_closed_shard_with_a_backlog_is_read_in_few_batches(hours: int) -> None:
+    """A query comes back after an outage in which shards were split: it reads each of them as fast as an open one."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits()))
+    children = [B]
+    for _ in range(2):
+        parent, *others = children
+        for _ in range(60):
+            for shard_id in (A, parent, *others):
+                stream.put_many(shard_id, 100)
+            stream.clock.sleep(hours * 30)
+        children = [*stream.split(parent), *others]
+    for shard_id in children:
+        stream.put(shard_id, b"x")
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert len(batches) <= 7
+
+
 def test_a_closed_shard_does_not_hold_its_own_last_record() -> None:
     """Not even where shards may not be apart at all: nothing would ever be read again."""
     stream = scripted_stream(2)

@@ -16,6 +16,8 @@ PROBES_BACK = 5
 """Probes further back in one plan, each 4 times as far: 200 ms to 3 minutes."""
 GAP_CALLS = 4
 """Empty pages that one plan follows, so that a long gap never delays the other shards."""
+NEAR_END_MS = 5000
+"""How exactly the time of a closed shard's last record is known."""
 READ_ON_BYTES = 1024 * 1024
 """Bytes that a plan may read, though a task reads them again, to find the last record of a burst."""
 
@@ -97,8 +99,9 @@ def end_at(state: ShardState, found: Found, at_ms: int) -> ShardOffset | None:
     if not page.records:
         if not page.is_shard_end:
             return None
+        last = _near_end(state, found, at_ms)
         state.ends_with(ShardEnd(), page, limit)
-        return found.up_to_shard_end()
+        return found.up_to_shard_end(last)
     record, *later = page.records
     cut = After(record.number)
     if cut.number <= found.last.number:
@@ -108,6 +111,24 @@ def end_at(state: ShardState, found: Found, at_ms: int) -> ShardOffset | None:
     if later:
         state.keep_next(cut, later[0])
     return found.up_to(record)
+
+
+def _near_end(state: ShardState, found: Found, empty_ms: int) -> Record:
+    """
+    Return a record after those found that is near the last one of a closed shard, where nothing arrived from *empty_ms* on.
+
+    What follows a shard holds others from about the time of its last record on. So that is looked for once, by halves.
+    """
+    last, empty_ms = state.cache.near_end or (found.last, empty_ms)
+    while last.arrived_ms is not None and empty_ms - last.arrived_ms > NEAR_END_MS:
+        at_ms = (last.arrived_ms + empty_ms) // 2
+        page = state.page_at(AtTimestamp(at_ms), 1, GAP_CALLS)
+        if page.records and (page.records[0].arrived_ms or 0) >= at_ms:
+            last = page.records[0]
+        else:
+            empty_ms = at_ms
+        state.cache.near_end = last, empty_ms
+    return max(last, found.last, key=lambda record: record.number)
 
 
 def times_back(tip_ms: int, last_ms: int) -> list[int]:

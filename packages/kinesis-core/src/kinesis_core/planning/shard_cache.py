@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field, frozen
 
-from kinesis_core.model import Cut, ShardOffset
+from kinesis_core.model import Cut, Record, ShardOffset
 from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import Doubt
@@ -64,6 +64,8 @@ class ShardCache:
     """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
     used_up: Cut | None = None
     """Where a plan ended that used up its limits: more records may follow."""
+    near_end: tuple[Record, int] | None = None
+    """A record of a closed shard, and a time in ms from which none arrived, where a plan has looked for the last one."""
     _next: tuple[Cut, str] | None = field(default=None, init=False)
     """A cut, and an iterator that continues after it."""
     _first: tuple[Cut, str] | None = field(default=None, init=False)

@@ -157,6 +157,26 @@ def test_a_closed_shard_with_a_backlog_is_read_in_few_batches(hours: int) -> Non
     assert len(batches) <= 7
 
 
+def test_the_end_of_a_closed_shard_is_looked_for_once() -> None:
+    """Plans that hold it, because another shard is behind, do not look for its last record again."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits()))
+    stream.put(A, b"x")
+    stream.put_many(B, 6000, every_s=0.1)
+    stream.put(A, b"x")
+    stream.split(B)
+    stream.clock.sleep(3600)
+    calls = []
+    for _ in range(3):
+        stream.log.clear()
+        stream.fail("GetRecords", A, [throttle()])
+        query.batch()
+        stream.clock.sleep(5)
+        calls.append(len(stream.calls_of("GetRecords", B)))
+    assert calls[0] > 8
+    assert max(calls[1:]) <= 3  # a sample, the end, and where it is held
+
+
 def test_a_closed_shard_does_not_hold_its_own_last_record() -> None:
     """Not even where shards may not be apart at all: nothing would ever be read again."""
     stream = scripted_stream(2)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
-from kinesis_core.model import After, At, AtTimestamp, Cut, Record
-from kinesis_core.planning.loss import HOUR_MS, Doubt, Loss, OffsetExpired, RecordExpired, judge
+from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
+from kinesis_core.planning.loss import (
+    HOUR_MS,
+    Doubt,
+    Loss,
+    NoProgress,
+    OffsetExpired,
+    RecordExpired,
+    judge,
+)
 
 NOW_MS = 1_790_000_000_000
 
@@ -61,3 +70,15 @@ def test_a_record_that_is_gone_while_the_next_one_is_there() -> None:
     """Nothing was between the two."""
     following = record(9, 2)
     assert judged(doubt(After(5), 30, names_seen=True, following=following), following, 24) is None
+
+
+@pytest.mark.parametrize(
+    ("cut", "is_loss"),
+    [(After(5), True), (At(5), True), (TrimHorizon(), False), (AtTimestamp(ago(2)), False)],
+)
+def test_reading_that_is_stuck(cut: Cut, is_loss: bool) -> None:
+    """From a time, Kinesis finds the oldest record by itself. A record that is gone may be what reading is stuck at."""
+    stuck = evolve(doubt(cut, 2), is_stuck=True)
+    oldest = record(9, 1)
+    assert judged(stuck, oldest, 24) == (NoProgress(2 * HOUR_MS, 24, oldest) if is_loss else None)
+    assert judged(evolve(stuck, is_stuck=False), oldest, 24) is None

@@ -296,6 +296,11 @@ def test_regions(name: str) -> None:
             "milliseconds since the epoch, or JSON; got 'TRIM_HORIZON'.",
         ),
         (
+            {"minRecordsPerTrigger": "101", "maxRecordsPerTrigger": "100"},
+            "Option 'minRecordsPerTrigger' (101) is more than Option 'maxRecordsPerTrigger' (100): micro-batches would wait "
+            "for records that they cannot contain. Lower the first or raise the second.",
+        ),
+        (
             {"shardsPerTask": "5", "maxPartitions": "4"},
             "Option 'shardsPerTask' and Option 'maxPartitions' cannot be combined. Keep one of them.",
         ),

@@ -202,6 +202,12 @@ def _check_together(values: Values, start: StartingPosition, connection: Connect
     tasks = [values.label(option) for option, *_ in TASK_ALTERNATIVES if values.is_given(option)]
     if len(tasks) > 1:
         raise OptionError(f"{tasks[0]} and {tasks[1]} cannot be combined. Keep one of them.")
+    least, most = values[MIN_RECORDS_PER_TRIGGER], values[MAX_RECORDS_PER_TRIGGER]
+    if most is not None and least > most:
+        raise OptionError(
+            f"{values.label(MIN_RECORDS_PER_TRIGGER)} ({least}) is more than {values.label(MAX_RECORDS_PER_TRIGGER)} ({most}): "
+            "micro-batches would wait for records that they cannot contain. Lower the first or raise the second."
+        )
     streams = [ref.label for ref in connection.streams]
     for option, position in ((STARTING_POSITION, start), (ENDING_POSITION, values[ENDING_POSITION])):
         for stream in streams:

@@ -182,6 +182,7 @@ def test_few_modules_come_before_signals_are_handled() -> None:
         "kinesis_cli",
         "kinesis_cli.ending",
         "kinesis_cli.main",
+        "kinesis_cli.signals",
         "kinesis_cli.version",
     }
 

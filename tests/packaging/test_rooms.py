@@ -90,14 +90,15 @@ CLI_BASE = {"ending", "file_errors", "output", "moments", "wording"}
 CLI_MAY_IMPORT = {
     "version": set[str](),
     "ending": set[str](),
+    "signals": {"ending"},
     "file_errors": {"ending"},
-    "output": {"ending"},
+    "output": {"ending", "signals"},
     "wording": {"ending"},
     "moments": {"ending", "wording"},
     "waiting": {"output"},
     "connecting": {"ending", "waiting"},
     "records": CLI_BASE,
-    "stopping": {"ending"},
+    "stopping": {"ending", "signals"},
     "putting": {*CLI_BASE, "stopping"},
     "replaying": {*CLI_BASE, "stopping", "putting", "records"},
     "calling": {"ending"},
@@ -107,13 +108,13 @@ CLI_MAY_IMPORT = {
     "lineage": {"output", "traffic"},
     "advice": {"output", "traffic"},
     "live": {"traffic", "lag"},
-    "screens": {"ending", "lineage", "live", "output", "traffic", "wording"},
+    "screens": {"ending", "lineage", "live", "output", "signals", "traffic", "wording"},
     "lease_table": CLI_BASE,
     "checkup": {*CLI_BASE, "calling", "fan_out"},
     "destination": {"connecting"},
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
-    "main": {"app", "ending", "file_errors", "wording"},
+    "main": {"app", "ending", "file_errors", "signals", "wording"},
     "__main__": {"main"},
 }
 CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "wording", "__main__"}

@@ -10,10 +10,11 @@ from kinesis_core.errors import DataLossError
 from kinesis_core.model import ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.stream_planner import StreamPlanner
+from kinesis_core.planning.targets import Targets
 from support.bounded_runs import assert_in_order
 from support.lineages import forget
 from support.planned import Planned, Read, everything
-from support.scripted_stream import ScriptedStream, scripted_stream
+from support.scripted_stream import ScriptedStream, scripted_stream, throttle
 
 A, B, C, D, E = (f"shardId-{i:012d}" for i in range(5))
 LIMITS = Limits(max_records=5)
@@ -68,6 +69,25 @@ def test_reshards_between_two_runs_lose_nothing() -> None:
         assert all(named[s].cut != ShardEnd() for s in passed)
     assert sorted(read) == sorted(everything(stream))
     assert_in_order(stream, read)
+
+
+def test_a_run_has_no_batch_without_records_before_its_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where a stream that has reached its targets has a time to keep, while the other one is throttled."""
+    slow = scripted_stream(1)
+    done = ScriptedStream(slow.clock, name="done", number=2 * 10**56)
+    done.create(1)
+    slow.put_many(A, 10)
+    find = StreamPlanner.targets
+
+    def find_and_throttle(planner: StreamPlanner, start: StreamOffset) -> Targets:
+        found = find(planner, start)
+        slow.fail("GetRecords", A, [throttle()])
+        return found
+
+    monkeypatch.setattr(StreamPlanner, "targets", find_and_throttle)
+    query = Planned([done, slow], settings=PlanSettings(LIMITS))
+    query.planner.fix_targets()
+    assert [len(query.batch()) for _ in range(2)] == [5, 5]
 
 
 def test_shards_that_leave_unread_after_the_look_ahead_are_a_loss() -> None:

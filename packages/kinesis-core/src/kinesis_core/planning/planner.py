@@ -121,7 +121,7 @@ class Planner:
                 partial(self._finish, shares),
                 is_whole=is_whole,
             )
-            if planned is not start or self._targets is None or self._has_reached(start, self._targets):
+            if planned is not start or self._has_reached(start.streams):
                 return planned
 
     def end_offset(
@@ -229,7 +229,11 @@ class Planner:
             if held is None:
                 return None
             drafts = held
-        ends = {name: self._streams[name].finish(draft) for name, draft in drafts.items()}
+        # A run to targets continues while one is left, in whatever stream.
+        is_last = self._has_reached({name: draft.start for name, draft in drafts.items()})
+        ends = {
+            name: self._streams[name].finish(draft, keeps_times=is_last) for name, draft in drafts.items()
+        }
         if is_unbounded:
             for name, ended in ends.items():
                 warn_of_backlog(name, ended, self._streams[name].facts.retention_hours)
@@ -282,8 +286,10 @@ class Planner:
             return first_s
         return max((wait_s for wait_s in waits_s if wait_s <= first_s + TOGETHER_S), default=first_s)
 
-    def _has_reached(self, start: Offset, targets: Mapping[str, Targets]) -> bool:
-        return all(p.has_reached(start.streams[n], targets[n]) for n, p in self._streams.items())
+    def _has_reached(self, starts: Mapping[str, StreamOffset]) -> bool:
+        """Return whether no target is left."""
+        targets = self._targets
+        return targets is None or all(p.has_reached(starts[n], targets[n]) for n, p in self._streams.items())
 
     def _check(self, offset: Offset) -> None:
         if set(offset.streams) != set(self._streams):

@@ -31,8 +31,8 @@ class Draft:
     start: StreamOffset
     ends: dict[str, ShardOffset] = field(factory=dict)
     """The shards that have records in the batch, and those that have left the stream."""
-    keeps_times: bool = True
-    """Whether a batch without records may be planned to keep the times of offsets."""
+    is_whole: bool = True
+    """Whether no shard was left for the next plan."""
 
     def latest_ms(self) -> float:
         """Return a time after which no record of the batch arrived, in milliseconds since the epoch; 0 if it has none."""
@@ -40,7 +40,7 @@ class Draft:
 
     def joined(self, later: Draft) -> Draft:
         """Return the plan of all shards, of which *later* has those that this one left out."""
-        return Draft(self.start, {**self.ends, **later.ends}, later.keeps_times)
+        return Draft(self.start, {**self.ends, **later.ends}, later.is_whole)
 
 
 def latest_ms(end: ShardOffset) -> float:

@@ -132,9 +132,7 @@ class StreamPlanner:
                 return False
             return self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
-        # A run continues while a target is left.
-        is_last = targets is None or self.has_reached(start, targets)
-        return self._plan(start, plan, is_due, includes_children=False, keeps_times=is_last, budget=budget)
+        return self._plan(start, plan, is_due, includes_children=False, budget=budget)
 
     def behind(self, draft: Draft, before_ms: float, targets: Targets | None) -> dict[str, float]:
         """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
@@ -193,9 +191,13 @@ class StreamPlanner:
                 ends[shard_id] = self.times.plausible(end)
         return evolve(draft, ends=ends), unknown
 
-    def finish(self, draft: Draft) -> StreamOffset:
-        """Return the end of the batch of *draft*; its start itself when nothing is new."""
-        is_new = draft.ends or (draft.keeps_times and self._is_outdated(draft.start))
+    def finish(self, draft: Draft, *, keeps_times: bool = True) -> StreamOffset:
+        """
+        Return the end of the batch of *draft*; its start itself when nothing is new.
+
+        With *keeps_times*, a batch without records may end a plan of all shards, to keep the times of offsets.
+        """
+        is_new = draft.ends or (keeps_times and draft.is_whole and self._is_outdated(draft.start))
         return self._merged(draft.start, draft.ends) if is_new else draft.start
 
     def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
@@ -254,14 +256,12 @@ class StreamPlanner:
         is_due: Callable[[str], bool],
         *,
         includes_children: bool,
-        keeps_times: bool = True,
         budget: PlanBudget | None = None,
     ) -> Draft:
         """
         Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
 
-        With *includes_children*, children of shards that end in this very batch are planned as well. With *keeps_times*, a batch
-        without records may be planned to keep the times of offsets, once no shard is left. At least one shard is begun.
+        With *includes_children*, children of shards that end in this very batch are planned as well. At least one shard is begun.
         """
         self.refresh(start, patiently=includes_children)
         ends: dict[str, ShardOffset] = {}
@@ -280,7 +280,7 @@ class StreamPlanner:
                 if self.discovery.lacks_children(ended):
                     self.discovery.refresh(self._known(start, ends), patiently=includes_children)
                 frontier.move_on(ended if includes_children else empty)
-        return Draft(start, ends, keeps_times and not turns.left)
+        return Draft(start, ends, not turns.left)
 
     def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
         """Return what *plan* returns; None for a shard that Kinesis no longer knows. That is reported where it is a loss."""

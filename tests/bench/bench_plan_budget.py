@@ -28,18 +28,22 @@ BUDGET_S = PlanSettings().plan_budget_s
 BUDGETED = evolve(WHOLE, plan_budget_s=BUDGET_S, first_plan_crosses_gaps=False, max_shard_skew_s=None)
 """Without a skew: 10,000 busy shards are further apart than its default after one round of plans, so these would be whole."""
 MANY_THREADS = 64
+LEAST_SHARDS = 100
+"""Rounds of fewer shards are repeated: whether one of these is sampled, which takes longer, is chance."""
 MIB = 1024 * 1024
 
 
 @frozen
 class Round:
-    """The plans in which each shard was planned once."""
+    """The plans in which each shard was planned once, on average over some rounds."""
 
     waits_s: list[float]
     """How long each batch waited for its plan."""
     cpu_s: float
     memory_bytes: int
     """What the process grew by since before there was a planner."""
+    rounds: int
+    """How many rounds were measured. The CPU time is that of one."""
 
     @property
     def wait_s(self) -> float:
@@ -47,7 +51,7 @@ class Round:
 
     @property
     def once_s(self) -> float:
-        return sum(self.waits_s)
+        return sum(self.waits_s) / self.rounds
 
 
 def run() -> list[Finding]:
@@ -99,11 +103,12 @@ def _measure(certificates: tuple[Path, Path], shards: int, settings: PlanSetting
     before_bytes = resident_bytes()
     with query_of(certificates, shards, RECORDS_PER_S, settings, threads) as query:
         _round(query)  # the first plan of a shard does not know yet whether it is busy
+        rounds = max(1, LEAST_SHARDS // shards)
         cpu_s = time.process_time()
-        waits_s = _round(query)
+        waits_s = [wait_s for _ in range(rounds) for wait_s in _round(query)]
         cpu_s = time.process_time() - cpu_s
     after_bytes = peak_bytes()
-    return Round(waits_s, cpu_s, after_bytes - before_bytes)
+    return Round(waits_s, cpu_s / rounds, after_bytes - before_bytes, rounds)
 
 
 def _round(query: Query) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import AtTimestamp, Latest, ShardEnd, StartingPosition, TrimHorizon
+from kinesis_core.model import AtTimestamp, Latest, Page, ShardEnd, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.skew import HELD_S
 from support.fake_stream import FakeClock, FakeStream
@@ -16,6 +16,7 @@ from support.watermarks import lateness_ms
 
 A, B = "shardId-000000000000", "shardId-000000000001"
 SKEW_S = 10.0
+BIG = b"x" * 20_000
 SETTINGS = PlanSettings(Limits(max_records=50), first_plan_crosses_gaps=False)
 
 
@@ -304,6 +305,30 @@ def test_shards_that_a_budget_would_leave_too_far_behind_are_planned() -> None:
     put = [stream.put(shard_id, b"x") for shard_id in stream.shards]
     stream.clock.sleep(1)
     assert 0 < len(query.batch()) < len(put)
+
+
+class LiveStream(SlowStream):
+    """Each shard gets a record during each call of GetRecords."""
+
+    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+        for each in self.shards:
+            self.put(each, BIG)
+        return SlowStream.get_records(self, iterator, limit, with_data, shard_id)
+
+
+def test_a_plan_that_takes_longer_than_shards_may_be_apart() -> None:
+    """It looks for no records that came long after it began: else its first shards would hold all others, for a call each."""
+    calls = []
+    for skew_s in (SKEW_S, None):
+        stream = LiveStream(FakeClock()).create(100)
+        settings = PlanSettings(first_plan_crosses_gaps=False, plan_budget_s=None, max_shard_skew_s=skew_s)
+        query = Planned([stream], settings=settings)
+        for _ in range(3):
+            stream.calls.clear()
+            query.start = query.planner.next_offset(query.start)
+            assert query.planner.planning_s > SKEW_S
+        calls.append(stream.calls["GetRecords"])
+    assert calls[0] == pytest.approx(calls[1], rel=0.1)
 
 
 def test_a_shard_that_is_gone_is_passed_while_another_is_behind() -> None:

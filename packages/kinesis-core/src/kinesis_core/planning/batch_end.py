@@ -76,7 +76,7 @@ def _still_busy(state: ShardState, start: ShardOffset, limits: Limits) -> ShardO
     following = state.evidence.next_record(start.cut)
     if following is None or state.calls.rng.random() < SAMPLED:
         return None
-    first_ms, tip_ms = following.arrived_ms, state.calls.now_ms() - TIP_LAG_MS
+    first_ms, tip_ms = following.arrived_ms, _now_ms(state, limits) - TIP_LAG_MS
     if first_ms is None or not first_ms < tip_ms < first_ms + limits.span_ms:
         return None
     found = Found(
@@ -95,7 +95,13 @@ def _sample_records(state: ShardState, limits: Limits) -> int:
 
 
 def _is_full(found: Found, limits: Limits) -> bool:
-    return limits.max_records is not None and len(found.records) >= limits.max_records
+    is_late = (found.last.arrived_ms or 0) > limits.until_ms
+    return is_late or (limits.max_records is not None and len(found.records) >= limits.max_records)
+
+
+def _now_ms(state: ShardState, limits: Limits) -> int:
+    """Return the time up to which a batch looks for records."""
+    return int(min(state.calls.now_ms(), limits.until_ms))
 
 
 def _within(found: Found, limits: Limits) -> ShardOffset | None:
@@ -115,7 +121,7 @@ def _beyond(state: ShardState, found: Found, limits: Limits) -> ShardOffset:
     first_ms, last_ms = found.records[0].arrived_ms, found.last.arrived_ms
     if first_ms is None or last_ms is None:
         return _read_on(state, found, limits)
-    tip_ms = state.calls.now_ms() - TIP_LAG_MS
+    tip_ms = _now_ms(state, limits) - TIP_LAG_MS
     if first_ms + limits.span_ms > tip_ms:
         end = _probe_back(state, found, last_ms, tip_ms)
     else:
@@ -161,7 +167,7 @@ def _further(state: ShardState, found: Found, first_ms: int, limits: Limits) -> 
 
     The time between the samples is less than `WIDEST` spans, so it cannot hold more than so many times the limit.
     """
-    end, span, now_ms = None, limits.span_ms, state.calls.now_ms()
+    end, span, now_ms = None, limits.span_ms, _now_ms(state, limits)
     sampled_ms = found.last.arrived_ms or first_ms
     fills_ms = first_ms + _sparse_span_ms(found.records, limits)
     if sampled_ms >= first_ms + WIDEST * span:

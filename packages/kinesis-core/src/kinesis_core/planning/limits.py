@@ -22,6 +22,8 @@ class Limits:
 
     max_records: int | None = None
     max_bytes: int | None = None
+    until_ms: float = float("inf")
+    """The plan looks for no later records, but a batch contains those that it comes across."""
 
     @property
     def span_ms(self) -> float:
@@ -32,7 +34,8 @@ class Limits:
 
     def allow(self, other: Limits) -> bool:
         """Return whether a batch within the *other* limits is within these, too."""
-        return _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
+        by_size = _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
+        return by_size and other.until_ms <= self.until_ms
 
     def are_used_up(self, records: float, size_bytes: float) -> bool:
         """Return whether so much may have been ended by these limits."""

@@ -115,9 +115,11 @@ class Planner:
             self._clock.sleep(self._due_s(start))
             is_whole, self._is_whole = self._is_whole or not bounded, False
             shares = self._shares(start) if bounded else None
+            # Before the first responses, the service's time may be later than is known.
+            until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
             planned = self._rounds.plan(
                 start,
-                partial(self._draft, start, shares),
+                partial(self._draft, start, shares, until_ms),
                 partial(self._finish, shares),
                 is_whole=is_whole,
             )
@@ -212,18 +214,22 @@ class Planner:
         if (error := errors[0]) is not None and all(errors):
             raise error
 
-    def _draft(self, start: Offset, shares: Shares | None, name: str, budget: PlanBudget | None) -> Draft:
+    def _now_ms(self) -> int:
+        return max(planner.api.now_ms() for planner in self._streams.values())
+
+    def _draft(
+        self, start: Offset, shares: Shares | None, until_ms: float, name: str, budget: PlanBudget | None
+    ) -> Draft:
         planner, started = self._streams[name], start.streams[name]
         if shares is None and self._targets is None:
             return planner.draft_tip(started, is_continued=True)
-        return planner.draft(started, shares or NO_LIMITS, self._targets_of(name), budget)
+        return planner.draft(started, shares or NO_LIMITS, self._targets_of(name), budget, until_ms)
 
     def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset] | None:
         """Return the ends of the streams; None if shards that were left out would hold others, so that they come first."""
         is_unbounded = shares is None and self._targets is None
         latest_ms = max(draft.latest_ms() for draft in drafts.values())
-        now_ms = max(planner.api.now_ms() for planner in self._streams.values())
-        before_ms = min(latest_ms, now_ms) - self._skew.limit_ms
+        before_ms = min(latest_ms, self._now_ms()) - self._skew.limit_ms
         if before_ms > 0 and not is_unbounded:
             held = self._hold(drafts, before_ms)
             if held is None:

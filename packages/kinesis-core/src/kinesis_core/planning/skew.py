@@ -103,6 +103,15 @@ class SkewLimit:
     _held: dict[tuple[str, str], tuple[float, float]] = field(factory=dict, init=False)
     """For each shard that brings nothing: since when its records are unread, in ms, and when it began to hold the others, in s."""
 
+    def reach_ms(self, began_ms: int) -> float:
+        """
+        Return the time up to which a plan that begins at *began_ms* looks for records.
+
+        The plan of thousands of shards takes longer than shards may be apart. Without this, the shards that it comes to first would
+        hold all others. The rest of the limit is for shards whose next record comes later than that.
+        """
+        return began_ms + self.limit_ms / 2
+
     def until_ms(self, behind: Mapping[tuple[str, str], float], drafts: Mapping[str, Draft]) -> float:
         """
         Return the time by which all shards end; infinite where none is held.

@@ -104,18 +104,19 @@ class StreamPlanner:
         shares: Shares,
         targets: Targets | None = None,
         budget: PlanBudget | None = None,
+        until_ms: float = float("inf"),
     ) -> Draft:
         """
         Return where the next batch may end in each shard, for `hold` and `finish`.
 
-        With *targets*, no shard is planned beyond its target, and shards without a target are left out. With a *budget*, shards
+        It looks for no records that arrived after *until_ms*. With *targets*, no shard is planned beyond its target, and shards without a target are left out. With a *budget*, shards
         that are not begun in time keep their offset, and are in `states.turns.left`. A round plans each shard once.
         """
         turns = self.states.turns
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             target = None if targets is None else targets[state.shard_id]
-            limits = shares.of(self.name, state.shard_id)
+            limits = evolve(shares.of(self.name, state.shard_id), until_ms=until_ms)
             try:
                 end = self.loss.plan(
                     state, started, lambda begin: plan_end(state, begin, limits), target, limits

@@ -192,6 +192,22 @@ def test_a_closed_shard_does_not_hold_its_own_last_record() -> None:
     assert lateness_ms(batches, [stream]) == 0
 
 
+def test_a_shard_with_arrival_times_out_of_order_does_not_hold_itself() -> None:
+    """The last record of a closed shard arrived before its first one, and shards may not be apart at all."""
+    stream = scripted_stream(2)
+    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(max_records=5), max_shard_skew_s=0.0))
+    stream.put(B, b"x")
+    stream.clock.now -= 2
+    stream.put(B, b"x")
+    children = stream.split(B)
+    stream.clock.sleep(5)
+    for shard_id in (A, *children):
+        stream.put_many(shard_id, 3, every_s=1)
+    batches = drained(query)
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= 2000
+
+
 def test_an_end_before_a_record_from_the_future_has_no_time() -> None:
     """Such a time would make the next plan refuse the offset."""
     stream = scripted_stream(2)

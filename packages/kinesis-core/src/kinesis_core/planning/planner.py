@@ -259,7 +259,11 @@ class Planner:
         held_ms = float("inf")
         while (until_ms := self._skew.until_ms(behind, drafts)) < held_ms:
             held_ms = until_ms
-            held = {name: self._streams[name].hold(draft, until_ms) for name, draft in drafts.items()}
+            holding = {key for key, since_ms in behind.items() if since_ms + self._skew.limit_ms <= until_ms}
+            held = {
+                name: self._streams[name].hold(draft, until_ms, {s for n, s in holding if n == name})
+                for name, draft in drafts.items()
+            }
             drafts = {name: draft for name, (draft, _) in held.items()}
             # The shards that could not be cut hold the others where they are.
             behind.update(((name, s), ms) for name, (_, found) in held.items() for s, ms in found.items())

@@ -161,10 +161,12 @@ class StreamPlanner:
         started = self.times.stamped(self._started(start, ends, shard_id), shard_id, self.listing)
         return begins_ms(self.states.found.get(shard_id), started)
 
-    def hold(self, draft: Draft, until_ms: float) -> tuple[Draft, dict[str, float]]:
+    def hold(self, draft: Draft, until_ms: float, holding: Collection[str]) -> tuple[Draft, dict[str, float]]:
         """
         Return *draft* without the records that arrived after *until_ms*.
 
+        A shard that is *holding* the others by that time keeps its end if no record would be left: its arrival times are out of
+        order, and it would hold itself for ever.
         Also return the shards whose end could not be found, as `behind` does: they are left for the next plan.
         """
         late = [s for s, end in draft.ends.items() if latest_ms(end) > until_ms]
@@ -186,8 +188,9 @@ class StreamPlanner:
         ends = dict(draft.ends)
         for shard_id, end in cuts.items():
             if end is None or end is started[shard_id]:
-                del ends[shard_id]
-                self._rest(shard_id)
+                if shard_id in unknown or shard_id not in holding:
+                    del ends[shard_id]
+                    self._rest(shard_id)
             else:
                 ends[shard_id] = self.times.plausible(end)
         return evolve(draft, ends=ends), unknown

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from attrs import evolve
 
-from kinesis_emulator import Emulator, Settings
+from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from support.command_line import CommandLine
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client
@@ -93,6 +93,15 @@ def test_a_denied_action(kinesis: CommandLine, action: str) -> None:
         emulator.register_consumer("orders", "billing")
         found = outcomes(kinesis.to(emulator), "orders", "--sink", "--efo", status=3)
     assert [check for check, outcome in found.items() if outcome == "failed"] == [f"kinesis:{action}"]
+
+
+@pytest.mark.parametrize("action", ["DescribeStreamSummary", "ListShards"])
+def test_a_throttle_passes(kinesis: CommandLine, action: str) -> None:
+    """Other programs of the account share the quota of these actions: a refusal says nothing of the stream."""
+    throttled = Step(Fault(code="LimitExceededException"), action, times=2)
+    with Emulator(settings=Settings(fault=FaultScript(throttled))) as emulator:
+        emulator.create_stream("orders", 1)
+        assert outcomes(kinesis.to(emulator), "orders") == READING
 
 
 def test_a_server_without_dry_runs(kinesis: CommandLine) -> None:

@@ -12,7 +12,7 @@ from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, 
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _ONE_ATTEMPT = RetryPolicy(max_retries=0)
-"""A check reports the first failure. Retries would hide it, or make it late."""
+"""A check reports the first failure. Retries would hide it, or make it late. Throttles are waited out: they pass."""
 
 
 @define
@@ -71,7 +71,7 @@ class CheckedStream:
         Raises:
             ServiceError: It fails.
         """
-        self.api.describe(with_retries=False)
+        self.api.describe()
         name = {"StreamARN": self.ref.arn} if self.ref.arn else {"StreamName": self.ref.name}
         response = self.caller.call("DescribeStreamSummary", **name)
         self.summary = response["StreamDescriptionSummary"]

@@ -37,7 +37,7 @@ def check_reading(checked: CheckedStream) -> Iterator[Finding]:
     dry_runs = dry_run_client(checked.connection, checked.ref)
 
     def list_shards() -> None:
-        shards = checked.api.list_shards(with_retries=False, only_open=True)
+        shards = checked.api.list_shards(only_open=True)
         checked.shard_id = shards[0].shard_id if shards else None
 
     yield _try("kinesis:ListShards", list_shards, _succeeds_dry)

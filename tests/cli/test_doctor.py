@@ -104,6 +104,16 @@ def test_a_throttle_passes(kinesis: CommandLine, action: str) -> None:
         assert outcomes(kinesis.to(emulator), "orders") == READING
 
 
+def test_a_throttle_that_lasts(kinesis: CommandLine) -> None:
+    """It is reported after a few seconds, and the other checks go on."""
+    throttled = Step(Fault(code="LimitExceededException"), "DescribeStreamSummary", times=None)
+    with Emulator(settings=Settings(fault=FaultScript(throttled))) as emulator:
+        emulator.create_stream("orders", 1)
+        found = outcomes(kinesis.to(emulator), "orders", status=3)
+    assert {check for check, outcome in found.items() if outcome == "failed"} == {"stream"}
+    assert found["kinesis:ListShards"] == "ok"
+
+
 def test_a_server_without_dry_runs(kinesis: CommandLine) -> None:
     """Where a call would be carried out it is not made, and nothing is claimed about it."""
     with Emulator(settings=Settings(knows_dry_run=False)) as emulator:

@@ -152,6 +152,13 @@ def test_throttles_are_waited_out(max_retries: int) -> None:
     assert caller.clock.now - FakeClock().now <= 1000 * 5.0 + 60
 
 
+def test_throttles_may_have_a_timeout() -> None:
+    """A call raises a throttle that lasts for longer, and at most one wait later. A shorter one passes."""
+    caller = Caller(RetryPolicy(max_retries=0, throttle_timeout_s=5.0))
+    assert 5 <= caller.run_for_good(SLOW) <= 10
+    assert caller.run(SLOW, SLOW) == caller.attempts
+
+
 def test_throttles_may_be_left_to_the_caller() -> None:
     """A caller that limits its own rate gets the first throttle. Other errors are still retried."""
     caller = Caller()

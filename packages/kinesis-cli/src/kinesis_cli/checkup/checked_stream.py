@@ -11,8 +11,8 @@ from kinesis_core import ServiceError
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, stream_client
 from kinesis_credentials.endpoints import is_aws_endpoint
 
-_ONE_ATTEMPT = RetryPolicy(max_retries=0)
-"""A check reports the first failure. Retries would hide it, or make it late. Throttles are waited out: they pass."""
+_ONE_ATTEMPT = RetryPolicy(max_retries=0, throttle_timeout_s=5.0)
+"""A check reports the first failure. Retries would hide it, or make it late. But a short throttle says nothing of the stream."""
 
 
 @define

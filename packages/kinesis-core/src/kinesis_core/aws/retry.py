@@ -58,6 +58,8 @@ class RetryPolicy:
     interval_s: float = 1.0
     max_interval_s: float = 10.0
     outage_timeout_s: float = 60.0
+    throttle_timeout_s: float = math.inf
+    """For how long a call waits throttles out before it raises one."""
 
     def longest_s(self, attempt: int) -> float:
         return doubled_s(self.interval_s, attempt, self.max_interval_s)
@@ -189,6 +191,7 @@ class _Attempts:
     made: int = 0
     _failures: int = 0
     _failing_since_s: float = field(default=math.inf, init=False)
+    _throttled_since_s: float = field(default=math.inf, init=False)
     _limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(0.0), init=False)
 
     def wait_s(self, error: ServiceError) -> float | None:
@@ -203,8 +206,11 @@ class _Attempts:
             return self._back_off()
         return self._after_failure(has_response=is_throttle)
 
-    def _back_off(self) -> float:
+    def _back_off(self) -> float | None:
         now_s = self.clock.now_s()
+        self._throttled_since_s = min(self._throttled_since_s, now_s)
+        if now_s - self._throttled_since_s >= self.policy.throttle_timeout_s:
+            return None
         self._limiter.throttled(now_s, self.rng)
         return self._limiter.wait_s(now_s)
 

@@ -23,7 +23,7 @@ class Limits:
     max_records: int | None = None
     max_bytes: int | None = None
     until_ms: float = float("inf")
-    """The plan looks for no later records, but a batch contains those that it comes across."""
+    """In ms since the epoch. A plan looks for no records that arrived later, but the batch has those that it comes across."""
 
     @property
     def span_ms(self) -> float:

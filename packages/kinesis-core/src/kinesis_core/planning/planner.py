@@ -115,7 +115,7 @@ class Planner:
             self._clock.sleep(self._due_s(start))
             is_whole, self._is_whole = self._is_whole or not bounded, False
             shares = self._shares(start) if bounded else None
-            # Before the first responses, the service's time may be later than is known.
+            # A whole plan may be the only one, and the service's clock is not known before its first responses.
             until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
             planned = self._rounds.plan(
                 start,

@@ -109,8 +109,9 @@ class StreamPlanner:
         """
         Return where the next batch may end in each shard, for `hold` and `finish`.
 
-        It looks for no records that arrived after *until_ms*. With *targets*, no shard is planned beyond its target, and shards without a target are left out. With a *budget*, shards
-        that are not begun in time keep their offset, and are in `states.turns.left`. A round plans each shard once.
+        It looks for no records that arrived after *until_ms* (ms since the epoch). With *targets*, no shard is planned beyond its
+        target, and shards without a target are left out. With a *budget*, shards that are not begun in time keep their offset, and
+        are in `states.turns.left`. A round plans each shard once.
         """
         turns = self.states.turns
 

@@ -226,6 +226,7 @@ class CountedPlans:
         (0, None, LIMITS, True),
         (0, None, Limits(6, 2000), True),
         (0, None, Limits(), True),
+        (0, None, evolve(LIMITS, until_ms=0.0), True),
         (0, None, Limits(4, 1000), False),
         (0, None, Limits(5, 999), False),
         (0, None, None, False),

@@ -23,7 +23,7 @@ class Limits:
     max_records: int | None = None
     max_bytes: int | None = None
     until_ms: float = float("inf")
-    """In ms since the epoch. A plan looks for no records that arrived later, but the batch has those that it comes across."""
+    """In ms since the epoch. A plan looks for no records that arrived later. It limits no batch: the records that it comes across are in it."""
 
     @property
     def span_ms(self) -> float:
@@ -34,8 +34,7 @@ class Limits:
 
     def allow(self, other: Limits) -> bool:
         """Return whether a batch within the *other* limits is within these, too."""
-        by_size = _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
-        return by_size and other.until_ms <= self.until_ms
+        return _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
 
     def are_used_up(self, records: float, size_bytes: float) -> bool:
         """Return whether so much may have been ended by these limits."""

@@ -25,6 +25,13 @@ NAME = "kinesis-emulator"
 READER_GONE = 141
 """The exit status when nobody reads the output, such as `head` that has ended: that of a shell for SIGPIPE."""
 
+_STATUSES = (
+    ("creating", "time for which a new stream is CREATING, and refuses to be listed, read and written"),
+    ("settling", "time for which a new stream refuses that also after it is ACTIVE"),
+    ("updating", "time for which a stream is UPDATING after a change, and refuses others"),
+    ("deleting", "time for which a deleted stream is DELETING"),
+)
+
 
 class _Parser(argparse.ArgumentParser):
     """Its errors are one line, without the usage."""
@@ -46,6 +53,10 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
         keep_trimmed=False,
         shard_capacity_records=options.shard_capacity_records,
         readable_after_s=options.readable_after_s,
+        creating_s=options.creating_s,
+        settling_s=options.settling_s,
+        updating_s=options.updating_s,
+        deleting_s=options.deleting_s,
         signed_within_s=options.signed_within_s,
     )
     if options.fault_share:
@@ -151,6 +162,10 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         help="time from the put of a record until it can be read; default: 0",
         metavar="S",
     )
+    for name, what in _STATUSES:
+        parser.add_argument(
+            f"--{name}-s", type=_seconds, default=0.0, help=f"{what}; default: 0", metavar="S"
+        )
     parser.add_argument(
         "--fault-share", type=_share, default=0.0, help="share of calls that fail, 0 to 1", metavar="SHARE"
     )

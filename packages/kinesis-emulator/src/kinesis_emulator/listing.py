@@ -32,7 +32,7 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
     else:
         _check_token_is_alone(request)
         state = decode_token(token, now_ms, service.settings.token_life_s)
-        stream = service.store.get(state["stream_arn"])
+        stream = service.usable_stream(state["stream_arn"], request.action)
     if stream.created_ms != state["stream_created_ms"]:
         raise stream_not_found(stream.name, stream.account_id)
     service.admit("ListShards", f"stream {stream.name}", service.settings.limits.list_shards_per_s)

@@ -30,6 +30,10 @@ class EmulatorProcess(ChildProcess):
         signed_within_s: The maximum distance of a signature's date from the clock in seconds; AWS's value is 300. None
             accepts any date.
         readable_after_s: Seconds from the put of a record until it can be read.
+        creating_s: Seconds for which a new stream is CREATING, and refuses to be listed, read and written.
+        settling_s: Seconds for which a new stream refuses that also after it is ACTIVE.
+        updating_s: Seconds for which a stream is UPDATING after a change, and refuses others.
+        deleting_s: Seconds for which a deleted stream is DELETING.
         fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.
         fault_seed: The seed of that choice.
     """
@@ -46,6 +50,10 @@ class EmulatorProcess(ChildProcess):
         clock_skew_s: float = 0.0,
         signed_within_s: float | None = None,
         readable_after_s: float = 0.0,
+        creating_s: float = 0.0,
+        settling_s: float = 0.0,
+        updating_s: float = 0.0,
+        deleting_s: float = 0.0,
         fault_share: float = 0.0,
         fault_seed: int = 0,
     ) -> None:
@@ -61,6 +69,8 @@ class EmulatorProcess(ChildProcess):
             ),
             *([] if signed_within_s is None else [f"--signed-within-s={signed_within_s}"]),
             f"--readable-after-s={readable_after_s}",
+            *(f"--creating-s={creating_s}", f"--settling-s={settling_s}"),
+            *(f"--updating-s={updating_s}", f"--deleting-s={deleting_s}"),
             *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
         ]
         super().__init__("kinesis_emulator", options)

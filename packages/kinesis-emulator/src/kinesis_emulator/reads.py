@@ -73,7 +73,7 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
     arn = request.optional_text("StreamARN")
     if arn is not None and arn != iterator.stream_arn:
         raise invalid_argument(f"Invalid ShardIterator. It was not made for the stream {arn}.")
-    stream = service.store.get(iterator.stream_arn)
+    stream = service.usable_stream(iterator.stream_arn, request.action)
     if not stream.has_opened(iterator.shard_id, iterator.opened_s):
         raise invalid_argument("Invalid ShardIterator. It did not come from this stream.")
     return stream

@@ -19,6 +19,7 @@ from kinesis_emulator.limits import Limits, RateWindow
 from kinesis_emulator.partial_faults import list_some, put_some, stand_still
 from kinesis_emulator.requests import Request
 from kinesis_emulator.signatures import check_signature_date
+from kinesis_emulator.statuses import check_status
 from kinesis_emulator.store import Store, Stream, stream_arn
 
 
@@ -59,6 +60,14 @@ class Settings:
     """Whether expired records stay in memory for `Emulator.records`."""
     shard_capacity_records: int | None = None
     """A shard keeps at least this many records, and may remove older ones before they expire. None: only by retention."""
+    creating_s: float = 0.0
+    """How long a new stream is CREATING. Kinesis then refuses to list, read and write it."""
+    settling_s: float = 0.0
+    """For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING."""
+    updating_s: float = 0.0
+    """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused meanwhile."""
+    deleting_s: float = 0.0
+    """How long a deleted stream is DELETING, with its name in use."""
     consumer_creating_s: float = 0.0
     """How long a registered consumer is CREATING."""
     consumer_deleting_s: float = 0.0
@@ -145,7 +154,15 @@ class Service:
             arn = stream_arn(request.region, self.account_of(request), name or "")
         elif name is not None and not arn.endswith(f"/{name}"):
             raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
-        return self.store.get(arn)
+        return self.usable_stream(arn, request.action)
+
+    def usable_stream(self, arn: str, action: str) -> Stream:
+        """Return the stream with this ARN if its status allows *action*."""
+        now_ms = self.now_ms()
+        self.store.bury(now_ms)
+        stream = self.store.get(arn)
+        check_status(stream, action, self.settings, now_ms)
+        return stream
 
     def end_dry_run(self, request: Request) -> None:
         """

@@ -38,6 +38,10 @@ class Stream:
     open_shards: list[Shard] = field(default_factory=list)
     consumers: Consumers = field(default_factory=Consumers)
     is_deleted: bool = False
+    deleting_ms: int | None = None
+    """When it is gone, once it is being deleted."""
+    changed_ms: int | None = None
+    """When it was changed last, in a way that makes it UPDATING."""
     tidied_ms: int = 0
     log: StreamLog | None = None
     """Each change is written here first. None keeps the stream in memory only."""
@@ -102,6 +106,7 @@ class Stream:
         self._by_id.update((shard.shard_id, shard) for shard in opened)
         for parent in parents:
             parent.close(tuple(opened), now_ms)
+            self.changed_ms = now_ms
         still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
@@ -112,14 +117,14 @@ class Stream:
         if self.log is not None:
             self.log.retained(hours, now_ms)
         self.trim(now_ms, keep=keep)
-        self.retention_hours = hours
+        self.retention_hours, self.changed_ms = hours, now_ms
         self.trim(now_ms, keep=keep)
 
-    def resize_records(self, max_record_kib: int) -> None:
+    def resize_records(self, max_record_kib: int, now_ms: int | None = None) -> None:
         """Accept records of up to *max_record_kib* from now on."""
         if self.log is not None:
             self.log.sized(max_record_kib)
-        self.max_record_kib = max_record_kib
+        self.max_record_kib, self.changed_ms = max_record_kib, now_ms
 
     def distribute(self, strategy: DistributionStrategy) -> None:
         """Distribute records by *strategy* from now on."""
@@ -153,6 +158,7 @@ class Store:
         self._journal = journal
         self._streams = {stream.arn: stream for stream in streams}
         self._last_opened_s = last_opened_s
+        self._deleting: list[Stream] = []
 
     def close(self) -> None:
         if self._journal is not None:
@@ -199,6 +205,22 @@ class Store:
                 stream.log = self._journal.log_of()
                 stream.log.created(facts_of(stream), shard_count, opened_s)
             self._streams[stream.arn] = stream
+
+    def bury(self, now_ms: int) -> None:
+        """Remove the streams that are deleted by now."""
+        if not self._deleting:
+            return
+        with self._lock:
+            gone = [s for s in self._deleting if s.deleting_ms is not None and s.deleting_ms <= now_ms]
+            self._deleting = [s for s in self._deleting if s not in gone]
+        for stream in gone:
+            self.delete(stream)
+
+    def delete_at(self, stream: Stream, gone_ms: int) -> None:
+        """Begin to delete *stream*: it is there until *gone_ms*."""
+        with self._lock:
+            stream.deleting_ms = gone_ms
+            self._deleting.append(stream)
 
     def delete(self, stream: Stream) -> None:
         with self._registry, self._lock:

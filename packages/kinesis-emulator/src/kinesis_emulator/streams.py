@@ -8,6 +8,7 @@ from kinesis_emulator.errors import AwsError, invalid_argument, validation
 from kinesis_emulator.listing import describe_shard, visible_shards
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
+from kinesis_emulator.statuses import status_of
 from kinesis_emulator.store import DistributionStrategy, Stream
 
 MAX_RETENTION_HOURS = 8760
@@ -27,6 +28,7 @@ def create_stream(service: Service, request: Request) -> None:
     )
     if request.optional_text("RecordDistributionStrategy") is not None:
         distribute(stream, _strategy(request))
+    service.store.bury(stream.created_ms)
     service.store.create(stream, _shard_count(request, mode))
 
 
@@ -57,7 +59,10 @@ def delete_stream(service: Service, request: Request) -> None:
             f"DeleteStream can't delete {name} because there are consumers associated with this data stream. To "
             f"delete {stream.name} anyway, set the EnforceConsumerDeletion parameter to true.",
         )
-    service.store.delete(stream)
+    if stream.deleting_ms is None:
+        now_ms = service.now_ms()
+        service.store.delete_at(stream, now_ms + round(service.settings.deleting_s * 1000))
+        service.store.bury(now_ms)
 
 
 def describe_stream(service: Service, request: Request) -> dict[str, Any]:
@@ -67,11 +72,15 @@ def describe_stream(service: Service, request: Request) -> dict[str, Any]:
     account = f"account {stream.account_id}"
     service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
     with stream.lock:
-        listed = visible_shards(service, stream, service.now_ms())
+        listed = [] if _is_creating(service, stream) else visible_shards(service, stream, service.now_ms())
         shards = [shard for shard in listed if shard.shard_id > after]
         described = [describe_shard(shard) for shard in shards[:limit]]
     return {
-        "StreamDescription": {**_facts(stream), "Shards": described, "HasMoreShards": len(shards) > limit}
+        "StreamDescription": {
+            **_facts(service, stream),
+            "Shards": described,
+            "HasMoreShards": len(shards) > limit,
+        }
     }
 
 
@@ -83,8 +92,8 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
         consumers = len(stream.consumers.known(service.now_ms()))
     return {
         "StreamDescriptionSummary": {
-            **_facts(stream),
-            "OpenShardCount": len(stream.open_shards),
+            **_facts(service, stream),
+            "OpenShardCount": 0 if _is_creating(service, stream) else len(stream.open_shards),
             "ConsumerCount": consumers,
             "MaxRecordSizeInKiB": stream.max_record_kib,
             **({"RecordDistributionStrategy": stream.strategy} if stream.mode == "ON_DEMAND" else {}),
@@ -92,11 +101,16 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
     }
 
 
-def _facts(stream: Stream) -> dict[str, Any]:
+def _is_creating(service: Service, stream: Stream) -> bool:
+    """Return whether a description of *stream* shows no shards."""
+    return status_of(stream, service.settings, service.now_ms()) == "CREATING"
+
+
+def _facts(service: Service, stream: Stream) -> dict[str, Any]:
     facts = {
         "StreamName": stream.name,
         "StreamARN": stream.arn,
-        "StreamStatus": "ACTIVE",
+        "StreamStatus": status_of(stream, service.settings, service.now_ms()),
         "StreamModeDetails": {"StreamMode": stream.mode},
         "RetentionPeriodHours": stream.retention_hours,
         "StreamCreationTimestamp": stream.created_ms / 1000,
@@ -109,6 +123,7 @@ def _facts(stream: Stream) -> dict[str, Any]:
 
 
 def list_streams(service: Service, request: Request) -> dict[str, Any]:
+    service.store.bury(service.now_ms())
     limit = request.optional_integer("Limit", 1, 10_000) or 100
     after = request.optional_text("NextToken") or request.optional_text("ExclusiveStartStreamName") or ""
     streams = [
@@ -117,7 +132,7 @@ def list_streams(service: Service, request: Request) -> dict[str, Any]:
         if stream.name > after
     ]
     page, has_more = streams[:limit], len(streams) > limit
-    summaries = [_summary(stream) for stream in page]
+    summaries = [_summary(service, stream) for stream in page]
     response: dict[str, Any] = {
         "StreamNames": [stream.name for stream in page],
         "StreamSummaries": summaries,
@@ -128,9 +143,9 @@ def list_streams(service: Service, request: Request) -> dict[str, Any]:
     return response
 
 
-def _summary(stream: Stream) -> dict[str, Any]:
+def _summary(service: Service, stream: Stream) -> dict[str, Any]:
     names = ("StreamName", "StreamARN", "StreamStatus", "StreamModeDetails", "StreamCreationTimestamp")
-    facts = _facts(stream)
+    facts = _facts(service, stream)
     return {name: facts[name] for name in names}
 
 
@@ -175,7 +190,7 @@ def _retention_error(stream: Stream, hours: int, relation: str, other_call: str)
 
 def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
-    service.find_stream(request).resize_records(size)
+    service.find_stream(request).resize_records(size, service.now_ms())
 
 
 def update_strategy(service: Service, request: Request) -> None:

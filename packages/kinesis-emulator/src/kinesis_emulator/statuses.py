@@ -1,0 +1,69 @@
+"""The status of a stream, and the calls that Kinesis refuses in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from kinesis_emulator.errors import AwsError, stream_not_found
+
+if TYPE_CHECKING:
+    from kinesis_emulator.service import Settings
+    from kinesis_emulator.store import Stream
+
+StreamStatus = Literal["CREATING", "ACTIVE", "UPDATING", "DELETING"]
+
+_IN_ANY_STATUS = frozenset(
+    {
+        "DescribeStream",
+        "DescribeStreamSummary",
+        "DescribeStreamConsumer",
+        "ListStreamConsumers",
+        "DeleteStream",
+    }
+)
+_PUTS = frozenset({"PutRecord", "PutRecords"})
+_CHANGES = frozenset(
+    {
+        "SplitShard",
+        "MergeShards",
+        "UpdateShardCount",
+        "IncreaseStreamRetentionPeriod",
+        "DecreaseStreamRetentionPeriod",
+        "UpdateMaxRecordSize",
+        "UpdateStreamRecordDistributionStrategy",
+        "RegisterStreamConsumer",
+    }
+)
+"""They need an ACTIVE stream. Reading and writing go on while it is UPDATING."""
+
+
+def status_of(stream: Stream, settings: Settings, now_ms: int) -> StreamStatus:
+    """Return what DescribeStreamSummary says of *stream*."""
+    if stream.deleting_ms is not None:
+        return "DELETING"
+    if now_ms < stream.created_ms + settings.creating_s * 1000:
+        return "CREATING"
+    if stream.changed_ms is not None and now_ms < stream.changed_ms + settings.updating_s * 1000:
+        return "UPDATING"
+    return "ACTIVE"
+
+
+def check_status(stream: Stream, action: str, settings: Settings, now_ms: int) -> None:
+    """
+    Refuse *action* if the status of *stream* does not allow it.
+
+    A new stream refuses calls for some time after it is described as ACTIVE. A put does not find it until then.
+    """
+    if action in _IN_ANY_STATUS:
+        return
+    status = status_of(stream, settings, now_ms)
+    if now_ms < stream.created_ms + (settings.creating_s + settings.settling_s) * 1000:
+        status = "CREATING"
+        if action in _PUTS:
+            raise stream_not_found(stream.name, stream.account_id)
+    if status in ("CREATING", "DELETING") or (status == "UPDATING" and action in _CHANGES):
+        wanted = "ACTIVE" if action in _CHANGES else "ACTIVE or UPDATING"
+        raise AwsError(
+            "ResourceInUseException",
+            f"Stream {stream.name} under account {stream.account_id} not {wanted}, instead in state {status}",
+        )

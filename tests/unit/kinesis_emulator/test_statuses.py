@@ -1,0 +1,131 @@
+"""The statuses of a stream, and the calls that are refused in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kinesis_emulator import Emulator, ManualClock
+
+Refusal = Callable[..., tuple[str, str]]
+SHARD = "shardId-000000000000"
+NEW = {"StreamName": "new"}
+IN_CREATION = (
+    "ResourceInUseException",
+    "Stream new under account 000000000000 not ACTIVE or UPDATING, instead in state CREATING",
+)
+NOT_FOUND = ("ResourceNotFoundException", "Stream new under account 000000000000 not found.")
+HALF = str(2**127)
+
+
+@pytest.fixture
+def slow(emulator: Emulator) -> Emulator:
+    """Let each status last: creation 10 s, and 2 s more until calls are accepted; changes 5 s; deletion 3 s."""
+    settings = emulator.settings
+    settings.creating_s, settings.settling_s, settings.updating_s, settings.deleting_s = 10, 2, 5, 3
+    return emulator
+
+
+def status(client: Any, name: str = "new") -> str:
+    facts = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
+    listed = {one["StreamName"]: one["StreamStatus"] for one in client.list_streams()["StreamSummaries"]}
+    assert listed[name] == facts["StreamStatus"]
+    return str(facts["StreamStatus"])
+
+
+def calls(client: Any) -> dict[Callable[..., Any], dict[str, Any]]:
+    """Return the calls that read and write the new stream."""
+    record = {"Data": b"1", "PartitionKey": "k"}
+    return {
+        client.list_shards: NEW,
+        client.get_shard_iterator: {**NEW, "ShardId": SHARD, "ShardIteratorType": "TRIM_HORIZON"},
+        client.put_record: {**NEW, **record},
+        client.put_records: {**NEW, "Records": [record]},
+    }
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_new_stream_refuses_calls_until_it_has_settled(
+    client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """It is CREATING without shards, then ACTIVE, and accepts calls only some time later. A put does not find it before."""
+    client.create_stream(**NEW, ShardCount=2)
+    assert status(client) == "CREATING"
+    assert client.describe_stream(**NEW)["StreamDescription"]["Shards"] == []
+    assert client.describe_stream_summary(**NEW)["StreamDescriptionSummary"]["OpenShardCount"] == 0
+    for passed_s in (0, 10):
+        clock.advance(passed_s)
+        for call, request in calls(client).items():
+            is_put = call in (client.put_record, client.put_records)
+            assert refusal(call, **request) == (NOT_FOUND if is_put else IN_CREATION)
+    assert status(client) == "ACTIVE"
+    assert len(client.describe_stream(**NEW)["StreamDescription"]["Shards"]) == 2
+    clock.advance(2)
+    for call, request in calls(client).items():
+        call(**request)
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_stream_that_is_updated_is_read_and_written(
+    client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """A change makes a stream UPDATING for a while: other changes are refused, reading and writing go on."""
+    clock.advance(12)
+    arn = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"]
+    changes: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+        (client.split_shard, {"ShardToSplit": SHARD, "NewStartingHashKey": HALF}),
+        (client.increase_stream_retention_period, {"RetentionPeriodHours": 48}),
+    ]
+    for call, request in changes:
+        call(StreamName="orders", **request)
+        assert status(client, "orders") == "UPDATING"
+        for other, wanted in [
+            *changes,
+            (client.update_shard_count, {"TargetShardCount": 4, "ScalingType": "UNIFORM_SCALING"}),
+            (client.register_stream_consumer, {"StreamARN": arn, "ConsumerName": "one"}),
+        ]:
+            named = {} if "StreamARN" in wanted else {"StreamName": "orders"}
+            code, message = refusal(other, **named, **wanted)
+            assert (code, message.split(",")[-1]) == ("ResourceInUseException", " instead in state UPDATING")
+        client.list_shards(StreamName="orders")
+        client.put_record(StreamName="orders", Data=b"1", PartitionKey="k")
+        iterator = client.get_shard_iterator(
+            StreamName="orders", ShardId=SHARD, ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+        client.get_records(ShardIterator=iterator)
+        clock.advance(5)
+        assert status(client, "orders") == "ACTIVE"
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_deleted_stream_is_there_for_a_while(
+    client: Any, clock: ManualClock, iterator_of: Callable[..., str], refusal: Refusal
+) -> None:
+    """It is DELETING and refuses calls. Its name is in use until it is gone, and a second deletion does not prolong that."""
+    clock.advance(12)
+    iterator = iterator_of()
+    client.delete_stream(StreamName="orders")
+    assert status(client, "orders") == "DELETING"
+    code, message = refusal(client.get_records, ShardIterator=iterator)
+    assert (code, message.split(",")[-1]) == ("ResourceInUseException", " instead in state DELETING")
+    assert refusal(client.create_stream, StreamName="orders", ShardCount=1)[0] == "ResourceInUseException"
+    clock.advance(2)
+    client.delete_stream(StreamName="orders")
+    clock.advance(1)
+    assert refusal(client.describe_stream_summary, StreamName="orders")[0] == "ResourceNotFoundException"
+    assert client.list_streams()["StreamNames"] == []
+    client.create_stream(StreamName="orders", ShardCount=1)
+
+
+def test_by_default_a_stream_is_active_at_once(emulator: Emulator, client: Any) -> None:
+    """Without times a stream can be used when CreateStream returns, during changes too, and is gone when DeleteStream returns."""
+    client.create_stream(**NEW, ShardCount=1)
+    assert status(client) == "ACTIVE"
+    for call, request in calls(client).items():
+        call(**request)
+    client.split_shard(**NEW, ShardToSplit=SHARD, NewStartingHashKey=HALF)
+    assert status(client) == "ACTIVE"
+    client.delete_stream(**NEW)
+    assert not emulator.has_stream("new")

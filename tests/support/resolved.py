@@ -18,7 +18,15 @@ from kinesis_core.model import PutEntry, TrimHorizon
 from kinesis_credentials import forget_sessions
 
 _BODIES: dict[str, dict[str, Any]] = {
-    "ListShards": {"Shards": []},
+    "ListShards": {
+        "Shards": [
+            {
+                "ShardId": "shardId-0",
+                "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": "9"},
+                "SequenceNumberRange": {"StartingSequenceNumber": "5"},
+            }
+        ]
+    },
     "GetShardIterator": {"ShardIterator": "next"},
     "GetRecords": {"Records": [], "MillisBehindLatest": 0, "NextShardIterator": "next"},
     "PutRecords": {

@@ -54,7 +54,7 @@ class Opening:
         rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
         found: list[tuple[str, Source]] = []
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
-        impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0))
+        impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0, ready_timeout_s=0.0))
         names = name_streams(self.connection.streams, self._find_arn)
         for ref in self.connection.streams:
             api = _Impatient(_client(impatient, ref))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ServiceError,
         StaleListingError,
         StreamNotFoundError,
+        StreamNotReadyError,
         StreamRecreatedError,
         TableLayoutError,
         TableNotFoundError,
@@ -63,7 +64,7 @@ else:
             "kinesis_core.errors": (
                 "AccessDeniedError DataLossError InvalidRecordError InvalidRequestError KinesisError "
                 "MalformedResponseError OffsetError OptionError PutError ResourceInUseError "
-                "ServiceError StaleListingError StreamNotFoundError StreamRecreatedError "
+                "ServiceError StaleListingError StreamNotFoundError StreamNotReadyError StreamRecreatedError "
                 "TableLayoutError TableNotFoundError ThrottledError UnavailableError WireFormatError"
             ),
             "kinesis_core.model": (
@@ -117,6 +118,7 @@ __all__ = [
     "StartingPosition",
     "Stream",
     "StreamNotFoundError",
+    "StreamNotReadyError",
     "StreamRecreatedError",
     "TableLayoutError",
     "TableNotFoundError",

@@ -19,6 +19,7 @@ The errors of the core: one class for each situation that a caller can act on.
         ├── ResourceInUseError          another subscription or consumer holds the resource
         ├── DryRunSucceededError        the call is allowed
         ├── WireFormatError             the endpoint does not speak CBOR
+        ├── StreamNotReadyError         retryable
         ├── ThrottledError              retryable
         ├── UnavailableError            retryable
         └── MalformedResponseError      retryable
@@ -171,6 +172,16 @@ class StreamNotFoundError(ServiceError):
 
     Check the name or ARN, the region, the account and the endpoint.
     """
+
+
+class StreamNotReadyError(ServiceError):
+    """
+    The stream was not ready in two minutes: it is CREATING, or Kinesis refuses calls although it describes the stream as ACTIVE.
+
+    Check the status of the stream, then start again. Creating a stream with thousands of shards takes AWS some minutes.
+    """
+
+    retryable = True
 
 
 class TableNotFoundError(ServiceError):

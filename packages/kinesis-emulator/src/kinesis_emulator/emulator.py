@@ -135,7 +135,8 @@ class Emulator:
         return any(stream.name == name for stream in streams)
 
     def delete_stream(self, name: str) -> None:
-        self._service.store.delete(self._stream(name))
+        """Delete a stream, with its consumers."""
+        streams.delete(self._service, self._stream(name))
 
     def distribute(self, stream: str, strategy: DistributionStrategy) -> None:
         """Change an on-demand stream: keys choose the shards (`USER_PARTITION_KEY`), or Kinesis does (`AUTO`)."""

@@ -59,6 +59,11 @@ def delete_stream(service: Service, request: Request) -> None:
             f"DeleteStream can't delete {name} because there are consumers associated with this data stream. To "
             f"delete {stream.name} anyway, set the EnforceConsumerDeletion parameter to true.",
         )
+    delete(service, stream)
+
+
+def delete(service: Service, stream: Stream) -> None:
+    """Delete *stream*, once it was DELETING for its time."""
     if stream.deleting_ms is None:
         now_ms = service.now_ms()
         service.store.delete_at(stream, now_ms + round(service.settings.deleting_s * 1000))

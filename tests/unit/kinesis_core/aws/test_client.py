@@ -20,6 +20,7 @@ from kinesis_core.errors import (
     MalformedResponseError,
     ServiceError,
     StreamNotFoundError,
+    StreamNotReadyError,
     ThrottledError,
     UnavailableError,
 )
@@ -85,7 +86,7 @@ def api(canned: Canned, clock: FakeClock) -> BotoStreamApi:
 Call = Callable[[BotoStreamApi], Any]
 CALLS: dict[str, tuple[Call, Any]] = {
     "DescribeStreamSummary": (lambda api: api.describe(), SUMMARY),
-    "ListShards": (lambda api: api.list_shards(), {"Shards": []}),
+    "ListShards": (lambda api: api.list_shards(), {"Shards": [shard_json("shardId-0")]}),
     "GetShardIterator": (lambda api: api.get_iterator("shardId-1", TrimHorizon()), ITERATOR),
     "GetRecords": (lambda api: api.get_records("iterator", 10), PAGE),
 }
@@ -159,7 +160,7 @@ def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> 
 
 def test_only_open_shards_are_listed_on_request(api: BotoStreamApi, canned: Canned) -> None:
     """A listing of open shards uses a shard filter, so Kinesis leaves closed shards out."""
-    canned.response({"Shards": []})
+    canned.response({"Shards": [shard_json("shardId-0")]})
     api.list_shards(only_open=True)
     assert canned.asked[0][1]["ShardFilter"] == {"Type": "AT_LATEST"}
 
@@ -458,3 +459,125 @@ def test_a_past_time_is_refused_once(api: BotoStreamApi, canned: Canned) -> None
     with pytest.raises(InvalidRequestError):
         api.get_iterator("shardId-000000000000", AtTimestamp(1_700_000_000_000))
     assert len(canned.asked) == 1
+
+
+# Streams that are not ready
+
+IN_CREATION = "Stream orders under account 123456789012 not ACTIVE or UPDATING, instead in state CREATING"
+NOT_FOUND = "Stream orders under account 123456789012 not found."
+ON_THE_STREAM = ["ListShards", "GetShardIterator", "GetRecords"]
+
+
+def described(status: str) -> dict[str, Any]:
+    return {"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], "StreamStatus": status}}
+
+
+@pytest.mark.parametrize("action", ON_THE_STREAM)
+@pytest.mark.parametrize("status", ["CREATING", "ACTIVE", "UPDATING"])
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("ResourceNotFoundException", NOT_FOUND),
+        ("ResourceInUseException", "Stream orders is busy."),
+    ],
+)
+def test_a_refusal_that_the_description_contradicts_passes(
+    action: str, status: str, code: str, text: str, api: BotoStreamApi, canned: Canned
+) -> None:
+    """Some servers of Kinesis do not know a new stream yet. A call that they refuse is repeated."""
+    ask, good = CALLS[action]
+    for _ in range(3):
+        canned.refuse(code, text)
+        canned.response(described(status))
+    canned.response(good)
+    ask(api)
+    assert [name for name, _ in canned.asked] == [action, "DescribeStreamSummary"] * 3 + [action]
+
+
+@pytest.mark.parametrize("action", [*ON_THE_STREAM, "DescribeStreamSummary"])
+@pytest.mark.parametrize("state", ["CREATING", "UPDATING"])
+def test_a_refusal_that_names_a_state_that_passes(
+    action: str, state: str, api: BotoStreamApi, canned: Canned
+) -> None:
+    """Where the refusal itself names the state, no description is asked for."""
+    ask, good = CALLS[action]
+    for _ in range(3):
+        canned.refuse("ResourceInUseException", IN_CREATION.replace("CREATING", state))
+    canned.response(good)
+    ask(api)
+    assert [name for name, _ in canned.asked] == [action] * 4
+
+
+@pytest.mark.parametrize("action", ON_THE_STREAM)
+@pytest.mark.parametrize("description", ["DELETING", "gone", "denied"])
+def test_a_stream_that_is_gone_is_not_awaited(
+    action: str, description: str, api: BotoStreamApi, canned: Canned
+) -> None:
+    """A refusal stays what it is if the description does not contradict it, or cannot be had."""
+    canned.refuse("ResourceNotFoundException", NOT_FOUND)
+    if description == "DELETING":
+        canned.response(described("DELETING"))
+    else:
+        canned.refuse(
+            "ResourceNotFoundException" if description == "gone" else "AccessDeniedException", NOT_FOUND
+        )
+    with pytest.raises(StreamNotFoundError, match="not found"):
+        CALLS[action][0](api)
+    assert len(canned.asked) == 2
+
+
+@pytest.mark.parametrize("action", [*ON_THE_STREAM, "DescribeStreamSummary"])
+def test_a_stream_that_is_being_deleted_is_not_awaited(
+    action: str, api: BotoStreamApi, canned: Canned
+) -> None:
+    """DELETING does not pass. It is neither a missing shard nor a consumer in use, which callers would handle."""
+    canned.refuse("ResourceInUseException", IN_CREATION.replace("CREATING", "DELETING"))
+    with pytest.raises(ServiceError, match="DELETING") as caught:
+        CALLS[action][0](api)
+    assert type(caught.value) is ServiceError
+    assert len(canned.asked) == 1
+
+
+@pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
+def test_a_shard_that_is_gone_is_not_awaited(action: str, api: BotoStreamApi, canned: Canned) -> None:
+    """A refusal that names a shard does not concern the stream."""
+    canned.refuse(
+        "ResourceNotFoundException", "Shard shardId-7 in stream orders under account 1 does not exist"
+    )
+    with pytest.raises(StreamNotFoundError):
+        CALLS[action][0](api)
+    assert len(canned.asked) == 1
+
+
+def test_a_new_stream_is_awaited_by_its_description(
+    api: BotoStreamApi, canned: Canned, clock: FakeClock
+) -> None:
+    """The description of a stream is returned once the stream can be used. The error after two minutes names the status."""
+    for _ in range(5):
+        canned.response(described("CREATING"))
+    canned.response(described("ACTIVE"))
+    assert api.describe().status == "ACTIVE"
+    canned.response(described("CREATING"))
+    assert api.describe(in_any_state=True).status == "CREATING"
+    canned.response(described("CREATING"))
+    with pytest.raises(StreamNotReadyError, match=r"the stream is CREATING\. The stream is not ready\."):
+        api.describe(with_retries=False)
+    started_s = clock.now
+    for _ in range(100):
+        canned.response(described("CREATING"))
+    with pytest.raises(StreamNotReadyError, match=r"CREATING.*\[stream=orders\]"):
+        api.describe()
+    assert 120 <= clock.now - started_s <= 124
+
+
+def test_a_listing_without_shards_is_of_a_stream_that_is_not_ready(
+    api: BotoStreamApi, canned: Canned
+) -> None:
+    """Each stream has a shard. A last page may be empty."""
+    canned.response({"Shards": []})
+    canned.response({"Shards": [shard_json("shardId-0")], "NextToken": "t0"})
+    canned.response({"Shards": []})
+    assert len(api.list_shards()) == 1
+    canned.response({"Shards": []})
+    with pytest.raises(StreamNotReadyError, match="names no shard"):
+        api.list_shards(with_retries=False)

@@ -16,6 +16,7 @@ from kinesis_core.errors import (
     IteratorExpiredError,
     MalformedResponseError,
     ServiceError,
+    StreamNotReadyError,
     ThrottledError,
     UnavailableError,
 )
@@ -242,3 +243,37 @@ def test_a_wait_that_is_over_is_logged_as_zero(caplog: pytest.LogCaptureFixture)
 def test_waits_stay_finite_after_any_number_of_attempts() -> None:
     """The longest wait limits every attempt, however many came before."""
     assert RetryPolicy(10**6, 1.0, 10.0).longest_s(10**6) == 10.0
+
+
+NOT_READY = StreamNotReadyError("the stream is CREATING", "CREATING")
+
+
+@pytest.mark.parametrize("throttles", Throttles)
+@pytest.mark.parametrize("max_retries", [0, 5])
+def test_a_stream_that_is_not_ready_is_awaited_for_two_minutes(
+    max_retries: int, throttles: Throttles, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither the retries nor the budget limit that, before the first success of all too. One warning says what is awaited."""
+    caller = Caller(RetryPolicy(max_retries, outage_timeout_s=1.0))
+    caller.budget.tokens = 0.0
+    took_s = caller.run_for_good(NOT_READY, throttles)
+    assert 120 <= took_s <= 124
+    assert [record.levelname for record in caplog.records if "stream.awaited" in record.message] == [
+        "WARNING"
+    ]
+    assert caller.attempts < 100
+    assert caller.run(NOT_READY, NOT_READY, throttles=throttles)
+
+
+def test_a_caller_that_has_other_things_to_do_does_not_await_a_stream() -> None:
+    """With `ready_timeout_s=0` the error is raised at once."""
+    caller = Caller(RetryPolicy(ready_timeout_s=0.0))
+    assert caller.run_for_good(NOT_READY) == 0
+    assert caller.attempts == 1
+
+
+def test_waiting_for_a_stream_is_no_outage() -> None:
+    """A stream that is not ready shows that the service works: what fails afterwards has the whole outage timeout."""
+    caller = Caller()
+    caller.run_for_good(NOT_READY)
+    assert caller.run_for_good(DOWN) >= 60

@@ -96,10 +96,17 @@ def test_starts_of_iterators(cut: Cut, sent: dict[str, Any], world: FormatWorld)
     assert asked == {"ShardId": "shardId-1", "StreamARN": ARN, **sent}
 
 
+SHARD = {
+    "ShardId": "shardId-0",
+    "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": "9"},
+    "SequenceNumberRange": {"StartingSequenceNumber": "5"},
+}
+
+
 def test_other_calls_stay_json(world: FormatWorld) -> None:
     """Calls that are rare are made and parsed by botocore, in JSON."""
-    world.canned.response({"Shards": []}, content_type=JSON_TYPE)
-    assert world.api.list_shards() == []
+    world.canned.response({"Shards": [SHARD]}, content_type=JSON_TYPE)
+    assert [shard.shard_id for shard in world.api.list_shards()] == ["shardId-0"]
     assert header(world.canned.requests[0], "Content-Type") == JSON_TYPE
 
 

@@ -11,7 +11,7 @@ from kinesis_core import ServiceError
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, stream_client
 from kinesis_credentials.endpoints import is_aws_endpoint
 
-_ONE_ATTEMPT = RetryPolicy(max_retries=0, throttle_timeout_s=5.0)
+_ONE_ATTEMPT = RetryPolicy(max_retries=0, throttle_timeout_s=5.0, ready_timeout_s=0.0)
 """A check reports the first failure. Retries would hide it, or make it late. But a short throttle says nothing of the stream."""
 
 
@@ -71,7 +71,7 @@ class CheckedStream:
         Raises:
             ServiceError: It fails.
         """
-        self.api.describe()
+        self.api.describe(in_any_state=True)
         name = {"StreamARN": self.ref.arn} if self.ref.arn else {"StreamName": self.ref.name}
         response = self.caller.call("DescribeStreamSummary", **name)
         self.summary = response["StreamDescriptionSummary"]

@@ -73,7 +73,9 @@ class KinesisSource:
         """Return a stream by its name. None: it was deleted since it was listed."""
         connection = self.connect(name)
         try:
-            return name, StreamLine(name, stream_client(connection, connection.streams[0]).describe())
+            return name, StreamLine(
+                name, stream_client(connection, connection.streams[0]).describe(in_any_state=True)
+            )
         except StreamNotFoundError:
             return name, None
         except ServiceError as error:

@@ -13,7 +13,7 @@ from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_wit
 from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, translate
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, MalformedResponseError
+from kinesis_core.errors import InvalidRequestError, MalformedResponseError, ServiceError
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ class BotoCaller:
         try:
             response = call()
         except CALL_ERRORS as error:
-            refusal = translate(action, self._target(where), error)
+            refusal = self._explain(action, where, error)
             if isinstance(refusal, InvalidRequestError):
                 self._service.forget()
             if isinstance(error, botocore.exceptions.ClientError):
@@ -105,6 +105,10 @@ class BotoCaller:
             raise self._malformed(action, where, error, {}) from error
         self._note_time(response)
         return response
+
+    def _explain(self, action: str, where: Mapping[str, str], error: Exception) -> ServiceError:
+        """Return our error for one of `CALL_ERRORS`."""
+        return translate(action, self._target(where), error)
 
     def _malformed(
         self, action: str, where: Mapping[str, str], error: Exception, response: Mapping[str, Any]

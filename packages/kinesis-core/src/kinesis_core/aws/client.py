@@ -7,15 +7,18 @@ Rare calls go through the botocore client. Calls whose number grows with shards 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from attrs import define, field
+from botocore.exceptions import ClientError
 
 from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.fast_path import BODY, STRATEGY, FastPath
 from kinesis_core.aws.retry import Throttles, log_retry
+from kinesis_core.aws.service_errors import not_ready
 from kinesis_core.aws.wire_format import Wire, find_wire
-from kinesis_core.errors import InvalidRequestError
+from kinesis_core.errors import InvalidRequestError, ResourceInUseError, ServiceError, StreamNotFoundError
 from kinesis_core.model import (
     LAST_EPOCH_MS,
     After,
@@ -31,6 +34,9 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 
+_DESCRIBE = "DescribeStreamSummary"
+_USABLE = ("CREATING", "ACTIVE", "UPDATING")
+"""The statuses of a stream that can be used, if not yet."""
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024
 
@@ -46,13 +52,15 @@ class BotoStreamApi(BotoCaller):
     def _find_wire(self) -> Wire:
         return find_wire(self.calls.wire_format)
 
-    def describe(self, *, with_retries: bool = True) -> StreamSummary:
+    def describe(self, *, with_retries: bool = True, in_any_state: bool = False) -> StreamSummary:
+        def parse(response: Mapping[str, Any]) -> StreamSummary:
+            summary = _summary(response["StreamDescriptionSummary"], response.get(STRATEGY))
+            if summary.status == "CREATING" and not in_any_state:
+                raise not_ready(_DESCRIBE, self._target({}), "the stream is CREATING", "CREATING")
+            return summary
+
         ask = self._ask if with_retries else self._ask_once
-        return ask(
-            "DescribeStreamSummary",
-            lambda: self.client.describe_stream_summary(**self._stream),
-            lambda response: _summary(response["StreamDescriptionSummary"], response.get(STRATEGY)),
-        )
+        return ask(_DESCRIBE, lambda: self.client.describe_stream_summary(**self._stream), parse)
 
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
         wanted = {"ShardFilter": {"Type": "AT_LATEST"}} if only_open else {}
@@ -64,15 +72,15 @@ class BotoStreamApi(BotoCaller):
         return shards
 
     def _list_shards(self, with_retries: bool, **request: Any) -> tuple[list[Shard], str | None]:
+        def parse(response: Mapping[str, Any]) -> tuple[list[Shard], str | None]:
+            token = read_optional_text(response, "NextToken")
+            if not response["Shards"] and not token and "NextToken" not in request:
+                what = "it names no shard of the stream"
+                raise not_ready("ListShards", self._target({}), what, "NoShards")
+            return [_shard(s) for s in response["Shards"]], token
+
         ask = self._ask if with_retries else self._ask_once
-        return ask(
-            "ListShards",
-            lambda: self.client.list_shards(**request),
-            lambda response: (
-                [_shard(s) for s in response["Shards"]],
-                read_optional_text(response, "NextToken"),
-            ),
-        )
+        return ask("ListShards", lambda: self.client.list_shards(**request), parse)
 
     def get_iterator(self, shard_id: str, cut: Cut) -> str:
         try:
@@ -115,6 +123,36 @@ class BotoStreamApi(BotoCaller):
         taken = self._wire.decode_put_response(response[BODY], len(entries), with_results)
         self.budget.succeeded()
         return taken
+
+    def _explain(self, action: str, where: Mapping[str, str], error: Exception) -> ServiceError:
+        """
+        Return our error for a refusal. It says that the stream is not ready, if a description contradicts the refusal.
+
+        Just after a stream is ACTIVE, some of Kinesis' servers do not know it yet, or take it for one that is CREATING.
+        """
+        refusal = super()._explain(action, where, error)
+        text = _text_about_stream(error, refusal)
+        status = self._status() if text and action != _DESCRIBE else ""
+        if status not in _USABLE:
+            return refusal
+        what = f"{refusal.code} (request id {refusal.request_id or 'none'}): {text.rstrip('.')}, but its status is {status}"
+        return not_ready(action, self._target(where), what, refusal.code, refusal.request_id)
+
+    def _status(self) -> str:
+        """Return the status of the stream by one call; "" if that fails, too."""
+        with suppress(ServiceError):
+            return self.describe(with_retries=False, in_any_state=True).status
+        return ""
+
+
+def _text_about_stream(error: Exception, refusal: ServiceError) -> str:
+    """Return the text of a refusal that concerns the stream as a whole, and not a shard of it; else ""."""
+    if not isinstance(refusal, (StreamNotFoundError, ResourceInUseError)) or not isinstance(
+        error, ClientError
+    ):
+        return ""
+    text = str(error.response.get("Error", {}).get("Message", ""))
+    return text if text.startswith("Stream ") else ""
 
 
 def _iterator_request(cut: Cut, encode_time: Callable[[int], Any]) -> dict[str, Any]:

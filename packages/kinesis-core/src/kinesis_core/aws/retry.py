@@ -1,10 +1,11 @@
 """
 Retries: which errors are retried, when, at what cost, and when a call fails for good.
 
-There are three kinds of errors:
+There are four kinds of errors:
 
 * A *throttle* comes from a service that works. Calls on a stream wait throttles out, however long that takes. Readers and
   writers of a shard limit their own rate (`rate_limits.py`, `producing/write_window.py`), so throttles are raised to them.
+* A stream that is *not ready* was just created, or is being changed. Calls wait for it for up to two minutes.
 * A *failure* (5xx, no response, or a malformed one) may pass. The call is retried with full jitter.
 * Any other error does not pass by waiting. It is raised at once.
 
@@ -30,7 +31,7 @@ from attrs import define, field, frozen
 
 from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.clock import Clock, doubled_s
-from kinesis_core.errors import ServiceError, ThrottledError
+from kinesis_core.errors import ServiceError, StreamNotReadyError, ThrottledError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Cut
 
@@ -43,6 +44,9 @@ BUDGET = 50
 """Retries on a stream that one process may make before it has to spread them."""
 TOKEN_S = 1.0
 """In this time the budget earns one retry."""
+READY_TIMEOUT_S = 120.0
+"""For how long a call waits for a stream. It is created in less than a minute, unless it has thousands of shards."""
+_READY_WAIT_S, _LONGEST_READY_WAIT_S = 0.25, 4.0
 
 
 @frozen
@@ -60,6 +64,8 @@ class RetryPolicy:
     outage_timeout_s: float = 60.0
     throttle_timeout_s: float = math.inf
     """For how long a call waits throttles out before it raises one."""
+    ready_timeout_s: float = READY_TIMEOUT_S
+    """For how long a call waits for a stream that is not ready."""
 
     def longest_s(self, attempt: int) -> float:
         return doubled_s(self.interval_s, attempt, self.max_interval_s)
@@ -172,6 +178,10 @@ def call_with_retries(
             wait_s = attempts.wait_s(error)
             if wait_s is None:
                 raise
+            if attempts.begins_to_await_stream(error):
+                log.warning(
+                    "stream.awaited", call=name, reason=str(error), timeout_s=policy.ready_timeout_s, **target
+                )
             log_retry(name, error.code, attempts.made, wait_s, **target)
             clock.sleep(wait_s)
         else:
@@ -192,12 +202,18 @@ class _Attempts:
     _failures: int = 0
     _failing_since_s: float = field(default=math.inf, init=False)
     _throttled_since_s: float = field(default=math.inf, init=False)
+    _not_ready: int = field(default=0, init=False)
+    """How often the stream was not ready."""
+    _not_ready_since_s: float = field(default=math.inf, init=False)
     _limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(0.0), init=False)
 
     def wait_s(self, error: ServiceError) -> float | None:
         """Return how long to wait after *error* before the next attempt, or None if there is no further attempt."""
         self.made += 1
         is_throttle = isinstance(error, ThrottledError)
+        if isinstance(error, StreamNotReadyError):
+            self.budget.responded()
+            return self._await_stream()
         if not error.retryable or (is_throttle and self.throttles is Throttles.RAISED):
             self.budget.responded()
             return None
@@ -205,6 +221,18 @@ class _Attempts:
             self.budget.responded()
             return self._back_off()
         return self._after_failure(has_response=is_throttle)
+
+    def begins_to_await_stream(self, error: ServiceError) -> bool:
+        return isinstance(error, StreamNotReadyError) and self._not_ready == 1
+
+    def _await_stream(self) -> float | None:
+        now_s = self.clock.now_s()
+        self._not_ready_since_s = min(self._not_ready_since_s, now_s)
+        if now_s - self._not_ready_since_s >= self.policy.ready_timeout_s:
+            return None
+        longest_s = doubled_s(_READY_WAIT_S, self._not_ready, _LONGEST_READY_WAIT_S)
+        self._not_ready += 1
+        return self.rng.uniform(longest_s / 2, longest_s)
 
     def _back_off(self) -> float | None:
         now_s = self.clock.now_s()

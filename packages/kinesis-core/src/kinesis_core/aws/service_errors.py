@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import botocore.exceptions as boto
 
 from kinesis_core.aws.permissions import needed
+from kinesis_core.aws.retry import READY_TIMEOUT_S
 from kinesis_core.aws.wire_format import NotCborError
 from kinesis_core.errors import (
     AccessDeniedError,
@@ -18,6 +20,7 @@ from kinesis_core.errors import (
     ResourceInUseError,
     ServiceError,
     StreamNotFoundError,
+    StreamNotReadyError,
     TableNotFoundError,
     ThrottledError,
     UnavailableError,
@@ -28,6 +31,8 @@ from kinesis_credentials import CredentialsError, safe_message
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """Errors of a call through botocore. A `CredentialsError` comes up while the call is signed, if keys must be renewed."""
 
+_STATE = re.compile(r"\bstate (CREATING|UPDATING|DELETING)\b")
+"""Of a stream, in the text of a `ResourceInUseException`. Without it a consumer or a subscription is in use."""
 _NO_METADATA: Mapping[str, Any] = {}
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
 """Errors of botocore and of our parsers over a malformed body. botocore leaves out fields that a body lacks."""
@@ -65,6 +70,9 @@ _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {
 }
 
 _ADVICE: Mapping[type[ServiceError], str] = {
+    StreamNotReadyError: (
+        f"The stream is not ready. Calls wait for that for up to {READY_TIMEOUT_S:.0f} s. Check its status, then start again."
+    ),
     StreamNotFoundError: "Check streamName or streamARN, region and account (or endpointUrl).",
     AccessDeniedError: "Allow the IAM action {needed}, or use other credentials.",
     ThrottledError: "Other consumers use up the quota. Add shards, or let the other consumers make fewer calls.",
@@ -130,6 +138,12 @@ def translate(action: str, target: str, error: Exception, service: str = "Kinesi
     return kind(_message(action, target, kind, f"{code}: {safe_message(error)}", code, service), code=code)
 
 
+def not_ready(action: str, target: str, what: str, code: str, request_id: str = "") -> StreamNotReadyError:
+    """Return the error of a call of *action* on a stream that is not ready yet. *what* says how that shows."""
+    message = _message(action, target, StreamNotReadyError, what, code, "Kinesis")
+    return StreamNotReadyError(message, code=code, request_id=request_id)
+
+
 def malformed(
     action: str,
     target: str,
@@ -171,6 +185,8 @@ def _from_response(action: str, target: str, response: Mapping[str, Any], servic
     name = code.rpartition("#")[2]
     kind = known.get(name, UnavailableError if status >= 500 else ServiceError)
     text = response.get("Error", {}).get("Message", "")
+    if kind is ResourceInUseError and service == "Kinesis" and (state := _STATE.search(text)):
+        kind = StreamNotReadyError if state[1] != "DELETING" else ServiceError
     what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
     if kind is ServiceError and name not in ADVICE_BY_CODE and service == "Kinesis":
         what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=name)}"

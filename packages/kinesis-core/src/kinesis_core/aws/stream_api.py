@@ -12,6 +12,7 @@ class StreamApi(Protocol):
     """
     The calls that read one stream. Each raises `ServiceError`s only, after its retries.
 
+    Calls wait for a stream that is not ready: it is CREATING, or Kinesis does not know everywhere yet that it is ACTIVE.
     Throttles of calls on one shard are raised at once: their caller limits its own rate.
     """
 

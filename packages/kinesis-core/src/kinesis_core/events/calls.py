@@ -71,6 +71,19 @@ CALLS = (
         example="permissions.unchecked reason=InternalFailure",
     ),
     Event(
+        "stream.awaited",
+        "WARNING",
+        "driver, task",
+        "The stream is being created or changed, or Kinesis does not know everywhere yet that it is ACTIVE. The call is repeated.",
+        {
+            "call": "the operation",
+            "reason": "what shows that the stream is not ready",
+            "timeout_s": "for how long the call is repeated",
+        },
+        {"stream": "", "shard": "", "consumer": ""},
+        example="stream.awaited call=DescribeStreamSummary reason='... the stream is CREATING ...' timeout_s=120.0 stream=orders",
+    ),
+    Event(
         "transport.chosen",
         "DEBUG",
         "driver, task",

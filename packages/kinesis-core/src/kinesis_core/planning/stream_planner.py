@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError
 from kinesis_core.model import (
     OPTION_NAMES,
     After,
@@ -292,7 +292,7 @@ class StreamPlanner:
         self.times.check(state.shard_id, started)
         try:
             end = plan(state, started)
-        except InvalidRequestError:
+        except (InvalidRequestError, StreamNotReadyError):
             self.facts.see_same_stream()  # raises if the offset is of a stream that was deleted since
             raise
         except StreamNotFoundError:

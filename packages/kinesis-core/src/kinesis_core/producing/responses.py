@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attrs import define
 
 from kinesis_core.aws import is_retryable, log_retry
-from kinesis_core.errors import ServiceError, ThrottledError
+from kinesis_core.errors import ServiceError, StreamNotReadyError, ThrottledError
 from kinesis_core.model import PutResponse
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.entry_outcome import entry_outcomes
@@ -71,7 +71,8 @@ class ResponseHandler:
     ) -> None:
         """Handle a request that failed as a whole. With *may_pass* it is sent again even if *error* is not retryable."""
         is_throttled = isinstance(error, ThrottledError)
-        is_unsure = error.retryable and not is_throttled and error.code not in _NEVER_SENT
+        is_refused = is_throttled or isinstance(error, StreamNotReadyError)
+        is_unsure = error.retryable and not is_refused and error.code not in _NEVER_SENT
         for batch in request:
             batch.queue.complete(batch)
             batch.state = batch.state.after_failure(error.code, str(error), is_unsure=is_unsure)

@@ -12,8 +12,9 @@ from kinesis_core import Producer, ServiceError, Stream
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.statuses import PASSING, RECORDS, STREAM, emulator_in
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import KEY_ID, REGION, SECRET, make_client
 from support.user_records import data_of
+from support.witness import kinesis_local
 
 KEYS = StaticKeys(KEY_ID, SECRET)
 
@@ -116,3 +117,15 @@ def test_a_stream_that_is_deleted_is_not_waited_for(way: Callable[[Emulator], ob
         with pytest.raises(ServiceError, match="DELETING"):
             way(emulator)
         assert emulator.calls.count() < 20
+
+
+@pytest.mark.witness
+def test_a_witness_whose_stream_is_being_created() -> None:
+    """kinesis-local lists the shards of a stream that is CREATING, refuses all else, and has other words for it."""
+    with kinesis_local(creating_s=3.0) as endpoint_url:
+        make_client(endpoint_url).create_stream(StreamName=STREAM, ShardCount=2)
+        at = {"region": REGION, "endpoint_url": endpoint_url, "credentials": KEYS}
+        with Producer.open(STREAM, **at) as producer:
+            producer.put_columns(RECORDS, [data.decode() for data in RECORDS])
+        read = Stream.open(STREAM, **at).read("TRIM_HORIZON").records()
+        assert sorted(record.data for record in read) == RECORDS

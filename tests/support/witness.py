@@ -39,24 +39,26 @@ class KinesisLocal:
     """
     A kinesis-local server on 127.0.0.1; a context manager.
 
-    It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it.
+    It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it. A new stream is CREATING for *creating_s*.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, creating_s: float = 0.001) -> None:
+        self._creating_s = creating_s
         self._child: subprocess.Popen[bytes] | None = None
         self.endpoint_url = ""
 
     def __enter__(self) -> KinesisLocal:
         script = install_kinesis_local()
         port, tls_port = free_port(), free_port()
-        # Streams become active and reshards take effect at once; no limit matters to a test.
+        # Reshards take effect at once; no limit matters to a test.
         names = (
-            *("CREATE_STREAM", "DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
+            *("DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
             "REGISTER_STREAM_CONSUMER",
         )
         environment = {
             **os.environ,
             **{f"{name}_DURATION": "1ms" for name in names},
+            "CREATE_STREAM_DURATION": f"{self._creating_s * 1000:.0f}ms",
             "KINESIS_MOCK_PLAIN_PORT": str(port),
             "KINESIS_MOCK_TLS_PORT": str(tls_port),
             "SHARD_LIMIT": "100000",
@@ -94,15 +96,15 @@ class KinesisLocal:
 
 
 @contextmanager
-def kinesis_local() -> Iterator[str]:
+def kinesis_local(creating_s: float = 0.001) -> Iterator[str]:
     """
-    Yield the endpoint of a running kinesis-local, for a fixture.
+    Yield the endpoint of a running kinesis-local, for a fixture. A new stream is CREATING for *creating_s*.
 
     If it cannot run, the test is skipped with the reason, or fails with `REQUIRE_WITNESS=1`.
     """
     with ExitStack() as stack:
         try:
-            witness = stack.enter_context(KinesisLocal())
+            witness = stack.enter_context(KinesisLocal(creating_s))
         except WitnessUnavailableError as error:
             require(error)
         yield witness.endpoint_url

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from kinesis_consumer.assignment.balancing import Assign, Decision, decide
 from kinesis_consumer.assignment.items import read_leases
 from kinesis_consumer.assignment.lock import LeaderLock
 from kinesis_consumer.assignment.metrics import UPDATED, Roster, WorkerReport, read_report
 from kinesis_consumer.assignment.sightings import Sightings
-from kinesis_consumer.leases import COUNTER, assign, begin_hand_over
+from kinesis_consumer.leases import assign, begin_hand_over
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.leases import Item, Lease, Value
+from kinesis_core.leases import Item, Lease
 
 HAND_OVER_S = 30.0
 FAILURES = 3
@@ -174,9 +174,5 @@ def _reports(items: Iterable[Item]) -> list[WorkerReport]:
 
 
 def _update_of(decision: Decision) -> Update:
-    if not isinstance(decision, Assign):
-        return begin_hand_over(decision.lease, decision.worker)
-    update = assign(decision.lease, decision.worker)
-    # The KCL does not expect the counter. With it a worker that has come back in the meantime keeps its lease.
-    expect: Mapping[str, Value | None] = {**update.expect, COUNTER: decision.lease.counter}
-    return evolve(update, expect=expect)
+    make = assign if isinstance(decision, Assign) else begin_hand_over
+    return make(decision.lease, decision.worker)

@@ -92,11 +92,16 @@ def checkpoint(
 
 
 def assign(lease: Lease, worker: str) -> Update:
-    """Make *worker* the owner at once. A leader does it, and a worker that hands its lease over."""
+    """
+    Make *worker* the owner at once. A leader does it, and a worker that hands its lease over.
+
+    The KCL does not expect the counter. With it a worker that has come back in the meantime keeps its lease, and a write that
+    arrives late changes nothing.
+    """
     is_switch = lease.actual_owner is not None and lease.actual_owner != worker
     return Update(
         lease.key,
-        expect=_owners(lease),
+        expect={**_owners(lease), COUNTER: lease.counter},
         set={LEASE_OWNER: worker},
         remove=(CHECKPOINT_OWNER,),
         add={COUNTER: 1, **({OWNER_SWITCHES: 1} if is_switch else {})},
@@ -111,9 +116,10 @@ def begin_hand_over(lease: Lease, worker: str) -> Update:
 
 
 def release(lease: Lease) -> Update:
-    """Leave the lease: to the next owner during a hand-over, else to anybody."""
+    """Leave the lease: to the next owner during a hand-over, else to anybody. The counter is expected as in `assign`."""
     removed = LEASE_OWNER if lease.checkpoint_owner is None else CHECKPOINT_OWNER
-    return Update(lease.key, expect=_owners(lease), remove=(removed,), add={COUNTER: 1})
+    expect = {**_owners(lease), COUNTER: lease.counter}
+    return Update(lease.key, expect=expect, remove=(removed,), add={COUNTER: 1})
 
 
 def describe_shard(lease: Lease, values: Item) -> Update:

@@ -8,8 +8,10 @@ from collections import Counter
 import pytest
 from attrs import define, evolve, field
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kinesis_consumer.assignment import Mode
+from kinesis_consumer.delivery import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core.leases import Item, is_lease, read_lease
 from support.examples import examples
@@ -23,9 +25,10 @@ from support.group_histories import (
     play,
     scenes,
     steps,
+    unanswered_steps,
 )
 from support.group_ledger import Ledger
-from support.simulated_group import SimulatedGroup
+from support.simulated_group import WRITES, SimulatedGroup
 
 EXAMPLES = int(os.environ.get("CONSUMER_GROUP_EXAMPLES", "300"))
 """Set it to some thousands to look for rare cases by hand."""
@@ -44,6 +47,23 @@ def test_every_record_is_delivered_and_committed_once(scene: Scene, history: His
     group = begin(scene)
     try:
         play(group, history)
+        come_to_rest(group)
+    finally:
+        group.simulation.end()
+
+
+@pytest.mark.tests
+@pytest.mark.parametrize("kind", WRITES)
+@settings(max_examples=examples(EXAMPLES // 6), deadline=None)
+@given(data=st.data())
+def test_every_write_may_stay_without_a_response(kind: str, data: st.DataObject) -> None:
+    """
+    Whether a write is lost, is made without a response, is made later, or is made while the process stands still: what a worker is
+    told of its commits is true, or says that nobody knows. A group goes on as above.
+    """
+    group = begin(data.draw(scenes))
+    try:
+        play(group, data.draw(unanswered_steps(kind)))
         come_to_rest(group)
     finally:
         group.simulation.end()
@@ -76,8 +96,8 @@ class Moves(Ledger):
     moves: Counter[str] = field(factory=Counter)
     _workers: dict[str, str] = field(factory=dict)
 
-    def write(self, worker: str, before: Item | None, after: Item | None) -> None:
-        super().write(worker, before, after)
+    def write(self, worker: str, before: Item | None, after: Item | None, batch: Batch | None = None) -> None:
+        super().write(worker, before, after, batch)
         lease = read_lease(after) if after is not None and is_lease(after) else None
         if lease is not None and lease.actual_owner is not None:
             self.moves[lease.key] += self._workers.get(lease.key, lease.actual_owner) != lease.actual_owner

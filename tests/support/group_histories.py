@@ -73,6 +73,17 @@ def _steps(kinds: Sequence[str]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
 
 # A history of few kinds of mishaps goes deeper than one of all: kills would end what other mishaps begin.
 steps = st.lists(st.sampled_from(list(_mishaps)), min_size=1, max_size=6, unique=True).flatmap(_steps)
+
+
+def unanswered_steps(kind: str) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+    """Return histories in which writes of one *kind* get no response, a late one, or one that a stopped process does not see."""
+    fates = ("lose", "vanish", "late", "delay after", "pause after", "pause before", "kill after")
+    fault = st.builds(Fault, st.just(kind), st.integers(0, 2), st.sampled_from(fates), _pauses)
+    causes = [_mishaps[cause] for cause in ("split", "merge", "join", "close")]
+    step = st.one_of(st.tuples(st.just("fault"), fault), _always, *causes)
+    return st.lists(step, min_size=4, max_size=20)
+
+
 peaceful_steps = st.lists(
     st.one_of(_always, *(_mishaps[kind] for kind in ("split", "merge", "join", "join", "close"))), max_size=30
 )

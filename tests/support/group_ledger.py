@@ -41,8 +41,10 @@ class Ledger:
     """Batches that were delivered, by each of their user records."""
     _delivered: dict[tuple[str, str, LeaseCheckpoint], list[Unit]] = field(factory=dict)
     """What was delivered, by worker, shard and end."""
-    _written: set[tuple[str, str, LeaseCheckpoint]] = field(factory=set)
-    """What was committed, by worker, shard and end."""
+    _written: set[Batch] = field(factory=set)
+    """Batches whose commit is in the table, each as one worker had it."""
+    _lost: set[Batch] = field(factory=set)
+    """Batches of which a worker was told that they are not committed."""
 
     # What happens ---------------------------------------------------------------------------------------------
 
@@ -68,13 +70,17 @@ class Ledger:
             is_shared = theirs is not reader and theirs.held.is_ours and not self.may_steal
             assert not is_shared, f"{other} and {worker} have one shard"
 
-    def lose(self, worker: str, batch: Batch) -> None:
-        """Note that *worker* is told that its commit of *batch* is lost, although each of its writes was answered."""
-        is_written = (worker, batch.shard_id, batch.end) in self._written
-        assert not is_written, "a commit that was written is reported as lost"
+    def confirm(self, batch: Batch) -> None:
+        """Note that a worker is told that *batch* is committed."""
+        assert batch in self._written, "a worker is told that a batch is committed, and it did not commit it"
 
-    def write(self, worker: str, before: Item | None, after: Item | None) -> None:
-        """Note what *worker* has written."""
+    def lose(self, batch: Batch) -> None:
+        """Note that a worker is told that *batch* is not committed: it never will be, in the hand of this worker."""
+        assert batch not in self._written, "a commit that was written is reported as lost"
+        self._lost.add(batch)
+
+    def write(self, worker: str, before: Item | None, after: Item | None, batch: Batch | None = None) -> None:
+        """Note what *worker* has written, to commit *batch* if it is a commit."""
         if after is None or not is_lease(after):
             return
         lease = read_lease(after)
@@ -85,7 +91,7 @@ class Ledger:
             return
         was = read_lease(before)
         if lease.checkpoint != was.checkpoint:
-            self._commit(worker, was, lease.checkpoint)
+            self._commit(worker, was, lease.checkpoint, batch)
         if lease.actual_owner != was.actual_owner and was.actual_owner != worker:
             self._move(worker, was)
 
@@ -96,7 +102,7 @@ class Ledger:
             other, theirs = self._batches.setdefault(unit, (batch, units))
             assert (other, theirs) == (batch, units), "a batch was delivered again with other records"
 
-    def _commit(self, worker: str, was: Lease, reached: LeaseCheckpoint) -> None:
+    def _commit(self, worker: str, was: Lease, reached: LeaseCheckpoint, batch: Batch | None) -> None:
         assert was.actual_owner == worker, f"{worker} commits what {was.actual_owner} has"
         assert reached > was.checkpoint, "a checkpoint moved backward"
         units = self.between(was, reached)
@@ -112,7 +118,9 @@ class Ledger:
         )
         assert not self.committed.intersection(units), "records were committed twice"
         self.committed.update(units)
-        self._written.add((worker, was.key, reached))
+        assert batch is not None, "a checkpoint moved without a commit"
+        assert batch not in self._lost, "a commit that was reported as lost was written later"
+        self._written.add(batch)
 
     def _move(self, worker: str, was: Lease) -> None:
         """Check that a lease is given away only when its worker has stopped."""

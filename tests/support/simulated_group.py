@@ -75,10 +75,11 @@ def kind_of(update: Update) -> str:
     return "children" if "childShardIds" in update.set else "renew"
 
 
-KINDS = (
+WRITES = (
     *("renew", "pending", "commit", "end", "give", "hand over", "release", "children", "create", "delete"),
-    *("lock", "report", "scan", "get", "owned", "page", "iterator", "list", "any"),
+    *("lock", "report"),
 )
+KINDS = (*WRITES, "scan", "get", "owned", "page", "iterator", "list", "any")
 
 
 FATES = (
@@ -86,6 +87,7 @@ FATES = (
     "lose",  # the call is made, and its response is lost
     "late",  # the call fails, and is made later
     "fade",  # the response comes late, and then the table cannot be reached any more
+    "vanish",  # the call is made, its response is lost, and for a while the table cannot be reached any more
     *("kill before", "kill after"),
     *("delay before", "delay after"),
     *("pause before", "pause after"),  # the whole process
@@ -107,8 +109,10 @@ class Member:
     outage_until_s: float = 0.0
     hold_s: float = 0.0
     """How long the user takes for the next batch."""
+    committing: Batch | None = None
+    """The batch that is committed now."""
     has_unanswered_commit: bool = False
-    """Whether a write of the commit that is made now got no response: nobody knows whether it was made."""
+    """Whether a write of this commit got no response: nobody knows whether it was made."""
 
     @property
     def name(self) -> str:
@@ -183,12 +187,22 @@ class Member:
             self.process.sleep(held_s or self.rng.uniform(0, 2 * self.group.processing_s))
             if self.is_stopping and not self.group.is_careful and self.rng.random() < 0.5:
                 return  # the program ends without a commit
-            self.has_unanswered_commit = False
-            try:
-                batch.commit()
-            except LeaseLostError:
-                if not self.has_unanswered_commit:
-                    self.group.ledger.lose(self.name, batch)
+            self._commit(batch)
+
+    def _commit(self, batch: Batch) -> None:
+        """Commit as a program does, and let the ledger check what it is told."""
+        self.committing, self.has_unanswered_commit = batch, False
+        try:
+            batch.commit()
+        except LeaseLostError as error:
+            if error.may_be_committed:
+                assert self.has_unanswered_commit, (
+                    "a commit is said to be uncertain, and each write was answered"
+                )
+            else:
+                self.group.ledger.lose(batch)
+        else:
+            self.group.ledger.confirm(batch)
 
     def close(self) -> None:
         self.is_stopping = True
@@ -226,7 +240,9 @@ class Member:
         response = run()
         if what.endswith(" after") or what == "fade":
             self._suffer(what, seconds)
-        if what == "lose":
+        if what == "vanish":
+            self.cut_off(seconds)
+        if what in ("lose", "vanish"):
             raise UnavailableError("The response is lost.", "ConnectionClosedError")
         return response
 
@@ -293,9 +309,12 @@ class SimulatedTable:
 
     def update(self, update: Update) -> Item | None:
         kind = kind_of(update)
+        batch = (
+            self.member.committing if kind == "commit" else None
+        )  # a late call arrives when there is another one
         try:
             return self.member.call(
-                kind, lambda: self._write(update.key, lambda: self.member.group.table.update(update))
+                kind, lambda: self._write(update.key, lambda: self.member.group.table.update(update), batch)
             )
         except UnavailableError:
             self.member.has_unanswered_commit |= kind == "commit"
@@ -306,7 +325,7 @@ class SimulatedTable:
             "delete", lambda: self._write(key, lambda: self.member.group.table.delete(key, expect))
         )
 
-    def _write(self, key: str, write: Callable[[], T]) -> T:
+    def _write(self, key: str, write: Callable[[], T], batch: Batch | None = None) -> T:
         group = self.member.group
         before = group.table.get(key)
         result = write()
@@ -314,7 +333,7 @@ class SimulatedTable:
         if after != before:
             if (before or {}).get(LEASE_OWNER) != (after or {}).get(LEASE_OWNER):
                 group.note_index()
-            group.ledger.write(self.member.name, before, after)
+            group.ledger.write(self.member.name, before, after, batch)
         return result
 
 

@@ -305,7 +305,8 @@ def test_a_batch_in_hand_at_close_is_lost() -> None:
         assert batch.is_ours
     assert not batch.is_ours
     with pytest.raises(
-        LeaseLostError, match=r"cannot be committed: its lease is lost\. Drop it: .* delivers it again"
+        LeaseLostError,
+        match=r"is not committed, and is delivered again: its lease is lost\. Go on with the next batch",
     ) as raised:
         batch.commit()
     unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own bytes
@@ -532,7 +533,9 @@ def test_a_lease_that_is_lost_is_reported_once() -> None:
         batch = next(group)
         reader = group._threads.worker.readers()[0]
         reader.held.lose("the test says so")
-        with pytest.raises(LeaseLostError, match=r"the test says so\. Drop it") as raised:
+        with pytest.raises(
+            LeaseLostError, match=r"is not committed, and is delivered again: the test says so"
+        ) as raised:
             batch.commit()
         assert (raised.value.stream, raised.value.shard_id) == ("orders", SHARD)
         group._threads.worker._releaser.drop(reader)

@@ -2,7 +2,7 @@
 The errors of consumer groups, besides those of `kinesis_core`.
 
     KinesisError
-    ├── LeaseLostError              another worker has the shard now
+    ├── LeaseLostError              the lease was lost before the commit, or nobody knows
     ├── HandlerError                a handler failed for good
     └── GroupStateError             the table has what this worker cannot work with
 """
@@ -16,18 +16,23 @@ class LeaseLostError(KinesisError):
     """
     The lease of the shard is lost: another worker has it, or it could not be renewed in time.
 
-    Drop the batch. It is not committed, and the worker that has the shard now delivers it again. Only if the store failed while it
-    wrote the commit, and until the lease was lost, the batch may be committed.
+    Go on with the next batch. If `may_be_committed` is false, this batch is not committed, and is delivered again. If it is true, nobody
+    knows: the commit was sent and got no response, and a look afterwards did not decide it. The batch is delivered again only if it is
+    not committed. So undo what was done for a batch only if `may_be_committed` is false.
 
     Attributes:
         shard_id: The shard.
         stream: The stream, as in `Batch.stream`.
+        may_be_committed: Whether the batch may be committed nevertheless.
     """
 
-    def __init__(self, message: str, shard_id: str = "", stream: str = "") -> None:
-        super().__init__(message, shard_id, stream)
+    def __init__(
+        self, message: str, shard_id: str = "", stream: str = "", may_be_committed: bool = False
+    ) -> None:
+        super().__init__(message, shard_id, stream, may_be_committed)
         self.shard_id = shard_id
         self.stream = stream
+        self.may_be_committed = may_be_committed
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -35,9 +40,10 @@ class LeaseLostError(KinesisError):
 
 class HandlerError(KinesisError):
     """
-    A handler failed for a batch, also when it was tried again. The batch is not committed, and its lease is released.
+    A handler failed for a batch, also when it was tried again. The batch is not committed, unless the handler did that itself, and its
+    lease is released.
 
-    Correct the handler or the record that it fails for. Then start again: the batch is delivered again. The exception of the handler
+    Correct the handler or the record that it fails for. Then start again: a batch that is not committed is delivered again. The exception of the handler
     is the cause (`__cause__`). The message has only its type, because its text may hold data of records.
 
     Attributes:

@@ -25,6 +25,15 @@ _BATCHES = (
         example="batch.committed batch=orders:shardId-000000000000:4966...:4967... records=250 bytes=72400",
     ),
     Event(
+        "batch.unconfirmed",
+        "WARNING",
+        "worker",
+        "A commit got no response until the lease was lost, and a look afterwards did not show whether it was written. The batch may be "
+        "committed. If it is not, it is delivered again.",
+        {**_BATCH, "reason": "why the lease is lost"},
+        example="batch.unconfirmed batch=orders:shardId-000000000000:4966...:4967... reason=it could not be renewed for 10 s",
+    ),
+    Event(
         "batch.uncommitted",
         "WARNING",
         "worker",
@@ -115,7 +124,7 @@ _LEASES = (
         "release.failed",
         "WARNING",
         "worker",
-        "A lease could not be let go. Other workers have it once it expires.",
+        "The store failed when a lease was let go. If it was not let go, other workers have it once it expires.",
         {**_LEASE, **_FAILURE},
         example="release.failed lease=shardId-000000000000 code=ThrottlingException reason=DynamoDB UpdateItem failed: ...",
     ),

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 import random
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from attrs import define, field
 from kinesis_consumer import Batch, BatchId, ConsumerGroup, HandlerError, LeaseLostError
 from kinesis_consumer.handling import Handling, Run
 from kinesis_consumer.stores import MemoryTable
-from kinesis_core import OptionError, UserRecord
+from kinesis_core import AccessDeniedError, OptionError, UserRecord
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import After, Page, Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import ShardPage
@@ -37,6 +38,8 @@ class FakeWorker:
     is_stopping: bool = False
     changes: int = 0
     has_lease: bool = True
+    refusal: AccessDeniedError | None = None
+    """Why commits fail."""
     committed: list[str] = field(factory=list)
     waited_s: list[float] = field(factory=list)
     on_wait: Callable[[], None] = lambda: None
@@ -59,6 +62,8 @@ class FakeWorker:
     def commit(self, batch: Batch) -> None:
         if not self.has_lease:
             raise LeaseLostError("another worker has it", SHARD)
+        if self.refusal is not None:
+            raise self.refusal
         batch.is_committed = True
         self.committed.append(batch.id.last)
 
@@ -380,6 +385,28 @@ def test_a_handler_may_commit_by_itself(run: Way) -> None:
 
     run(worker, handler, worker.batch(b"x"))
     assert (len(seen), worker.committed) == (2, ["1"])
+
+
+@pytest.mark.parametrize(
+    ("error", "fate"),
+    [
+        (None, "The batch is committed."),
+        (AccessDeniedError("no"), "is delivered again, unless the handler's own commit was written."),
+    ],
+)
+def test_a_handler_that_commits_and_fails_for_good(
+    run: Way, error: AccessDeniedError | None, fate: str
+) -> None:
+    """The error says what is known of the commit."""
+    worker: FakeWorker = FakeWorker()
+    worker.refusal = error
+
+    def handler(batch: Batch) -> None:
+        batch.commit()
+        raise ZeroDivisionError
+
+    with pytest.raises(HandlerError, match=re.escape(fate)):
+        run(worker, handler, worker.batch(b"x"), retries=0)
 
 
 # Arguments -------------------------------------------------------------------------------------------------------

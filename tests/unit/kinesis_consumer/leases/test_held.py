@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+
 import pytest
 
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import updates
 from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.stores import Update
-from kinesis_core import UnavailableError
+from kinesis_core import ThrottledError, UnavailableError
 from kinesis_core.leases import FINISHED, LeaseCheckpoint
 from support.consumer_parts import OneShard
 
@@ -182,6 +185,197 @@ def test_a_commit_that_was_written_counts(shard: OneShard, held: HeldLease) -> N
     held.checkpoint(LeaseCheckpoint("8", 2), None, {})
     assert shard.lease().checkpoint == held.lease.checkpoint == LeaseCheckpoint("8", 2)
     assert not held.is_ours
+
+
+REACHED = LeaseCheckpoint("8", 2)
+
+
+def commit_in_vain(shard: OneShard, held: HeldLease, fault: str, after: Callable[[], object] = str) -> None:
+    """Commit with a *fault* of the table. *after* that, the table is well again and the lease has expired."""
+    shard.table.hook = lambda: fault
+    with pytest.raises(UnavailableError):
+        held.checkpoint(REACHED, None, {})
+    after()
+    shard.clock.sleep(10)
+    shard.table.hook = str
+
+
+@pytest.mark.parametrize("sees_it_before", [False, True])
+def test_a_commit_whose_response_was_lost_counts(
+    shard: OneShard, held: HeldLease, sees_it_before: bool
+) -> None:
+    """A look after the lease has expired finds it. So does a renewal before."""
+
+    def renew() -> None:
+        shard.table.hook = str
+        held.renew()
+
+    commit_in_vain(shard, held, "lose", renew if sees_it_before else str)
+    held.checkpoint(REACHED, None, {})
+    assert shard.lease().checkpoint == REACHED
+    assert not held.is_ours
+
+
+def test_a_commit_that_was_made_at_the_last_moment(shard: OneShard, held: HeldLease) -> None:
+    """The attempt after a lost response is refused, and shows that the first one was made, when the lease has just expired."""
+    shard.table.hook = lambda: "lose"
+    with pytest.raises(UnavailableError):
+        held.checkpoint(REACHED, None, {})
+
+    def slow() -> str:
+        shard.clock.sleep(6)
+        return ""
+
+    shard.table.hook = slow
+    held.checkpoint(REACHED, None, {})
+    assert shard.lease().checkpoint == REACHED
+    assert not held.is_ours
+
+
+def test_a_commit_that_was_seen_and_is_written_again(shard: OneShard, held: HeldLease) -> None:
+    """An attempt after a lost response is made without need, and loses its response, too. The commit counts."""
+    faults = iter(["lose", "", "", "lose"])  # the second attempt is refused, and looks
+    shard.table.hook = lambda: next(faults)
+    for _ in range(2):
+        with pytest.raises(UnavailableError):
+            held.checkpoint(REACHED, None, {})
+    shard.table.hook = lambda: "fail"
+    shard.clock.sleep(10)
+    held.checkpoint(REACHED, None, {})
+
+
+def test_a_renewal_without_a_response_says_nothing_of_a_commit(shard: OneShard, held: HeldLease) -> None:
+    """A commit that was never sent is not made."""
+    shard.table.hook = lambda: "fail"
+    with pytest.raises(UnavailableError):
+        held.renew()
+    shard.clock.sleep(10)
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert not raised.value.may_be_committed
+
+
+@pytest.mark.parametrize("fault", ["fail", "lose"])
+def test_a_commit_of_which_nobody_knows(shard: OneShard, held: HeldLease, fault: str) -> None:
+    """The table does not respond to the look either. What is said is true if the commit was made, and if it was not."""
+    commit_in_vain(shard, held, fault)
+    shard.table.hook = lambda: fault
+    with pytest.raises(LeaseLostError, match="could not be renewed") as raised:
+        held.checkpoint(REACHED, None, {})
+    assert raised.value.may_be_committed
+    assert shard.table.calls[-1][0] == "get", "one look, and no write of a lease that is lost"
+
+
+def test_a_commit_that_may_still_arrive(shard: OneShard, held: HeldLease) -> None:
+    """A write without a response may be made later, as long as the counter is the one that it expects."""
+    commit_in_vain(shard, held, "fail")
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert raised.value.may_be_committed
+
+
+def test_a_commit_that_another_worker_has_prevented(shard: OneShard, held: HeldLease) -> None:
+    """Another worker has the lease now, and stands before the batch: it delivers the batch again."""
+    commit_in_vain(shard, held, "fail", lambda: others_take(shard))
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert not raised.value.may_be_committed
+
+
+@pytest.mark.parametrize("was_made", [False, True])
+@pytest.mark.parametrize("reached", [REACHED, LeaseCheckpoint("9")])
+def test_a_commit_after_which_another_worker_went_on(
+    shard: OneShard, held: HeldLease, was_made: bool, reached: LeaseCheckpoint
+) -> None:
+    """Another worker stands behind the batch: it may have delivered it again, or found it committed. The item looks the same."""
+    commit_in_vain(shard, held, "lose" if was_made else "fail")
+    others_take(shard)
+    while shard.lease().counter < held.lease.counter + 3:
+        assert shard.table.table.update(updates.checkpoint(shard.lease(), reached))
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert raised.value.may_be_committed
+
+
+def test_a_commit_after_which_a_hand_over_began(shard: OneShard, held: HeldLease) -> None:
+    """The lease names another worker, and the first write since the commit was sent is the commit."""
+    commit_in_vain(shard, held, "lose")
+    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next"))
+    held.checkpoint(REACHED, None, {})
+
+
+@pytest.mark.parametrize("refusal", [ThrottledError("slow down", "ThrottlingException"), None])
+def test_a_commit_whose_writes_were_all_refused(
+    shard: OneShard, held: HeldLease, refusal: ThrottledError | None
+) -> None:
+    """It is certain that it was not made, whatever another worker has committed since: no look is needed."""
+
+    def refuse() -> str:
+        if refusal is not None:
+            raise refusal
+        others_take(shard)
+        assert shard.table.table.update(updates.checkpoint(shard.lease(), REACHED))
+        return ""
+
+    shard.table.hook = refuse
+    with suppress(ThrottledError, LeaseLostError):
+        held.checkpoint(REACHED, None, {})
+    shard.table.hook = lambda: "fail"
+    shard.clock.sleep(10)
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert not raised.value.may_be_committed
+
+
+@pytest.mark.parametrize("change", ["deleted", "damaged"])
+def test_a_look_at_a_lease_that_is_no_lease(shard: OneShard, held: HeldLease, change: str) -> None:
+    """It shows nothing."""
+    commit_in_vain(shard, held, "lose")
+    if change == "deleted":
+        shard.table.delete(held.key, {})
+    else:
+        shard.table.table.update(Update(held.key, expect={}, set={"checkpoint": "soon"}))
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    assert raised.value.may_be_committed
+
+
+@pytest.mark.parametrize("fault", ["fail", "lose"])
+def test_a_commit_without_a_response_before_the_lease_is_let_go(
+    shard: OneShard, held: HeldLease, fault: str
+) -> None:
+    """The release shows whether the commit was made, and no later attempt of it can be made any more."""
+    shard.table.hook = lambda: fault
+    with pytest.raises(UnavailableError):
+        held.checkpoint(REACHED, None, {})
+    shard.table.hook = str
+    assert held.leave(None)
+    shard.table.hook = lambda: "fail"
+    if fault == "lose":
+        held.checkpoint(REACHED, None, {})
+        return
+    with pytest.raises(LeaseLostError, match="it was released") as raised:
+        held.checkpoint(REACHED, None, {})
+    assert not raised.value.may_be_committed
+
+
+def test_a_release_that_arrives_late(shard: OneShard, held: HeldLease) -> None:
+    """It changes nothing once the lease was written again, by a worker that has the same name after a restart, too."""
+    release = updates.release(held.lease)
+    again = shard.take("me")
+    assert shard.table.table.update(release) is None
+    assert shard.table.table.update(updates.assign(held.lease, "next")) is None
+    again.renew()
+
+
+def test_leaving_after_a_renewal_whose_response_was_lost(shard: OneShard, held: HeldLease) -> None:
+    """The lease is let go, although its counter is not the one that this worker knows."""
+    shard.table.hook = lambda: "lose"
+    with pytest.raises(UnavailableError):
+        held.renew()
+    shard.table.hook = str
+    assert held.leave(None)
+    assert shard.lease().owner is None
 
 
 def test_a_batch_whose_end_was_fixed_too_late_does_not_go_out(shard: OneShard, held: HeldLease) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from kinesis_consumer import Batch, GroupSettings
+from kinesis_consumer import Batch, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
-from kinesis_core import UnavailableError
+from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_core.leases import read_lease
 from kinesis_core.model import Page
 from kinesis_core.planning import PlanSettings, ShardPages
@@ -234,3 +235,120 @@ def test_lags_of_a_thousand_shards_are_not_looked_at_for_each_batch(monkeypatch:
     shard.clock.sleep(1)
     worker.report_lags()
     assert len(looks) == 2
+
+
+# Commits ---------------------------------------------------------------------------------------------------------
+
+
+def batch_in_hand() -> tuple[Worker, OneShard, Batch]:
+    worker, shard = worker_with_a_lease()
+    shard.stream.put(shard.shard_id, b"x")
+    advance(worker)
+    batch = worker.take()
+    assert batch is not None
+    return worker, shard, batch
+
+
+def commit_in_vain(batch: Batch) -> LeaseLostError:
+    """Commit twice, and return the error, which is the same the second time."""
+    errors = []
+    for _ in range(2):
+        with pytest.raises(LeaseLostError) as raised:
+            batch.commit()
+        errors.append(raised.value)
+        assert not batch.is_committed
+        assert batch.may_be_committed is raised.value.may_be_committed
+    assert errors[0].may_be_committed is errors[1].may_be_committed
+    copied = pickle.loads(pickle.dumps(errors[0]))  # noqa: S301 # pickled one line up
+    assert copied.may_be_committed is errors[0].may_be_committed
+    return errors[0]
+
+
+def test_a_commit_whose_response_is_lost_until_the_lease_expires() -> None:
+    """It counts if the store responds to a look afterwards."""
+    _, shard, batch = batch_in_hand()
+    shard.table.hook = lambda: "lose" if shard.table.calls[-1][0] == "update" else ""
+    batch.commit()
+    assert (batch.is_committed, batch.may_be_committed, batch.is_ours) == (True, False, False)
+
+
+def test_a_commit_of_which_nobody_knows(caplog: pytest.LogCaptureFixture) -> None:
+    """The error says that the batch may be committed, each time, and the log says it for those who run a handler."""
+    _, shard, batch = batch_in_hand()
+    shard.table.hook = lambda: "lose"
+    assert "may be committed: the store of leases did not respond" in str(commit_in_vain(batch))
+    assert [line for line in caplog.messages if line.startswith("batch.unconfirmed")]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_commit_after_the_lease_was_lost(is_known: bool) -> None:
+    """It is not sent. So it is certain that the batch is not committed, whether or not the worker has noticed the loss."""
+    worker, shard, batch = batch_in_hand()
+    shard.table.hook = lambda: "fail"
+    shard.clock.sleep(11)
+    if is_known:
+        worker.renew()
+    error = commit_in_vain(batch)
+    assert not error.may_be_committed
+    assert "is not committed, and is delivered again" in str(error)
+
+
+def test_a_commit_that_is_refused_after_one_without_a_response() -> None:
+    """Nobody knows whether the first write was made. That is still so when the lease is lost, and its reader is gone."""
+    worker, shard, batch = batch_in_hand()
+
+    def lose_then_deny() -> str:
+        if sum(call == "update" for call, _ in shard.table.calls) > writes + 1:
+            raise AccessDeniedError("denied", "AccessDeniedException")
+        return "lose"
+
+    writes = sum(call == "update" for call, _ in shard.table.calls)
+    shard.table.hook = lose_then_deny
+    with pytest.raises(AccessDeniedError):
+        batch.commit()
+    assert batch.may_be_committed
+    shard.clock.sleep(11)
+    worker.renew()
+    assert commit_in_vain(batch).may_be_committed
+
+
+def test_a_commit_succeeds_after_it_was_refused() -> None:
+    """A batch that is committed in the end is no longer one that may be."""
+    _, shard, batch = batch_in_hand()
+
+    def deny() -> str:
+        raise AccessDeniedError("denied", "AccessDeniedException")
+
+    shard.table.hook = deny
+    with pytest.raises(AccessDeniedError):
+        batch.commit()
+    shard.table.hook = str
+    batch.commit()
+    assert (batch.is_committed, batch.may_be_committed) == (True, False)
+
+
+def test_the_end_of_a_shard_whose_response_is_lost() -> None:
+    """A shard that was marked as finished is reported as ended, also if its lease expired before that was known."""
+    ended: list[str] = []
+    worker, shard = worker_with_a_lease(
+        callbacks=Callbacks(shard_ended=lambda _, shard_id: ended.append(shard_id))
+    )
+    shard.stream.split(shard.shard_id)
+
+    lost: list[float] = []
+
+    def lose_the_end() -> str:
+        has_children = bool(shard.lease().children)
+        if shard.table.calls[-1] == ("update", shard.shard_id) and has_children and not lost:
+            lost.append(shard.clock.now_s())
+            return "lose"
+        if shard.table.calls[-1] == ("get", shard.shard_id) and shard.lease().is_finished:
+            shard.clock.sleep(shard.settings.lease_duration_s)
+        return ""
+
+    shard.table.hook = lose_the_end
+    for _ in range(10):
+        advance(worker)
+        shard.clock.sleep(0.5)
+    assert shard.lease().is_finished
+    assert ended == [shard.shard_id]

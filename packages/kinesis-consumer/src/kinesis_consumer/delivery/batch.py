@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field, frozen
 
+from kinesis_consumer.errors import LeaseLostError
+from kinesis_core import ServiceError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
 from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
@@ -68,6 +70,8 @@ class Batch:
     _pages: Sequence[ShardPage]
     _owner: BatchOwner
     is_committed: bool = field(default=False, init=False)
+    may_be_committed: bool = field(default=False, init=False)
+    """Whether a commit failed, and nobody knows whether it was written nevertheless."""
     _committing: Lock = field(factory=Lock, init=False)
 
     def __repr__(self) -> str:
@@ -140,24 +144,36 @@ class Batch:
         """
         Commit the batch: its records are processed, and no worker gets them again. Idempotent.
 
-        While the store of leases fails, this waits, as long as the lease is valid.
+        While the store of leases fails, this waits, as long as the lease is valid. Then it looks once more whether the commit was
+        written.
 
         Raises:
-            LeaseLostError: Another worker has the shard now, and delivers the batch again.
+            LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. Or nobody knows, if the error says
+                `may_be_committed`.
+            ServiceError: The store refuses the write for good.
         """
         with self._committing:
-            if not self.is_committed:
+            if self.is_committed:
+                return
+            try:
                 self._owner.commit(self)
+            except LeaseLostError as error:
+                self.may_be_committed = error.may_be_committed
+                raise
+            except ServiceError:
+                self.may_be_committed = True
+                raise
+            self.may_be_committed = False
 
     async def commit_async(self) -> None:
         """
         As `commit`, for a task of asyncio: it is made in a thread.
 
         A task that is cancelled meanwhile waits until the commit is written or has failed, and is cancelled then. `is_committed`
-        says which it was. A failed commit is the cause of the `CancelledError`.
+        and `may_be_committed` say which it was. A failed commit is the cause of the `CancelledError`.
 
         Raises:
-            LeaseLostError: Another worker has the shard now, and delivers the batch again.
+            LeaseLostError, ServiceError: As for `commit`.
         """
         from kinesis_consumer.waiting import in_thread
 

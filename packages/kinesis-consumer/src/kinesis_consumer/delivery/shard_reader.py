@@ -179,7 +179,7 @@ class ShardReader:
         Commit *batch*. Returns the next one, if its records are there: the same write fixes its end.
 
         Raises:
-            LeaseLostError: Another worker has the shard.
+            LeaseLostError: As in `HeldLease.checkpoint`.
             ServiceError: The store refuses the write for good.
         """
         if self.out is not batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import RLock
 
 from attrs import define, field
@@ -10,6 +11,7 @@ from attrs import define, field
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import ItemTable, Update
+from kinesis_core import ServiceError, ThrottledError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseItemError, Value, read_lease
 
@@ -39,6 +41,8 @@ class HeldLease:
     """Why the lease is lost; empty while it is held."""
     _is_let_go: bool = field(default=False, init=False)
     """Whether the write that lets the lease go was sent: the next owner may begin before this worker has the response."""
+    _unanswered: int | None = field(default=None, init=False)
+    """The counter that a commit without a response expected. As long as the lease has this counter, that commit may be written."""
     _lock: RLock = field(factory=RLock, init=False)
 
     @property
@@ -97,13 +101,49 @@ class HeldLease:
         """
         Commit all records up to *reached*, and fix the end of the next batch if there is one.
 
-        A commit that was written counts, also if the lease expired before the response came: no worker delivers the records again.
-        The lease is lost then, and `is_ours` says so.
+        A commit that was written counts, also if the lease was lost before that was known: no worker delivers the records again.
+        `is_ours` says that the lease is lost.
 
         Raises:
-            LeaseLostError, ServiceError: As for `renew`.
+            LeaseLostError: As for `renew`. The commit is not written, unless `may_be_committed` is true: then nobody knows.
+            ServiceError: Nobody knows whether it was written. Try again.
         """
-        self._write(lambda lease: updates.checkpoint(lease, reached, pending, attributes))
+        with self._lock:
+            try:
+                self._write(
+                    lambda lease: updates.checkpoint(lease, reached, pending, attributes), is_commit=True
+                )
+            except LeaseLostError:
+                if self._is_written(reached):
+                    return
+                raise
+
+    def _is_written(self, reached: LeaseCheckpoint) -> bool:
+        """
+        Return whether a commit was written before the lease was lost. Looks once more if a write of it got no response.
+
+        Only the holder of a lease moves its checkpoint, and each change of owner grows the counter. So the first write after the
+        commit was sent says whether it was the commit. Later ones may have come after it or instead of it: another worker
+        that delivers the batch again commits the same.
+
+        Raises:
+            LeaseLostError: Nobody knows.
+        """
+        if self.lease.checkpoint == reached or self.lease.counter != self._unanswered:
+            return self.lease.checkpoint == reached
+        found = self._look()
+        if found is not None and found.counter == self._unanswered + 1:
+            return found.checkpoint == reached
+        if found is None or found.counter == self._unanswered or found.checkpoint >= reached:
+            raise self._lost_error(may_be_committed=True)
+        return False
+
+    def _look(self) -> Lease | None:
+        """Return the lease as it is in the table now; None if that cannot be found out."""
+        with suppress(ServiceError, LeaseItemError):
+            item = self.table.get(self.key)
+            return read_lease(item) if item else None
+        return None
 
     def leave(self, to: str | None) -> bool:
         """
@@ -112,14 +152,15 @@ class HeldLease:
         Returns whether that was written. If not, somebody else has changed the lease.
 
         Raises:
-            ServiceError: The store failed. The lease is to be counted as lost: it expires for others.
+            ServiceError: Nobody knows whether it was written. The lease is to be counted as lost: if it was not written, the lease
+                expires for others.
         """
         with self._lock:
             if self.lost:
                 return False
             self._is_let_go = True
             if not self._left(to):
-                self._adopt()  # a hand-over may have begun since the last write
+                self._adopt()  # a hand-over may have begun since the last write, or its response was lost
                 if self.lost or not self._left(to):
                     self.lose("another worker has it")
                     return False
@@ -128,19 +169,28 @@ class HeldLease:
 
     def _left(self, to: str | None) -> bool:
         is_released = self.is_leaving or to is None
-        update = updates.release(self.lease) if is_released else updates.assign(self.lease, str(to))
-        return self.table.update(update) is not None
+        item = self.table.update(
+            updates.release(self.lease) if is_released else updates.assign(self.lease, str(to))
+        )
+        if item is not None:
+            self.lease = read_lease(item)
+        return item is not None
 
     def lose(self, reason: str) -> None:
         """Count the lease as lost."""
         self.lost = self.lost or reason
 
-    def _write(self, make: Callable[[Lease], Update]) -> None:
+    def _write(self, make: Callable[[Lease], Update], *, is_commit: bool = False) -> None:
         with self._lock:
             for _ in range(_ATTEMPTS):
                 self._check()
                 sent_s = self.clock.now_s()
-                item = self.table.update(make(self.lease))
+                try:
+                    item = self.table.update(make(self.lease))
+                except ServiceError as error:
+                    if is_commit and not isinstance(error, ThrottledError):  # a throttled write is not made
+                        self._unanswered = self.lease.counter
+                    raise
                 if item is not None:
                     self._expire()  # before the time of this write counts: a lease that was lost meanwhile does not come back
                     self.lease, self._sent_s = read_lease(item), sent_s
@@ -156,7 +206,14 @@ class HeldLease:
     def _check(self) -> None:
         self._expire()
         if self.lost:
-            raise LeaseLostError(f"The lease of {self.key} is lost: {self.lost}.", self.lease.shard_id)
+            raise self._lost_error()
+
+    def _lost_error(self, *, may_be_committed: bool = False) -> LeaseLostError:
+        return LeaseLostError(
+            f"The lease of {self.key} is lost: {self.lost}.",
+            self.lease.shard_id,
+            may_be_committed=may_be_committed,
+        )
 
     def _adopt(self) -> None:
         """
@@ -178,4 +235,5 @@ class HeldLease:
             self.lose(f"worker {found.actual_owner or 'nobody'} has it")
         elif found.counter - self.lease.counter not in (0, 1):
             self.lose("another worker has had it")
-        self.lease = found
+        else:
+            self.lease = found

@@ -88,20 +88,19 @@ class LeaseReleaser:
         is_left = _left(held, to)
         is_removed = self.shards.remove(reader)
         if is_removed and is_left:
-            next_owner = held.lease.owner if held.is_leaving else to
-            log.info("lease.released", lease=held.key, worker=self.worker, next=next_owner or "nobody")
+            log.info("lease.released", lease=held.key, worker=self.worker, next=held.lease.owner or "nobody")
         elif is_removed:
             log.info("lease.lost", lease=held.key, worker=self.worker, reason=held.lost)
         return is_removed
 
 
 def _left(held: HeldLease, to: str | None) -> bool:
-    """Let a lease go. Returns whether that was written. When the store fails, the lease expires."""
+    """Let a lease go. Returns whether that is known to be written. If it was not, the lease expires."""
     try:
         return held.leave(to)
     except ServiceError as error:
         log.warning("release.failed", lease=held.key, code=error.code, reason=str(error))
-        held.lose("it could not be released")
+        held.lose("the store failed when it was released")
         return False
 
 

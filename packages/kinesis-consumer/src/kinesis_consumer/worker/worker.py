@@ -144,7 +144,7 @@ class Worker(LeaseHolder):
         Commit *batch*, and hand out the next one of its shard.
 
         Raises:
-            LeaseLostError: Another worker has the shard.
+            LeaseLostError: The lease is lost. The batch is not committed, or may be.
             ServiceError: The store refuses the write for good.
         """
         if batch.is_committed:
@@ -155,12 +155,14 @@ class Worker(LeaseHolder):
             )
         reader = self._shards.reader_of_batch(batch)
         if reader is None:
-            raise _lost(batch, "its lease is lost")
+            raise _lost(batch, "its lease is lost", batch.may_be_committed)
         try:
             following = reader.commit(batch)
         except LeaseLostError as error:
             self._releaser.drop(reader)
-            raise _lost(batch, reader.held.lost or "its lease is lost") from error
+            if error.may_be_committed:
+                log.warning("batch.unconfirmed", batch=str(batch.id), reason=reader.held.lost)
+            raise _lost(batch, reader.held.lost or "its lease is lost", error.may_be_committed) from error
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
         self._hand_out(following)
         if following is None and reader.has_work:
@@ -234,10 +236,16 @@ class Worker(LeaseHolder):
         self.wake()
 
 
-def _lost(batch: Batch, reason: str) -> LeaseLostError:
+def _lost(batch: Batch, reason: str, may_be_committed: bool) -> LeaseLostError:
+    fate = (
+        f"may be committed: the store of leases did not respond, and then the lease was lost ({reason}). It is delivered again if it is "
+        "not committed, and never again if it is"
+        if may_be_committed
+        else f"is not committed, and is delivered again: {reason}"
+    )
     return LeaseLostError(
-        f"Batch {batch.id} cannot be committed: {reason}. Drop it: the worker that has the shard now delivers it again. "
-        f"[stream={batch.stream} shard={batch.shard_id}]",
+        f"Batch {batch.id} {fate}. Go on with the next batch. [stream={batch.stream} shard={batch.shard_id}]",
         batch.shard_id,
         batch.stream,
+        may_be_committed,
     )

@@ -11,7 +11,7 @@ from kinesis_consumer.stores import MemoryTable
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, OLDEST, Lease
 from kinesis_core.model import Shard
-from support.consumer_groups import leases_of, new_group, new_stream
+from support.consumer_groups import QUICK, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 
 
@@ -77,3 +77,27 @@ def test_a_listing_that_fails_is_warned_of_and_made_again(
     clock.sleep(5)
     coordinator.step()
     assert sorted(leases_of(table)) == stream.open_shards()
+
+
+def test_a_lease_that_was_left_to_anybody_is_not_left_for_long() -> None:
+    """
+    A leader that leaves before it has heard of another worker leaves its lease to anybody, and deletes the lock. The other worker
+    leads within seconds, also if leases are valid for an hour.
+    """
+    stream, table, clock = new_stream(1), MemoryTable(), FakeClock()
+    first, second = (
+        new_group(stream, table, worker=name, clock=clock, settings=QUICK)._threads.coordinator
+        for name in ("worker-1", "worker-2")
+    )
+    for _ in range(5):
+        first.step()
+        clock.sleep(1)
+    assert [lease.owner for lease in leases_of(table).values()] == ["worker-1"]
+    second.step()
+    table.delete("worker-2", {})  # as if the first worker had looked before that step
+    first.retire()
+    assert [lease.owner for lease in leases_of(table).values()] == [None]
+    for _ in range(5):
+        clock.sleep(1)
+        second.step()
+    assert [lease.owner for lease in leases_of(table).values()] == ["worker-2"]

@@ -37,6 +37,11 @@ log = get_logger("kinesis_consumer")
 
 MODE_S = 60.0
 DISCOVERY_S = 1.0
+CANDIDACY_S = 2.5
+"""
+How often at least a worker that does not lead looks at the lock. A leader that leaves deletes it, and may have left its leases to
+anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
+"""
 TAKING_S = 1.5
 LEADING_S = 2.0
 KEEPING_S = 30.0
@@ -168,7 +173,9 @@ class Coordinator:
         if leader is None:
             return DISCOVERY_S
         was_held = leader.lock.is_held()
-        if leader.lock.step() and not was_held:
+        if not leader.lock.step():
+            return min(leader.lock.heartbeat_s, CANDIDACY_S)
+        if not was_held:
             log.info("leader.elected", worker=self.worker.name)
             self.keeper.begin()
         return leader.lock.heartbeat_s

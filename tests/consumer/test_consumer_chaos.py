@@ -27,8 +27,9 @@ SHORT = Plan(seed=3, workers=4, records=10_000, kills=4, stops=2, pauses=1, resh
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
 def test_workers_are_killed_stopped_and_paused(tmp_path: Path) -> None:
     """
-    Workers over one file of leases are killed, stopped and paused, while shards are split and merged. No record is lost. The records
-    that are delivered again are those of batches that were not committed, in equal batches; and keys stay in order.
+    Workers over one file of leases are killed, stopped and paused, while shards are split and merged, and writes of the file have lost
+    and late responses. No record is lost. The records that are delivered again are those of batches that were not committed, in equal
+    batches; keys stay in order; and what a worker is told of its commits is true.
     """
     outcome = run(SHORT, tmp_path / "run", print)
     assert not outcome.problems, "\n".join([*outcome.lines(), f"see {tmp_path}"])
@@ -62,7 +63,7 @@ def problems(
 def test_batches_that_were_committed_once() -> None:
     """Nothing is wrong with batches that were committed once, or were delivered again because they were not."""
     assert problems(FIRST, SECOND) == []
-    for outcome in ("dropped", "committing", "lost"):
+    for outcome in ("dropped", "committing", "lost", "unconfirmed"):
         assert problems(evolve(FIRST, at_s=9.0, outcome=outcome), FIRST, SECOND) == []
         assert problems(evolve(FIRST, at_s=9.0, outcome=outcome, worker="worker-2"), FIRST, SECOND) == []
 
@@ -119,7 +120,15 @@ def test_what_the_judge_finds_in_journals(deliveries: list[Delivery], message: s
     assert [found for found in problems(*deliveries) if message in found]
 
 
-@pytest.mark.parametrize("outcome", ["dropped", "lost", "committing"])
+def test_a_commit_of_which_the_worker_was_told_that_nobody_knows() -> None:
+    """Either may be true, as long as the batch is delivered again if it is not committed."""
+    unknown = evolve(SECOND, outcome="unconfirmed")
+    again = evolve(SECOND, worker="worker-2", at_s=20.0)
+    assert problems(FIRST, unknown) == []
+    assert problems(FIRST, unknown, again, leases=[BEGUN, HALF, evolve(DONE, owner="worker-2")]) == []
+
+
+@pytest.mark.parametrize("outcome", ["dropped", "lost", "committing", "unconfirmed"])
 def test_a_batch_that_nobody_commits(outcome: str) -> None:
     """It would have to be delivered again."""
     message = (

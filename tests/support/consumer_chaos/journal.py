@@ -54,6 +54,9 @@ class Journal:
     def lost(self, batch: Batch) -> None:
         self._write("lost", batch, time.monotonic())
 
+    def unconfirmed(self, batch: Batch) -> None:
+        self._write("unconfirmed", batch, time.monotonic())
+
     def _write(self, what: str, batch: Batch, now_s: float, records: Any = None) -> None:
         line = json.dumps([what, now_s, batch.shard_id, str(batch.id), records])
         os.write(self._file, line.encode() + b"\n")
@@ -72,7 +75,7 @@ class Delivery:
     """What the producer wrote into the records."""
     committing_s: float | None = None
     outcome: str = "dropped"
-    """dropped, committing (nobody knows), lost, or committed."""
+    """dropped, lost, committed, or that nobody knows: committing (it was killed), or unconfirmed (it was told so)."""
 
 
 @define

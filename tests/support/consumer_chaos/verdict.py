@@ -83,10 +83,16 @@ def _are_committed_once(batch: str, times: Sequence[Delivery], written: Written)
 
 
 def _are_reported(batch: str, times: Sequence[Delivery], written: Written) -> Iterator[str]:
-    """Yield whether a worker was told something else of its commit than the table says. If it was killed meanwhile, it was told nothing."""
+    """
+    Yield whether a worker was told something else of its commit than the table says.
+
+    If it was killed meanwhile, it was told nothing. It may be told that nobody knows.
+    """
     for last in {each.worker: each for each in times}.values():
         is_committed = _is_committed(last, written)
-        if last.outcome != "committing" and is_committed != (last.outcome == "committed"):
+        if last.outcome not in {"committing", "unconfirmed"} and is_committed != (
+            last.outcome == "committed"
+        ):
             says = "committed" if is_committed else "not committed"
             yield f"batch {batch} is {says} by the table, but {last.worker} was told {last.outcome!r}"
 

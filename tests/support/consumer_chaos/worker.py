@@ -11,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, LeaseLostError, SqliteLeases
+from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, LeaseLostError
 from kinesis_credentials import StaticKeys
 from support.consumer_chaos.journal import Journal
+from support.consumer_chaos.unkind import UnkindLeases
 from support.streams import KEY_ID, REGION, SECRET
 
 STREAM, APPLICATION = "orders", "billing"
@@ -33,15 +34,15 @@ def main(endpoint_url: str, leases: str, journals: str, name: str) -> None:
         journal.committing(batch)
         try:
             batch.commit()
-        except LeaseLostError:
-            journal.lost(batch)
+        except LeaseLostError as error:
+            (journal.unconfirmed if error.may_be_committed else journal.lost)(batch)
             return
         journal.committed(batch)
 
     with ConsumerGroup.open(
         STREAM,
         APPLICATION,
-        leases=SqliteLeases(leases),
+        leases=UnkindLeases(leases, LEASE_DURATION_S, random.Random(f"{name} and its leases")),
         region=REGION,
         endpoint_url=endpoint_url,
         credentials=StaticKeys(KEY_ID, SECRET),

@@ -105,6 +105,8 @@ class LeasePublisher:
             if not self._has_published and not error.retryable:
                 raise
             self._resumes_s = self._clock.now_s() + PAUSE_S
+            for stream in self._streams.values():
+                stream.forget_listing()
             log.warning(
                 "lease.publish_failed",
                 table=self._table.name,
@@ -140,6 +142,15 @@ class _PublishedStream:
     """Shards that the offset names and Kinesis no longer lists."""
     _arn: str | None = field(default=None, init=False)
 
+    def forget_listing(self) -> None:
+        """
+        List the shards again for the next leases.
+
+        A write that got no response may have created a lease, and a KCL may have finished and deleted it before the next attempt.
+        Only a listing with the shard's children shows that.
+        """
+        self.listing = {}
+
     def leases(self, stream: StreamOffset) -> list[Lease]:
         if self._is_stale(stream):
             self.listing = by_id(self.api.list_shards())
@@ -148,7 +159,7 @@ class _PublishedStream:
 
     def _is_stale(self, stream: StreamOffset) -> bool:
         unknown = set(stream.shards) - set(self.listing) - self._gone
-        return bool(unknown or without_children(stream.finished(), self.listing))
+        return bool(not self.listing or unknown or without_children(stream.finished(), self.listing))
 
     def _identify(self, stream: StreamOffset) -> str | None:
         if not self.has_siblings:

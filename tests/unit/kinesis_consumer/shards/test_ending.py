@@ -8,10 +8,11 @@ from attrs import evolve
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.shards import NotYet, create_children
 from kinesis_consumer.stores import MemoryTable
-from kinesis_core.errors import StreamNotFoundError
+from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.leases import Lease, LeaseCheckpoint, read_lease
 from kinesis_core.model import Shard
 from support.fake_stream import FakeStream
+from support.lease_faults import FaultyTable
 from support.lineages import forget, lease_of, name, new_stream
 
 
@@ -188,3 +189,33 @@ def test_late_worker_brings_nothing_back(split: FakeStream) -> None:
     table = table_of(elsewhere)
     assert end(table, parent, split) == NotYet("its lease was deleted")
     assert leases_in(table) == {name(2): elsewhere}
+
+
+@pytest.mark.parametrize("fault", ["lose", "fail"])
+@pytest.mark.parametrize("creation", [1, 2])
+def test_late_worker_without_a_response_brings_nothing_back(
+    split: FakeStream, fault: str, creation: int
+) -> None:
+    """A lease whose creation got no response may be there. It is left behind as little as the others."""
+    inner, creations = MemoryTable(), []
+
+    def disturb() -> str:
+        creations.extend(call for call, _ in table.calls[-1:] if call == "create")
+        return fault if table.calls[-1][0] == "create" and len(creations) == creation else ""
+
+    table = FaultyTable(inner, disturb)
+    with pytest.raises(UnavailableError):
+        create_children(table, lease_of(split, 0), split)
+    assert leases_in(inner) == {}
+
+
+@pytest.mark.parametrize("fault", ["lose", "fail"])
+def test_a_creation_without_a_response_is_repeated(split: FakeStream, fault: str) -> None:
+    """As long as the shard's own lease is there, the next attempt does the rest."""
+    parent = lease_of(split, 0)
+    inner = table_of(parent)
+    table = FaultyTable(inner, lambda: fault if table.calls[-1][0] == "create" else "")
+    with pytest.raises(UnavailableError):
+        create_children(table, parent, split)
+    assert end(inner, parent, split) == (name(1), name(2))
+    assert set(leases_in(inner)) == {name(0), name(1), name(2)}

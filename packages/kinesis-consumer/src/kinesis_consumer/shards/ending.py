@@ -15,7 +15,7 @@ from kinesis_consumer.shards.known import is_known
 from kinesis_consumer.shards.positions import start_of_children
 from kinesis_consumer.stores import ItemTable
 from kinesis_core.aws import StreamApi
-from kinesis_core.errors import StreamNotFoundError
+from kinesis_core.errors import ServiceError, StreamNotFoundError
 from kinesis_core.leases import LEASE_OWNER, Lease
 from kinesis_core.model import Shard, by_id, first_hole, index_children
 from kinesis_core.planning import Known, find_hole
@@ -46,8 +46,19 @@ def create_children(table: ItemTable, lease: Lease, api: StreamApi) -> NotYet | 
         return NotYet(f"its child is merged from {waits_for}, too, which has no lease yet")
     if not children:
         return None
-    created = [new for child in children if table.create((new := found.lease_of(child)).key, new_item(new))]
-    if table.update(add_children(lease, sorted(child.shard_id for child in children))) is None:
+    created: list[Lease] = []
+    try:
+        for child in children:
+            new = found.lease_of(child)
+            created.append(new)  # before the response: it may be lost
+            if not table.create(new.key, new_item(new)):
+                created.remove(new)
+        is_there = table.update(add_children(lease, sorted(child.shard_id for child in children))) is not None
+    except ServiceError:
+        if table.get(lease.key) is None:
+            found.undo(created)
+        raise
+    if not is_there:
         found.undo(created)
         return NotYet("its lease was deleted")
     return None
@@ -100,7 +111,7 @@ class _Family:
 
     def undo(self, created: Sequence[Lease]) -> None:
         """
-        Delete the leases that this call created, unless somebody has them already.
+        Delete the leases that this call created or may have created, unless somebody has them already.
 
         A worker that was paused for a long time may find that others have finished the shard, and its children, meanwhile, and
         have deleted their leases.

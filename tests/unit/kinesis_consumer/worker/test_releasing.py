@@ -11,7 +11,7 @@ from attrs import define, field
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import Update
 from kinesis_consumer.worker import Callbacks, Source, Worker
-from kinesis_core.leases import FINISHED, OLDEST, Item, LeaseCheckpoint, read_lease
+from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.consumer_parts import OneShard
 
@@ -125,3 +125,15 @@ def test_a_release_that_fails_is_logged(
         ["release.failed", "lease=shardId-000000000000"]
     ]
     assert one.worker.held() == set()
+
+
+def test_a_release_that_fails_keeps_no_other_lease() -> None:
+    """Leases that were assigned to a worker and not taken up are let go one by one, whatever happens to one of them."""
+    one = OneWorker.new()
+    keys = [f"shardId-{number:012d}" for number in (7, 8)]
+    for key in keys:
+        one.shard.table.create(key, {**updates.new_item(Lease(key, OLDEST)), LEASE_OWNER: "w"})
+    one.shard.table.hook = lambda: "fail" if one.shard.table.calls[-1] == ("update", keys[0]) else ""
+    one.worker.leave({}, only_idle=False)
+    items = [one.shard.table.table.get(key) or {} for key in keys]
+    assert [item.get(LEASE_OWNER) for item in items] == ["w", None]

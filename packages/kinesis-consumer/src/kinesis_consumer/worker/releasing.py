@@ -56,7 +56,7 @@ class LeaseReleaser:
         with suppress(ServiceError):
             for found in assigned:
                 to = _least_loaded(loads)
-                if found.leave(to) and to is not None:
+                if _left(found, to) and to is not None:
                     loads[to] += 1
         for reader in self.shards.readers():
             self.shards.withdraw(reader)
